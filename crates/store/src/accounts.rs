@@ -1,4 +1,5 @@
-//! What became of acknowledged writes, in `finding.json` and `findings.json`.
+//! Records of acknowledged writes in `finding.json` and `findings.json`: rows that were read back,
+//! and histories of registers.
 
 use crate::record::{Outcome, TrialFinding, VerifyRecord, is_zero};
 use analysis::durability::Promised;
@@ -6,95 +7,98 @@ use measure::Missed;
 use measure::number::count;
 use serde::{Deserialize, Serialize};
 
-/// All rows, read back after a trial: what became of every acknowledged write. `rows` is the sum of
-/// the counts from `right` to `unjudged`, of which `lost`, `stale`, `resurrected`, `too_low`,
-/// `wrong` and `too_high` should be 0.
+/// Results of reading all rows back after a trial. `rows` is the sum of the counts from `right` to
+/// `unjudged`. Of these, `lost`, `stale`, `resurrected`, `too_low`, `wrong` and `too_high` should
+/// be 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadBackRecord {
-    /// Level of the reads.
+    /// Consistency level of the reads.
     pub read_at: String,
-    /// Weakest level of the writes.
+    /// Weakest consistency level of the writes.
     pub written_at: String,
-    /// Copies of every row.
+    /// Number of copies of each row (replication factor).
     pub copies: u64,
-    /// What the configuration promises, with what broke: `kept` (every acknowledged write is seen),
+    /// Promise of the configuration, given the faults: `kept` (every acknowledged write is seen),
     /// `none` or `unknown`.
     pub promise: Promised,
-    /// Why, as a clause.
+    /// Reason for that promise, as a clause.
     pub why: String,
-    /// Where a loss that is allowed has an end in time: for how long before what broke a write may
-    /// be lost, s.
+    /// Time before a fault within which a write may be lost, s. Absent unless the configuration
+    /// allows a loss that is limited in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_within_s: Option<f64>,
-    /// Rows that are missed though no such write of theirs is.
+    /// Rows with a lost write that was acknowledged outside that time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unexplained: u64,
-    /// When the oldest write that is lost was acknowledged at the latest, in seconds since the
-    /// trial's start line; one of the load counts as acknowledged there.
+    /// Latest time at which the oldest lost write was acknowledged, s since the trial's start line.
+    /// A loaded row counts as acknowledged when the main stage began. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_lost_s: Option<f64>,
-    /// Writes of the main stage that were acknowledged.
+    /// Acknowledged writes of the main stage.
     pub writes_acknowledged: u64,
-    /// Those that were sent and not acknowledged: done or not.
+    /// Writes of the main stage that were sent and not acknowledged. They may have taken effect or
+    /// not.
     pub writes_unknown: u64,
-    /// Rows that were to be read.
+    /// Rows to be read.
     pub rows: u64,
-    /// As they were acknowledged.
+    /// Rows with the value that was acknowledged.
     pub right: u64,
-    /// Not there, and deleted.
+    /// Rows that do not exist, and were deleted.
     pub deleted: u64,
-    /// There, though none of their writes was acknowledged.
+    /// Rows that exist although none of their writes was acknowledged.
     pub unconfirmed: u64,
-    /// Not there, and none of their writes was acknowledged.
+    /// Rows that do not exist, and none of whose writes was acknowledged.
     pub never_written: u64,
-    /// Not there, and a write was acknowledged.
+    /// Rows that do not exist although a write was acknowledged.
     pub lost: u64,
-    /// An older value than one that was acknowledged and sent after it.
+    /// Rows with a value older than one that was sent after it and acknowledged.
     pub stale: u64,
-    /// A value that was deleted after it was written.
+    /// Rows with a value that was deleted after it was written.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resurrected: u64,
-    /// A value that nobody wrote.
+    /// Rows with a value that no operation wrote.
     pub wrong: u64,
-    /// Counters below what was added and acknowledged.
+    /// Counters below the sum of the acknowledged additions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub too_low: u64,
-    /// Counters above all that was added.
+    /// Counters above the sum of all additions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub too_high: u64,
-    /// No read could reach them.
+    /// Rows that no read could reach.
     pub unread: u64,
-    /// Read, and what was written to them is not remembered.
+    /// Rows that were read, but whose writes are not recorded.
     pub unjudged: u64,
-    /// The first rows that were found to be lost, stale, resurrected or wrong.
+    /// First rows found lost, stale, resurrected or wrong, and first counters found too low or too
+    /// high; at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed_rows: Vec<MissedRowRecord>,
 }
 
-/// A row that is not as it was acknowledged.
+/// A row that differs from its acknowledged writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MissedRowRecord {
-    /// Its number in the workload.
+    /// Number of the row in the workload.
     pub row: u64,
-    /// `lost`, `stale`, `resurrected` or `wrong`.
+    /// Kind of the difference: `lost`, `stale`, `resurrected`, `wrong`, `too low` or `too high`.
     pub missed: Missed,
-    /// When the last of its writes that are missed was acknowledged at the latest, in seconds since
-    /// the trial's start line; none for what was loaded, and where nobody knows.
+    /// Latest time at which the last missed write of the row was acknowledged, s since the trial's
+    /// start line. Absent for a loaded value, and if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_s: Option<f64>,
-    /// The statement that reads it, with what it binds; empty in runs of earlier versions.
+    /// Statement that reads the row, with its bound values. Empty if rows are not read one at a
+    /// time, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub read_by: String,
 }
 
 impl ReadBackRecord {
-    /// Rows of which an acknowledged write is not seen.
+    /// Returns the number of rows of which an acknowledged write is not seen.
     pub fn missed(&self) -> u64 {
         self.lost + self.stale + self.resurrected + self.too_low
     }
 
-    /// Rows that are not as they were acknowledged, and of which the configuration is not known to
-    /// allow that: as V14 judges it.
+    /// Returns the number of rows that differ from their acknowledged writes although the
+    /// configuration is not known to allow that. V14 judges this number.
     pub fn against(&self) -> u64 {
         let never = self.wrong + self.too_high;
         match self.promise {
@@ -105,33 +109,33 @@ impl ReadBackRecord {
 }
 
 impl VerifyRecord {
-    /// Reads that returned other data than was written.
+    /// Returns the number of reads that returned other data than was written.
     pub fn differed(&self) -> u64 {
         self.missing + self.stale + self.wrong + self.resurrected
     }
 }
 
-/// What speaks against the data of a trial; see [`TrialFinding::data_against`].
+/// Evidence against the data of a trial; see [`TrialFinding::data_against`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DataAgainst<'a> {
-    /// Rows that were all read back.
+    /// Results of reading all rows back.
     pub rows: Option<&'a ReadBackRecord>,
-    /// Reads of the window, and of the rows that were sampled after it.
+    /// Verified reads of the window, and of rows that were sampled after it.
     pub reads: Option<&'a VerifyRecord>,
-    /// Histories of registers.
+    /// Judgement of the histories of registers.
     pub registers: Option<&'a RegistersRecord>,
 }
 
 impl DataAgainst<'_> {
-    /// Whether nothing does.
+    /// Returns true if there is no evidence against the data.
     pub fn is_nothing(&self) -> bool {
         self.rows.is_none() && self.reads.is_none() && self.registers.is_none()
     }
 }
 
 impl TrialFinding {
-    /// Which data of the trial was lost, wrong or resurrected though the configuration is not known
-    /// to allow it. That is what the answer of a run begins with, whatever else there is to say.
+    /// Returns the evidence that data of the trial was lost, wrong or resurrected although the
+    /// configuration is not known to allow it. The answer of a run begins with it.
     pub fn data_against(&self) -> DataAgainst<'_> {
         let result = self.rules.iter().find(|rule| rule.rule == "V14").map(|rule| rule.result);
         if !matches!(result, Some(Outcome::Warn | Outcome::Fail)) {
@@ -153,8 +157,8 @@ impl TrialFinding {
     }
 }
 
-/// What reading rows back has found, of several trials together; none where none were. Lost, stale
-/// and never right alike are not as they were acknowledged.
+/// Describes the results of reading rows back in several trials. `None` if no trial did. Lost,
+/// stale and wrong rows all count as not as they were acknowledged.
 pub fn read_back_words(read: &[&ReadBackRecord]) -> Option<String> {
     read.first()?;
     let sum = |of: fn(&ReadBackRecord) -> u64| read.iter().map(|record| of(record)).sum::<u64>();
@@ -175,42 +179,42 @@ pub fn read_back_words(read: &[&ReadBackRecord]) -> Option<String> {
     })
 }
 
-/// The histories of registers: whether each was one register to all.
+/// Judgement of the histories of registers: each must behave like one register for all clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RegistersRecord {
-    /// How that was decided.
+    /// Method of the judgement.
     pub method: String,
-    /// Registers with a history.
+    /// Number of registers with a history.
     pub registers: u64,
-    /// Operations in the histories.
+    /// Number of operations in the histories.
     pub operations: u64,
-    /// Those of unknown outcome, which may have taken effect at any time after they were sent, or
-    /// never.
+    /// Operations of unknown outcome. They may have taken effect at any time after they were sent,
+    /// or never.
     pub unknown: u64,
-    /// Operations beyond the most that are kept: the histories end before them.
+    /// Operations beyond the limit of recorded ones: the histories end before them.
     pub beyond: u64,
-    /// Registers whose answers one register would have given.
+    /// Registers with a linearizable history.
     pub linearizable: u64,
-    /// Registers of which that was not decided within the limit of states.
+    /// Registers that the search could not judge within `states_max`.
     pub undecided: u64,
-    /// States that one register may take.
+    /// Maximum number of states that the search visits for one register.
     pub states_max: u64,
-    /// What the configuration promises, as of rows that are read back.
+    /// Promise of the configuration, as in [`ReadBackRecord`].
     pub promise: Promised,
-    /// Why, as a clause.
+    /// Reason for that promise, as a clause.
     pub why: String,
-    /// The registers whose answers no single register would have given; at most a hundred.
+    /// Registers without a linearizable history; at most 100.
     pub violations: Vec<ViolationRecord>,
-    /// How many there are.
+    /// Number of registers without a linearizable history.
     pub violated: u64,
 }
 
-/// A register that was not one register to all.
+/// A register without a linearizable history.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ViolationRecord {
-    /// Its key.
+    /// Key of the register.
     pub key: u64,
-    /// Numbers of the operations of which one has an answer that no order explains.
+    /// Numbers of operations, one of which has a response that no order of them explains.
     pub operations: Vec<u64>,
 }
 
@@ -225,21 +229,21 @@ pub struct HistoryRecord {
     pub stage: String,
     /// `read`, `write` or `swap`.
     pub kind: String,
-    /// When it was sent, ns since the first one.
+    /// Time at which it was sent, ns since the first operation.
     pub invoked_ns: u64,
-    /// When its answer was there; none: its outcome is unknown.
+    /// Time of its response, ns since the first operation. Absent if its outcome is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned_ns: Option<u64>,
-    /// The value that a swap asked for.
+    /// Value that a swap expects. Absent for other operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
-    /// The value that was written, or would have been.
+    /// Value that the operation wrote or would have written. Absent for a read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
-    /// Whether a condition held.
+    /// True if the condition of the operation held. Absent without a condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<bool>,
-    /// The value that was there: of a read, and of a condition that did not hold.
+    /// Value that a read found, or that made a condition fail. Absent if no value was returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<i64>,
 }

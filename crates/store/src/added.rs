@@ -17,7 +17,7 @@ use std::path::Path;
 /// `added-N.json`: trials that were added to the plan of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AddedRecord {
-    /// [`crate::record::FORMAT`].
+    /// Format number of the record: 1.
     pub format: u32,
     /// Version of cassay that added them.
     pub cassay: String,

@@ -93,7 +93,8 @@ impl Aftermath {
 }
 
 impl NotMeasured {
-    /// For example `node2 was back 4.7 s after the window ended: recovery was not measured`.
+    /// Describes the reason: `node2 was back 4.7 s after the window ended: recovery was not
+    /// measured`.
     pub fn words(self, fault: &FaultRecord) -> String {
         let what = match &fault.place {
             Some(place) if fault.kind.starts_with("node-") => format!("{place} was back"),
@@ -155,8 +156,8 @@ fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasur
     }
 }
 
-/// For example `p99 51 → 1,040 ms while broken (× 20.4)`: the effect of a fault on the latency of
-/// responses meanwhile. `None` if one of the two values is not known.
+/// Describes the effect of a fault on the latency of responses meanwhile: `p99 51 → 1,040 ms while
+/// broken (× 20.4)`. `None` if one of the two values is not known.
 pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);

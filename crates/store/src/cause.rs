@@ -1,10 +1,10 @@
-//! Why the trials of a run say less than they were to say, and what to do next: parts of
+//! Causes of a run's imprecision that its trials show together, and the proposed next run: parts of
 //! [`crate::record::FindingsRecord`].
 
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// What lies behind the scatter of a run, or behind the rules that its trials broke.
+    /// Cause of the scatter of a run, or of the rules that its trials broke.
     #[derive(Default)]
     pub enum CauseKind {
         /// Other programs used the machine.
@@ -25,45 +25,45 @@ measure::word_enum! {
     }
 }
 
-/// A cause that all trials of a run together show; causes stand before what follows from them.
+/// A cause that the trials of a run show together. Each stands before its consequences.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CauseRecord {
-    /// What it is.
+    /// Kind of the cause.
     pub kind: CauseKind,
-    /// The trials that show it.
+    /// Number of trials that show it.
     pub trials: usize,
-    /// Of how many.
+    /// Number of trials that were judged.
     pub of: usize,
-    /// What of the machine others used, or of the time collections took: the most of a trial, as a
-    /// share of 1.
+    /// Largest share in a trial, 0 to 1: of the machine's CPU time that others used, or of the time
+    /// that collections took. Absent for other causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// What went from the first trial to the last: `ops_per_s`, `latency_ms.p50` or
+    /// Metric that changed from the first trial to the last: `ops_per_s`, `latency_ms.p50` or
     /// `pending_compactions`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// What that was in the first trial, and in the last.
+    /// Value of that metric in the first trial, and in the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<[f64; 2]>,
-    /// Which block differs, from 1.
+    /// Number of the block that differs, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<usize>,
-    /// Seconds after the first trial from which on trials came to what the last ones came to; none
-    /// where they never did.
+    /// Time after the first trial from which on results were near the last ones, s. Absent if only
+    /// the last was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrived_s: Option<f64>,
-    /// The same in a few words: a sentence.
+    /// The cause in a sentence.
     pub says: String,
 }
 
-/// What to run next.
+/// Proposed next run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NextStepRecord {
-    /// What for: `With a longer warm-up`.
+    /// Reason for it: `4 more blocks to settle it`.
     pub says: String,
-    /// The command.
+    /// Command that does it.
     pub command: String,
-    /// What that is expected to take, s.
+    /// Expected duration, s. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
 }

@@ -1,5 +1,5 @@
-//! What operations cost their target, in `findings.json`: of a trial, of a point, and of a variant
-//! beside another. What is not known is absent.
+//! Costs of operations for the target, in `findings.json`: of a trial, of a point, and of one
+//! variant compared with another. Unknown costs are absent.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 measure::word_enum! {
-    /// A kind of cost; all nodes of the target together.
+    /// A kind of cost, for all nodes of the target together.
     #[derive(PartialOrd, Ord)]
     pub enum CostKind {
         /// CPU time of the nodes' processes per operation, ms.
         ServerCpu = "server_cpu_ms_per_op",
-        /// Bytes of live SSTables per row, all copies of it together.
+        /// Bytes of live SSTables per row, with all copies of the row.
         DiskSpace = "disk_bytes_per_row",
         /// Size of the data in SSTables before compression ÷ after it.
         Compression = "compression_ratio",
         /// Bytes flushed and compacted per byte that operations wrote.
         Amplification = "write_amplification",
-        /// Time in which a collection stopped a node, as a share.
+        /// Time in which a collection stopped a node, as a share: the mean over the nodes.
         Collections = "collections_share",
         /// Bytes that the nodes received and sent per operation.
         Network = "network_bytes_per_op",
-        /// Reads that disks did per operation.
+        /// Reads of the disks per operation.
         DiskReads = "disk_reads_per_op",
-        /// Writes that disks did per operation.
+        /// Writes of the disks per operation.
         DiskWrites = "disk_writes_per_op",
         /// Resident memory of the nodes' processes, bytes.
         Memory = "memory_bytes",
     }
 }
 
-/// How the values of a cost are written.
+/// Format of a cost's values.
 #[derive(Clone, Copy)]
 enum Unit {
     Number,
@@ -56,12 +56,12 @@ impl CostKind {
         }
     }
 
-    /// What it is for people.
+    /// Returns its name for people.
     pub const fn words(self) -> &'static str {
         self.row().0
     }
 
-    /// A value of it for people, with its unit.
+    /// Formats a value for people, with its unit.
     pub fn written(self, value: f64) -> String {
         let digits = significant(value, 3);
         match self.row().1 {
@@ -74,32 +74,33 @@ impl CostKind {
     }
 }
 
-/// From where on bytes have a larger unit.
+/// Number of bytes from which on values have a larger unit.
 const KIB: f64 = 1024.0;
 
-/// The costs of a trial, in the unit of each.
+/// Costs of a trial, each in the unit of its kind.
 pub type Costs = BTreeMap<CostKind, f64>;
 
 /// A cost at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostRecord {
-    /// Its kind.
+    /// Kind of the cost.
     pub cost: CostKind,
     /// Arithmetic mean over the blocks in which it is known.
     pub mean: f64,
-    /// Its 95 % confidence interval, from the spread between the blocks; none of fewer than three.
+    /// 95 % confidence interval of the mean, from the spread between the blocks. Absent with fewer
+    /// than three blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// In how many blocks it is known.
+    /// Number of blocks in which it is known.
     pub blocks: usize,
 }
 
-/// A cost of a variant beside that of another.
+/// A cost of a variant compared with that of another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostComparisonRecord {
-    /// Its kind.
+    /// Kind of the cost.
     pub cost: CostKind,
-    /// Where on the axes.
+    /// Load of both sides.
     #[serde(default, with = "crate::point")]
     pub point: Option<Point>,
     /// Name of the baseline variant.
@@ -108,13 +109,13 @@ pub struct CostComparisonRecord {
     pub contender: VariantName,
     /// Contender ÷ baseline (ratio of geometric means over blocks).
     pub ratio: f64,
-    /// 95 % confidence interval of the ratio, for it alone; none of one block.
+    /// 95 % confidence interval of the ratio, for it alone. Absent with one block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Pairs, or blocks of the smaller side.
+    /// Number of pairs, or of blocks of the smaller side.
     pub blocks: usize,
-    /// Whether it differs by more than 5 %, and more than by chance among all costs of the two
-    /// variants at the point.
+    /// True if the cost differs by more than 5 %, and by more than chance among all costs of the
+    /// two variants at the point.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub differs: bool,
 }

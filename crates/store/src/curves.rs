@@ -4,26 +4,26 @@ use analysis::VariantName;
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// Why a curve has no peak that is drawn.
+    /// Reason why no peak of a curve is shown.
     pub enum WithoutPeak {
-        /// It falls from the first place measured on.
+        /// The curve falls from the first measured place on.
         First = "first",
-        /// κ cannot be told from 0.
+        /// κ cannot be distinguished from 0.
         Untold = "untold",
-        /// More than twice the last place measured.
+        /// The peak would lie at more than twice the last measured place.
         Beyond = "beyond",
-        /// Such a curve has none.
+        /// A curve of this model has no peak.
         None = "none",
     }
 }
 
-/// Throughput against the operations in flight as one curve: the Universal Scalability Law,
-/// X(N) = λ N ÷ (1 + σ (N − 1) + κ N (N − 1)).
+/// Throughput against the operations in flight as one curve: the Universal Scalability Law, X(N) =
+/// λ N ÷ (1 + σ (N − 1) + κ N (N − 1)) (Gunther 2007).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CurveRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Why there is no curve; none if there is one. All else is then absent.
+    /// Reason why there is no curve; all other figures are then absent. Absent if there is one.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -33,26 +33,26 @@ pub struct CurveRecord {
     /// λ: throughput of one operation in flight, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lambda: Option<f64>,
-    /// σ: the share that waits in line.
+    /// σ: share of the work that is serialized (contention).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sigma: Option<f64>,
-    /// Its 95 % confidence interval.
+    /// 95 % confidence interval of σ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sigma_ci95: Option<[f64; 2]>,
-    /// κ: the cost of keeping all in agreement.
+    /// κ: cost of coherency for each pair of operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa: Option<f64>,
-    /// Its 95 % confidence interval; the upper end is absent where nothing ends it.
+    /// 95 % confidence interval of κ. The upper end is `null` if there is no upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa_ci95: Option<[Option<f64>; 2]>,
-    /// By how much points lie off the curve: root of the mean square of ln (seen ÷ curve).
+    /// Distance of the points from the curve: root of the mean square of ln (seen ÷ curve).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<f64>,
-    /// Where throughput is highest, if that can be told.
+    /// Peak of the throughput. Absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakRecord>,
-    /// Why there is no peak: `first` (it falls from the first load on), `untold` (κ cannot be told
-    /// from 0) or `beyond` (more than twice the last load).
+    /// Reason for no peak: `first` (throughput falls from the first load on), `untold` (κ cannot be
+    /// distinguished from 0) or `beyond` (more than twice the last load).
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -61,13 +61,13 @@ pub struct CurveRecord {
     pub without_peak: Option<WithoutPeak>,
 }
 
-/// Where a curve is highest.
+/// Peak of a curve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PeakRecord {
-    /// Operations in flight.
+    /// Operations in flight at the peak.
     pub threads: f64,
-    /// Their 95 % confidence interval; the upper end is absent where there is none.
+    /// 95 % confidence interval of them. The upper end is `null` if there is no upper limit.
     pub threads_ci95: [Option<f64>; 2],
-    /// Throughput there by the curve, op/s.
+    /// Throughput of the curve there, op/s.
     pub ops_per_s: f64,
 }

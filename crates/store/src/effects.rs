@@ -1,4 +1,4 @@
-//! What the axes of a matrix do, in `findings.json`.
+//! Effects of the axes of a matrix, in `findings.json`.
 
 use crate::looks::LooksHow;
 use analysis::VariantName;
@@ -10,83 +10,84 @@ use serde::{Deserialize, Serialize};
 /// The effects of a matrix at one point, by one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectsRecord {
-    /// `ops_per_s`, `latency_ms.p99`, …
+    /// `ops_per_s`, `latency_ms.p99`, …; `peak` for the results of searches.
     pub metric: String,
-    /// Where on the axes of the procedure.
+    /// Load of the procedure; `{}` for the results of searches.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// Of a study of imports, which of their steps.
+    /// Step of the import, in a study of imports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// Whether the question is about this point: effects at others are adjusted for their number.
+    /// True if the question is about this point. Effects at other points are adjusted for their
+    /// number.
     pub primary: bool,
-    /// The matrix's axes with more than one value, in the study's order.
+    /// Axes of the matrix with more than one value, in the study's order.
     pub axes: Vec<AxisRecord>,
-    /// Every combination, the last axis the fastest.
+    /// Every combination of values. The last axis varies fastest.
     pub cells: Vec<CellRecord>,
-    /// As many blocks as there would be, had every trial been usable.
+    /// Number of blocks if every trial were usable.
     pub blocks_planned: usize,
-    /// `repeated` or `anytime`, if the intervals hold over all looks at the blocks as they came;
-    /// empty if they were looked at once.
+    /// `repeated` or `anytime`, if the intervals hold over all looks at the blocks as they came.
+    /// Absent if there was only one look.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub looks: Option<LooksHow>,
-    /// A ratio within 1/(1 + margin) and 1 + margin is no effect that matters.
+    /// A ratio between 1/(1 + margin) and 1 + margin does not matter.
     pub margin: f64,
-    /// Why no effect has an interval: `blocks` (fewer than three), `sequential` (the cells did not
-    /// take turns); empty if they have.
+    /// Reason why no effect has an interval: `blocks` (fewer than three) or `sequential` (the cells
+    /// did not take turns). Absent if they have intervals.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub without_interval: Option<WithoutInterval>,
-    /// Main effects, interactions, simple effects.
+    /// Main effects, interactions, and simple effects.
     pub effects: Vec<EffectRecord>,
 }
 
 /// An axis of a matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AxisRecord {
-    /// Its name.
+    /// Name of the axis.
     pub name: String,
-    /// The names of its values.
+    /// Names of its values.
     pub values: Vec<String>,
 }
 
 /// One combination of a matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
-    /// Its value on each axis.
+    /// Value on each axis.
     pub values: Vec<String>,
-    /// Name of its variant.
+    /// Name of the variant.
     pub variant: VariantName,
-    /// Geometric mean of the metric over blocks; none if no block has a usable trial.
+    /// Geometric mean of the metric over the blocks. `null` if no block has a usable trial.
     pub mean: Option<f64>,
-    /// Whether that is a lower bound, since a block's value is one.
+    /// True if the mean is a lower bound, since the value of a block is one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    /// Blocks with a usable trial.
+    /// Number of blocks with a usable trial.
     pub blocks: usize,
 }
 
 /// A value of an axis, and the one it is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelRecord {
-    /// The axis.
+    /// Name of the axis.
     pub axis: String,
-    /// The value.
+    /// Name of the value.
     pub value: String,
-    /// The axis's first value; empty where the axis is held at `value`.
+    /// First value of the axis. Empty if the axis is held at `value`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub against: String,
 }
 
 measure::word_enum! {
-    /// Why no effect has an interval.
+    /// Reason why no effect has an interval.
     pub enum WithoutInterval {
         /// There are fewer than three blocks.
         Blocks = "blocks",
@@ -96,26 +97,26 @@ measure::word_enum! {
 }
 
 measure::word_enum! {
-    /// What an effect is of.
+    /// Kind of an effect.
     #[derive(Default)]
     pub enum EffectKind {
-        /// Of a value against the first of its axis, averaged over the other axes.
+        /// Ratio of a value to the first of its axis, averaged over the other axes.
         #[default]
         Main = "main",
-        /// How many times larger that ratio is with another value of the second axis.
+        /// Factor by which that ratio is larger with another value of the second axis.
         Interaction = "interaction",
-        /// The ratio where the second axis has one value.
+        /// Ratio while the second axis is held at one value.
         Simple = "simple",
     }
 }
 
-/// What is said of an effect.
+/// Verdict on an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum EffectVerdict {
-    /// Of a main or simple one.
+    /// Verdict on a main or simple effect.
     Ratio(Finding),
-    /// Of an interaction.
+    /// Verdict on an interaction.
     Interaction(Interaction),
 }
 
@@ -126,7 +127,7 @@ impl Default for EffectVerdict {
 }
 
 impl EffectVerdict {
-    /// Its word.
+    /// Returns its word in files.
     pub fn name(self) -> &'static str {
         match self {
             EffectVerdict::Ratio(finding) => finding.name(),
@@ -138,43 +139,45 @@ impl EffectVerdict {
 /// One effect.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectRecord {
-    /// `main`: of a value against the first of its axis, averaged over the other axes.
-    /// `interaction`: how many times larger that ratio is with another value of `with`.
-    /// `simple`: the ratio where `with` has one value.
+    /// `main`: a value against the first of its axis, averaged over the other axes. `interaction`:
+    /// factor by which that ratio is larger with another value of `with`. `simple`: the ratio while
+    /// `with` is held at one value.
     pub kind: EffectKind,
-    /// Of what.
+    /// Value whose effect it is.
     pub of: LevelRecord,
-    /// The second axis; none of a main effect.
+    /// Second axis. Absent for a main effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<LevelRecord>,
-    /// The ratio, of geometric means over blocks; of an interaction a ratio of ratios.
+    /// Ratio of geometric means over the blocks; for an interaction, a ratio of ratios.
     pub ratio: f64,
-    /// `at_least` or `at_most`, if the ratio is only that.
+    /// `at_least` or `at_most`, if the ratio is only a bound. Absent if it is exact.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub bound: Option<Bound>,
-    /// 95 % confidence interval, for it alone.
+    /// 95 % confidence interval of the ratio, for it alone. `null` with fewer than three blocks,
+    /// without turns, and if the ratio is a bound.
     pub ci95: Option<[f64; 2]>,
-    /// Of a ratio that is a bound, the end of such an interval that is known.
+    /// Known end of the 95 % interval, if the ratio is a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95_end: Option<f64>,
-    /// Of an interaction `matters`, `negligible` or `not_resolved`; of others `faster`, `slower`,
-    /// `equivalent` or `inconclusive`.
+    /// `matters`, `negligible` or `not_resolved` for an interaction; `faster`, `slower`,
+    /// `equivalent` or `inconclusive` for other effects.
     pub verdict: EffectVerdict,
-    /// Blocks that have every cell that it needs.
+    /// Number of blocks with all cells that the effect needs.
     pub blocks: usize,
-    /// Probability of such a ratio if there is no effect.
+    /// Probability of a ratio at least as far from 1 if there is no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// The same, adjusted for the number of effects.
+    /// The same, adjusted for the number of effects. The verdict uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_adjusted: Option<f64>,
-    /// How many blocks decide it at this spread, whatever the effect is.
+    /// Number of blocks that would settle it at this spread. Absent if more blocks would not help.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks_to_settle: Option<usize>,
-    /// |ln ratio| in units in which all effects have the same error.
+    /// |ln ratio|, scaled so that all effects have the same error: for a half-normal plot (Daniel
+    /// 1959).
     pub scaled: f64,
 }

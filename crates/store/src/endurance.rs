@@ -1,66 +1,67 @@
-//! What hours under one load have shown: of one trial, and of the trials of a variant together.
+//! Findings of hours under one load: of one trial, and of the trials of a variant together.
 
 use analysis::VariantName;
 use analysis::endurance::{Agreed, Course, Growing};
 use analysis::procedure::{Point, Role};
 use serde::{Deserialize, Serialize};
 
-/// What a long trial showed over its window: a part of [`crate::record::TrialFinding`].
+/// Findings in the window of a long trial: a part of [`crate::record::TrialFinding`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnduranceRecord {
-    /// Length of the blocks that the rate was joined to, s.
+    /// Length of the blocks of throughput, s.
     pub block_s: f64,
-    /// Where throughput and latency went.
+    /// Drift of throughput and of latency over the window.
     pub drifts: Vec<DriftRecord>,
-    /// Where a level gave way to another, at most five of each series.
+    /// Changes of level of throughput and of p99, at most five of each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeRecord>,
-    /// What compaction repeats; none if nobody looked.
+    /// Cycles of compaction. Absent if no probe read compactions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<CyclesRecord>,
-    /// What may grow: compactions that are owed, memory, files, threads.
+    /// Growth of pending compactions, memory, open files, threads and SSTables, node by node.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub growths: Vec<GrowthRecord>,
-    /// What was not seen, and why: a sentence each.
+    /// Series that no probe read, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
-    /// What the probes saw happen that happens rarely: the longest pauses, when compactions began.
+    /// Rare events that the probes saw: the longest pauses, and compactions that began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<HappenedRecord>,
-    /// The series that are worth drawing.
+    /// Series to draw.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub courses: Vec<CourseRecord>,
 }
 
 impl EnduranceRecord {
-    /// The drift of a series.
+    /// Returns the drift of a series.
     pub fn drift(&self, of: &str) -> Option<&DriftRecord> {
         self.drifts.iter().find(|drift| drift.of == of)
     }
 
-    /// What would reach its limit within the horizon.
+    /// Returns the growths that would reach their limit within the horizon.
     pub fn leaks(&self) -> impl Iterator<Item = &GrowthRecord> {
         self.growths.iter().filter(|growth| growth.growing == Growing::Leaks)
     }
 }
 
-/// Where a series went over the window.
+/// Drift of a series over the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DriftRecord {
-    /// `ops_per_s`, `latency_ms.mean`, `latency_ms.p50` or `latency_ms.p99`.
+    /// Name of the series: `ops_per_s`, `latency_ms.mean`, `latency_ms.p50` or `latency_ms.p99`.
     pub of: String,
-    /// From the window's begin to its end, as a share of the median block.
+    /// Change from the start of the window to its end, as a share of the median block (Theil and
+    /// Sen's slope).
     pub change: f64,
-    /// Its 95 % interval.
+    /// 95 % interval of the change, by Sen. Absent with too few blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Within which share it does not matter.
+    /// Share within which a change does not matter.
     pub within: f64,
-    /// Mann and Kendall's z.
+    /// Mann and Kendall's z, corrected for correlated blocks.
     pub z: f64,
-    /// Blocks of the window.
+    /// Number of blocks in the window.
     pub blocks: usize,
     /// `steady`, `rising`, `falling` or `untold`.
     pub course: Course,
@@ -70,15 +71,15 @@ pub struct DriftRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChangeRecord {
-    /// As in [`DriftRecord`].
+    /// Name of the series, as in [`DriftRecord`].
     pub of: String,
-    /// When it was, s since the window's begin; to half a block.
+    /// Time of the change, s since the start of the window; exact to half a block.
     pub at_s: f64,
-    /// Mean of the blocks before it.
+    /// Mean of the blocks between the previous change and this one.
     pub before: f64,
-    /// Mean of the blocks after it.
+    /// Mean of the blocks between this change and the next.
     pub after: f64,
-    /// What it coincides with, of what the probes saw; none if there is nothing.
+    /// Nearest rare event within the length of a block. Absent if there is none.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -88,118 +89,124 @@ pub struct ChangeRecord {
 }
 
 measure::word_enum! {
-    /// Whether compactions come in cycles.
+    /// Result of the search for cycles of compaction.
     #[derive(Default)]
     pub enum CyclesState {
-        /// Three of them and more.
+        /// The window has three cycles or more.
         Seen = "seen",
-        /// Fewer than three in the window.
+        /// The window has fewer than three cycles.
         Few = "few",
-        /// Nobody looked.
+        /// The series does not repeat.
         #[default]
         Unseen = "unseen",
-        /// Nothing was compacted.
+        /// The series is constant: nothing was compacted.
         Quiet = "quiet",
     }
 }
 
-/// What compaction repeats.
+/// Cycles of compaction, on the node whose series varies most.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CyclesRecord {
-    /// Of which series: `compactions.pending` or `compactions.bytes/s`.
+    /// Name of the series: `compactions.pending` or `compactions.bytes/s`.
     pub of: String,
-    /// `seen`, `few` (fewer than three in the window), `unseen` or `quiet` (nothing was compacted).
+    /// `seen`, `few` (fewer than three in the window), `unseen` (the series does not repeat) or
+    /// `quiet` (nothing was compacted).
     pub state: CyclesState,
-    /// Length of one, s; 0 if none is seen.
+    /// Length of a cycle, s; 0 if there is none.
     pub period_s: f64,
-    /// How many the window has; 0 if none is seen.
+    /// Number of cycles in the window; 0 if there is none.
     pub count: f64,
 }
 
-/// How something grows, on one node.
+/// Growth of a series on one node. It uses the lowest value of each block in the last two thirds of
+/// the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GrowthRecord {
-    /// The series of the probe.
+    /// Name of the probe's series.
     pub of: String,
-    /// The node.
+    /// Name of the node.
     pub place: String,
-    /// The unit of its values.
+    /// Unit of the values.
     pub unit: String,
-    /// The least of the last block.
+    /// Lowest value of the last block.
     pub last: f64,
-    /// By how much in a day.
+    /// Growth per day (Theil and Sen's slope).
     pub per_day: f64,
-    /// Its 95 % interval.
+    /// 95 % interval of the growth per day. Absent with too few blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_day_ci95: Option<[f64; 2]>,
-    /// The most that there is room for, if that is known.
+    /// Limit of the values. Absent if there is none, or if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
-    /// After how many days it would reach that, if it went on like this.
+    /// Time until the values would reach the limit at this growth, days. Absent if they do not grow
+    /// for certain, or without a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reaches_days: Option<f64>,
-    /// How many days ahead a window of this length tells.
+    /// Horizon of the forecast, days: 30 times the window, at most 30 days.
     pub horizon_days: f64,
-    /// `no`, `grows`, `leaks` (to its limit within the horizon) or `untold`.
+    /// `no`, `grows`, `leaks` (reaches its limit within the horizon) or `untold`.
     pub growing: Growing,
 }
 
-/// Something that happened once.
+/// A rare event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HappenedRecord {
-    /// When, s since the window's begin.
+    /// Time of the event, s since the start of the window.
     pub at_s: f64,
-    /// What, and where.
+    /// The event and its place, in words.
     pub what: String,
 }
 
-/// A series of the whole window, however long that was.
+/// A series over the whole window, in at most 512 bins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CourseRecord {
-    /// As in [`DriftRecord`] or of a probe.
+    /// Name of the series, as in [`DriftRecord`] or of a probe.
     pub of: String,
-    /// The node; empty for what the client saw.
+    /// Name of the node. Empty for the client's figures.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub place: String,
-    /// The unit of its values.
+    /// Unit of the values.
     pub unit: String,
-    /// How wide a bin is, s.
+    /// Width of a bin, s.
     pub width_s: f64,
-    /// The middle of each bin, s since the window's begin; mean, least and most of its values.
+    /// Each bin: its middle, s since the start of the window, and the mean, smallest and largest
+    /// value.
     pub bins: Vec<[f64; 4]>,
 }
 
-/// What the long trials of a variant did beside its shorter ones.
+/// Long trials of a variant compared with its shorter ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnduredRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// The load it was at.
+    /// Load of the trials.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// The turns, the shorter ones first.
+    /// Turns, the shorter ones first.
     pub turns: Vec<TurnRecord>,
-    /// The largest throughput of a turn over the least, less one; none where one of them has none.
+    /// Largest throughput of a turn ÷ the smallest, minus 1. Absent if a turn has no throughput, or
+    /// an unknown error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<f64>,
-    /// Its interval, of 95 % for all pairs at once.
+    /// Interval of `apart`, which covers all pairs at once with 95 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart_ci95: Option<[f64; 2]>,
-    /// Within which share they do the same.
+    /// Share within which the turns count as equal.
     pub within: f64,
-    /// `inside`, `outside`, `untold`; empty where there is nothing beside the long turn.
+    /// `inside`, `outside` or `untold`. Absent if there is nothing to compare the long turn with.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub agreed: Option<Agreed>,
-    /// By which share mean latency was more in the long turn than in the shorter ones, each alike.
+    /// Mean latency of the long turn ÷ that of the shorter ones, minus 1. The shorter ones count
+    /// alike.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_ms_change: Option<f64>,
 }
@@ -208,16 +215,16 @@ pub struct EnduredRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnRecord {
-    /// `beside-1`, …, `endurance`.
+    /// `beside-1`, …, or `endurance`.
     pub role: Role,
-    /// The trials that may be believed.
+    /// Numbers of the usable trials.
     pub trials: Vec<usize>,
-    /// Length of its window, s.
+    /// Mean length of the window, s.
     pub seconds: f64,
-    /// Mean throughput.
+    /// Mean throughput, op/s.
     pub ops_per_s: f64,
-    /// Its standard error: of the blocks of the window, or of the blocks of the study where these
-    /// are three or more. None where it is not known.
+    /// Standard error of the throughput: from the spread between three or more blocks of the study,
+    /// otherwise from the intervals of the windows. Absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
     /// Mean latency, ms.

@@ -1,8 +1,8 @@
 //! Events of a run's journal, with their details.
 //!
-//! Invariant: the names of events and details are those of format 1. A detail may be added, with a
-//! default; none is renamed. Lines of earlier versions have fewer details, and those of later
-//! versions may have unknown events: a run with either can be read.
+//! Invariant: the names of events and details are those of format 1. A version may add details with
+//! defaults, and renames no detail. Lines of earlier versions have fewer details, and those of
+//! later versions may have unknown events: a run with either can be read.
 
 use crate::fleet::ClientMachineRecord;
 use crate::gap::GapRecord;

@@ -1,39 +1,40 @@
-//! What should be on record of a run and is not: named, so that nobody takes it for there.
+//! Records that should be part of a run and are missing. They are named, so that a reader does not
+//! assume that they exist.
 
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// A sort of file that cannot be had.
+    /// Kind of a missing record.
     #[derive(Default)]
     pub enum GapKind {
         /// The logs of a node.
         #[default]
         Logs = "logs",
-        /// What probes on a node's host have read since it was lost.
+        /// Readings of the probes on the host of a node since that host was lost.
         Readings = "readings",
     }
 }
 
-/// Something of a node that is not here, and why.
+/// A missing record of a node, and the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GapRecord {
-    /// What is missing: `logs` or `readings`.
+    /// Kind of the record: `logs` or `readings`.
     pub what: GapKind,
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// The host that it was on.
+    /// Name of the host that it was on.
     #[serde(default)]
     pub host: String,
-    /// Why it is missing.
+    /// Reason why it is missing.
     #[serde(default)]
     pub why: String,
-    /// When that was found, in nanoseconds since 1970.
+    /// Time at which that was found, ns since 1970.
     #[serde(default)]
     pub found_unix_ns: u64,
 }
 
 impl GapRecord {
-    /// In words: `the logs of node2 on db2 are lost: …`.
+    /// Describes the gap: `the logs of node2 on db2 are lost: …`.
     pub fn words(&self) -> String {
         let (what, verb) = match self.what {
             GapKind::Logs => ("the logs of", "are"),

@@ -1,7 +1,8 @@
-//! What stands in `trials/*/nodes.json`: the hosts and nodes of one trial as they really were.
+//! Records of `trials/*/nodes.json`: the hosts and nodes of one trial as they really were.
 //!
-//! Asked from the nodes themselves after the last restart before the measured window, so that the
-//! report shows what was in effect, not what was wished for. Sizes are bytes, shares 0 to 1.
+//! The values come from the nodes themselves, after the last restart before the measured window. So
+//! the report shows the configuration in effect, not the requested one. Sizes are in bytes, shares
+//! are 0 to 1.
 
 mod machine;
 
@@ -16,29 +17,30 @@ use std::collections::BTreeMap;
 /// `trials/NN-slug/nodes.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NodesRecord {
-    /// [`crate::record::FORMAT`].
+    /// Format number of the record: 1.
     pub format: u32,
-    /// `hosts`, `machines`, `loopback`, `attach` or `null`.
+    /// Kind of the hosts: `hosts` (stand-ins on one machine), `machines`, `loopback`, `attach` or
+    /// `null`.
     pub isolation: String,
-    /// The hosts that nodes live on.
+    /// Hosts of the nodes.
     #[serde(default)]
     pub hosts: Vec<HostRecord>,
-    /// The nodes.
+    /// Nodes of the target.
     #[serde(default)]
     pub nodes: Vec<NodeRecord>,
-    /// Every setting that the study asked for, with what each node says of it.
+    /// Every setting that the study requests, with the value that each node reports.
     #[serde(default)]
     pub proofs: Vec<ProofRecord>,
-    /// Settings of the hosts that the database depends on, the worst of each host first.
+    /// Settings of the hosts that matter to the database, the worst of each host first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_settings: Vec<HostSettingRecord>,
-    /// What the machines of the hosts look like.
+    /// Topology of the machines of the hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<MachineTopologyRecord>,
-    /// Where on them the nodes and the client ran.
+    /// Place of each node and of the client on these machines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<PlacementRecord>,
-    /// What could not be seen, a sentence each with the reason.
+    /// Values that could not be read, a sentence each with the reason.
     #[serde(default)]
     pub unseen: Vec<String>,
 }
@@ -46,69 +48,69 @@ pub struct NodesRecord {
 /// A host.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HostRecord {
-    /// `host1`; for an attached node its address.
+    /// Name: `host1`; for an attached node, its address.
     pub name: String,
-    /// Its address.
+    /// Address of the host.
     #[serde(default)]
     pub address: String,
-    /// The machine that it is, as ssh knows it, with its type where that was said; none of a
-    /// stand-in.
+    /// Name of the machine for ssh, with its type if the study states one. Absent for a stand-in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// What it is limited to, in words by name: `cpus`, `cpu_quota`, `memory`, `link_rate`,
-    /// `link_delay`. What is not limited is not here.
+    /// Limits in words, by name: `cpus`, `cpu_quota`, `cpu_weight`, `memory`, `link_rate`,
+    /// `link_delay`. Names without a limit are absent.
     #[serde(default)]
     pub limits: BTreeMap<String, String>,
-    /// Size of its data volume; none where it shares the machine's.
+    /// Size of its data volume, bytes. Absent if it has no volume of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume_bytes: Option<u64>,
-    /// In use on the volume when the measured window began.
+    /// Used part of the volume when the nodes were read, before the measured window, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume_used_bytes: Option<u64>,
 }
 
 measure::word_enum! {
-    /// How a setting of a host is to be taken, what is worst first.
+    /// Verdict on a setting of a host, the worst first.
     #[derive(Default, PartialOrd, Ord)]
     pub enum SettingVerdict {
-        /// It costs performance or stability, or loses something.
+        /// It costs performance or stability, or risks a loss.
         Warning = "warning",
-        /// Another value is recommended; it matters for some.
+        /// Another value is recommended, which matters in some cases.
         Advice = "advice",
-        /// It could not be seen.
+        /// It could not be read.
         NotTold = "not told",
-        /// As it should be.
+        /// It has the recommended value.
         #[default]
         Ok = "ok",
     }
 }
 
-/// One setting of a host: of its kernel, its devices, or what a node may use there.
+/// One setting of a host: of its kernel, of its devices, or of the limits of a node there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSettingRecord {
-    /// The host.
+    /// Name of the host.
     pub host: String,
-    /// `vm.max_map_count`, `limit.nofile`, `heap.size`.
+    /// Name of the setting: `vm.max_map_count`, `limit.nofile`, `heap.size`.
     pub setting: String,
-    /// The node or the device that has it; empty for the host itself.
+    /// Node or device that has the setting. Empty for the host itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub on: String,
-    /// What was found; why nothing was, if it is not told.
+    /// Value found, or the reason why it could not be read.
     pub value: String,
-    /// What is wanted.
+    /// Recommended value.
     pub wanted: String,
     /// `ok`, `advice`, `warning` or `not told`.
     pub verdict: SettingVerdict,
-    /// Why it is wanted; empty where it is so.
+    /// Reason for the recommendation. Empty if the setting is `ok`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// The command that sets it so; empty where it is so.
+    /// Command that sets it. Empty if the setting is `ok`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fix: String,
-    /// Who wants it.
+    /// Source of the recommendation. Empty if the setting is `ok`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// What Cassandra itself checks of it at its start.
+    /// Check that Cassandra itself makes when it starts. Absent if there is none, or if the setting
+    /// is `ok`.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -120,14 +122,14 @@ pub struct HostSettingRecord {
 /// A node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeRecord {
-    /// `node1`, or the address of an attached one.
+    /// Name: `node1`; for an attached node, its address.
     pub name: String,
     /// Name of its host.
     #[serde(default)]
     pub host: String,
-    /// Address and port of CQL.
+    /// Address and port for CQL.
     pub address: String,
-    /// Version of Cassandra.
+    /// Version of Cassandra. Empty if unknown.
     #[serde(default)]
     pub version: String,
     /// Its data center.
@@ -136,30 +138,30 @@ pub struct NodeRecord {
     /// Its rack.
     #[serde(default)]
     pub rack: String,
-    /// `UN` and the like, as nodetool writes it; empty if nobody could tell.
+    /// State as in nodetool, such as `UN`. Empty if unknown.
     #[serde(default)]
     pub state: String,
-    /// Data on its disks; none where it is out of sight.
+    /// Size of its SSTables, bytes. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_bytes: Option<u64>,
-    /// How many tokens it has.
+    /// Number of its tokens.
     #[serde(default)]
     pub tokens: usize,
     /// Its share of the keyspace's data: 1.0 is a whole copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owns: Option<f64>,
-    /// `system_views.settings`.
+    /// Rows of `system_views.settings`, by name.
     #[serde(default, deserialize_with = "settings")]
     pub settings: BTreeMap<String, String>,
-    /// The JVM's flags, by name, where they differ from its defaults.
+    /// JVM flags that differ from the defaults, by name.
     #[serde(default)]
     pub flags: BTreeMap<String, String>,
-    /// The JVM: version, vendor, what it takes its machine for.
+    /// Facts about the JVM: version, vendor, and its view of the machine.
     #[serde(default)]
     pub jvm: BTreeMap<String, String>,
 }
 
-/// In older lines of the journal settings that cannot be read are null.
+/// Reads settings. Older lines of the journal have null for settings that could not be read.
 fn settings<'de, D>(from: D) -> Result<BTreeMap<String, String>, D::Error>
 where
     D: Deserializer<'de>,
@@ -167,52 +169,52 @@ where
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
-/// One setting that was asked for, and what a node says.
+/// A requested setting, and the value that a node reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProofRecord {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// The key: `commitlog_sync`, `-XX:MaxHeapSize`, `cpus`.
+    /// Name of the setting: `commitlog_sync`, `-XX:MaxHeapSize`, `cpus`.
     pub key: String,
-    /// What the study asked for.
+    /// Value that the study requests.
     pub wanted: String,
-    /// What is in effect; `not shown` where nobody tells.
+    /// Value in effect; `not shown` if the node does not report it.
     pub effective: String,
-    /// Where that was read: `system_views.settings`, `VM.flags`.
+    /// Source of that value: `system_views.settings`, `VM.flags`.
     pub source: String,
-    /// Whether they were seen to be the same. In records without an outcome it is also true where
-    /// nothing was shown.
+    /// True if the value in effect was seen to be the requested one. In records without an outcome,
+    /// it is also true if no value was shown.
     pub holds: bool,
-    /// `in_effect`, `not_in_effect` or `not_shown`; empty in older records.
+    /// `in_effect`, `not_in_effect` or `not_shown`. Absent in older records.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub outcome: Option<ProofOutcome>,
-    /// Why nothing was shown.
+    /// Reason why no value was shown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
 
 measure::word_enum! {
-    /// What came of looking whether something that was asked for is in effect.
+    /// Result of checking that a requested setting is in effect.
     #[derive(PartialOrd, Ord)]
     pub enum ProofOutcome {
-        /// It was seen.
+        /// The requested value was seen.
         InEffect = "in_effect",
-        /// Something else was seen.
+        /// Another value was seen.
         NotInEffect = "not_in_effect",
-        /// Nobody tells, so it is neither proved nor disproved.
+        /// The node does not report a value, so the setting is neither proved nor disproved.
         NotShown = "not_shown",
     }
 }
 
 impl ProofRecord {
-    /// What stands for the effective value where nobody tells.
+    /// Text in place of an effective value that the node does not report.
     pub const NOT_SHOWN: &'static str = "not shown";
 
-    /// What came of it, of older records too.
+    /// Returns the outcome, also for older records.
     pub fn outcome(&self) -> ProofOutcome {
         match (self.outcome, self.holds) {
             (Some(outcome), _) => outcome,
@@ -223,65 +225,66 @@ impl ProofRecord {
     }
 }
 
-/// The state of the data that a trial began with: how it was made.
+/// Data that a trial began with: the snapshot, and how it was restored.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DataRecord {
-    /// Name of the snapshot that was restored.
+    /// Name of the restored snapshot.
     pub snapshot: String,
-    /// `online` (import) or `offline` (swap).
+    /// Method: `online` (import) or `offline` (swap).
     pub how: String,
-    /// How long the restore took, all nodes, seconds.
+    /// Duration of the restore on all nodes, s.
     pub seconds: f64,
-    /// SSTables, all nodes.
+    /// Number of SSTables on all nodes.
     pub sstables: u64,
-    /// Bytes, all nodes.
+    /// Size of the SSTables on all nodes, bytes.
     pub bytes: u64,
-    /// Fingerprint of the SSTables of each node, equal to the snapshot's.
+    /// Fingerprint of the SSTables of each node, equal to that of the snapshot.
     #[serde(default)]
     pub fingerprints: BTreeMap<String, String>,
-    /// `kept` or `dropped`: the page cache.
+    /// Page cache: `kept` or `dropped`.
     pub page_cache: String,
 }
 
-/// What one probe was and cost.
+/// A probe, and its cost.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProbeRecord {
-    /// `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, an import's file; `agent`: taking what
-    /// the agent of a host has read, whose own looks stand by their names.
+    /// Name: `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, `others`, or the file of an
+    /// import. `agent` is the transfer of an agent's readings, whose own probes have records of
+    /// their own.
     pub probe: String,
-    /// Host or node that it looked at; empty for all.
+    /// Host or node that it sampled. Empty for all.
     #[serde(default)]
     pub place: String,
-    /// Seconds between two looks.
+    /// Time between two samples, s.
     pub period_s: f64,
-    /// How often it looked.
+    /// Number of samples.
     pub looks: u64,
-    /// Looks that were left out since an earlier one took too long.
+    /// Samples left out because an earlier one took too long, or the machine was busy.
     #[serde(default)]
     pub missed: u64,
-    /// Values that it read.
+    /// Number of values that it read.
     pub values: u64,
-    /// CPU time of ours, seconds.
+    /// CPU time of its samples in cassay and its agents, s.
     pub cpu_s: f64,
-    /// Longest look, seconds.
+    /// Duration of the longest sample, s.
     pub longest_s: f64,
-    /// How far the times of its readings may be off, in seconds, where they were read by another
-    /// clock than the controller's.
+    /// Error bound of the times of its readings, s. Absent if they come from the controller's
+    /// clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_bound_s: Option<f64>,
-    /// What went wrong, each once.
+    /// Problems, each once.
     #[serde(default)]
     pub problems: Vec<String>,
 }
 
-/// A phase of a trial as it was.
+/// A phase of a trial, with its actual times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTimeRecord {
-    /// `target`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`, `warmup`, `measure`,
-    /// `drain`, `verify`.
+    /// Name: `target`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`, `warmup`,
+    /// `measure`, `drain` or `verify`.
     pub name: String,
-    /// Begin, in seconds since the trial's start line.
+    /// Start of the phase, s since the trial's start line.
     pub from_s: f64,
-    /// Its end, in seconds since the trial's start line.
+    /// End of the phase, s since the trial's start line.
     pub to_s: f64,
 }

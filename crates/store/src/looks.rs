@@ -1,45 +1,46 @@
-//! How a comparison was looked at while its blocks came, and what stands beside its ratio where one
-//! block differs: parts of [`crate::record::ComparisonRecord`].
+//! Looks at a comparison while its blocks come, and the ratio without a block that differs: parts
+//! of [`crate::record::ComparisonRecord`].
 
 use crate::record::ComparisonRecord;
 use analysis::Looks;
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// How somebody looked at blocks as they came.
+    /// Plan of the looks at blocks as they come.
     #[derive(Default)]
     pub enum LooksHow {
-        /// Least and most were stated before the first block.
+        /// The least and the most blocks were stated before the first one.
         #[default]
         Repeated = "repeated",
-        /// Blocks were added to what had been seen.
+        /// Blocks were added after the result was seen.
         Anytime = "anytime",
     }
 }
 
-/// How often a comparison was looked at, and why no more.
+/// Number of looks at a comparison, and the reason why they ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LooksRecord {
-    /// `repeated`: least and most were stated before the first block. `anytime`: blocks were added
-    /// to what had been seen.
+    /// `repeated`: the least and the most blocks were stated before the first one. `anytime`:
+    /// blocks were added after the result was seen.
     pub how: LooksHow,
-    /// Pairs before the first look; 0 of `anytime`.
+    /// Number of pairs before the first look; 0 for `anytime`.
     pub min: usize,
-    /// Pairs at the last look; 0 of `anytime`.
+    /// Number of pairs at the last look; 0 for `anytime`.
     pub max: usize,
-    /// Blocks that were added to a run which had come to its end.
+    /// Number of blocks that were added to the finished run.
     pub added: usize,
-    /// Level of each interval by itself, so that all together have 95 %; none of `anytime`.
+    /// Error level of each interval by itself, such that all together cover the truth with 95 %.
+    /// Absent for `anytime`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<f64>,
-    /// How many comparisons share those 95 %.
+    /// Number of comparisons that share those 95 %.
     pub among: usize,
-    /// How often it was looked at.
+    /// Number of looks.
     pub count: usize,
-    /// Why no more: `answered after 6 of at most 12 blocks`.
+    /// Reason for the end: `answered after 6 of at most 12 blocks`.
     pub ended: String,
-    /// Look by look; of the primary comparison.
+    /// Results look by look, for the primary comparison.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub grew: Vec<LookRecord>,
 }
@@ -48,34 +49,35 @@ pub struct LooksRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LookRecord {
-    /// After which block, from 1.
+    /// Last block that the look includes, from 1.
     pub block: usize,
-    /// Pairs until then.
+    /// Number of pairs until then.
     pub pairs: usize,
     /// Contender ÷ baseline.
     pub ratio: f64,
-    /// Interval of the ratio, as the comparison's; none where it had no end, or of a bound.
+    /// Interval of the ratio, as in the comparison. `null` if it had no end, or if the ratio is a
+    /// bound.
     pub ci95: Option<[f64; 2]>,
 }
 
-/// Beside a ratio of which one block differs from the others.
+/// Ratio without the influence of one block that differs from the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RobustRecord {
-    /// Which, from 1.
+    /// Number of that block, from 1.
     pub block: usize,
-    /// By how many deviations, robustly measured.
+    /// Distance of that block from the median, in robust standard deviations (1.4826 MAD).
     pub z: f64,
-    /// The ratio without its weight (Hodges and Lehmann).
+    /// Ratio without its influence (Hodges and Lehmann).
     pub ratio: f64,
-    /// Interval of that by signed ranks, for it alone and one look.
+    /// Interval of that ratio by signed ranks, for it alone and for one look.
     pub interval: [f64; 2],
-    /// With which probability that holds the true ratio.
+    /// Coverage of the interval: at least 0.95.
     pub covers: f64,
 }
 
 impl ComparisonRecord {
-    /// How it was looked at, as far as its blocks are counted by it.
+    /// Returns the plan of its looks, as far as it affects the count of its blocks.
     pub fn looks_in(&self) -> Looks {
         match &self.looks {
             None => Looks::Once,

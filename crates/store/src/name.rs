@@ -54,7 +54,7 @@ impl Name {
         Ok(name)
     }
 
-    /// The text.
+    /// Returns the text of the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

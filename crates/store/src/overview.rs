@@ -38,7 +38,7 @@ pub(crate) const CPU_OTHERS: &str = "cpu.others";
 /// `overview.json`: series of a trial over time, and the series that its probes wrote.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OverviewRecord {
-    /// [`crate::record::FORMAT`].
+    /// Format number of the record: 1.
     pub format: u32,
     /// Length of a place, seconds.
     pub width_s: f64,

@@ -1,89 +1,93 @@
-//! What a throughput is worth, in `findings.json`: for its price, and in nodes.
+//! Throughput for its price, and the number of nodes that a capacity needs, in `findings.json`.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
 use serde::{Deserialize, Serialize};
 
-/// What a variant does for its price, where it did most.
+/// Throughput of a variant for its price: of its searches, at the primary point, or at its best
+/// point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PriceRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Price of an hour of its target.
+    /// Price of its target per hour.
     pub per_hour: f64,
-    /// In what; none if the study does not say.
+    /// Currency of the price. Absent if the study states none.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub currency: Option<String>,
-    /// Where on the axes: the primary point of comparisons, or where it did most.
+    /// Load: the primary point of the comparisons, or the best point. `{}` for the results of
+    /// searches.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
     /// Successful operations for one unit of the currency.
     pub ops_per_price: f64,
-    /// Its 95 % confidence interval: that of the throughput.
+    /// 95 % confidence interval of that, from the interval of the throughput. `null` if that has
+    /// none.
     #[serde(default)]
     pub ci95: Option<[f64; 2]>,
-    /// The variant that it is compared with; none of the first.
+    /// Variant that it is compared with. Absent if it is compared with none, as the first one is.
     #[serde(default, skip_serializing_if = "VariantName::is_none")]
     pub baseline: VariantName,
-    /// Operations for a unit of the currency ÷ those of the baseline.
+    /// Operations for one unit of the currency ÷ those of the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// Its 95 % confidence interval: that of the throughputs, shifted.
+    /// 95 % confidence interval of the ratio: that of the throughputs, times the ratio of the
+    /// prices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_ci95: Option<[f64; 2]>,
 }
 
-/// How many nodes a demand takes.
+/// Number of nodes that a variant needs for the requested capacity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CapacityRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// What was asked for, op/s.
+    /// Requested throughput, op/s.
     pub ops_per_s: f64,
-    /// At a p99 of at most this.
+    /// Upper bound of p99 at that throughput, ms.
     pub p99_ms: f64,
-    /// Nodes that may be lost together.
+    /// Number of nodes that may fail at the same time.
     pub failures: u64,
-    /// Growth on top, as a share.
+    /// Additional growth, as a share.
     pub growth: f64,
-    /// Load of the busiest node ÷ mean load of a node, as the study says.
+    /// Load of the busiest node ÷ mean load of a node, as the study states it.
     pub skew: f64,
-    /// Copies of each row.
+    /// Number of copies of each row (replication factor).
     pub copies: u64,
-    /// Why there is no answer; none if there is one. All else is then absent.
+    /// Reason why there is no answer; all figures of it are then absent. Absent if there is one.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub refused: Option<String>,
-    /// The rate that was held.
+    /// Highest rate that was held with p99 within the bound, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_at: Option<f64>,
-    /// By so many nodes.
+    /// Number of nodes that held it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes_measured: Option<u64>,
-    /// The lower end of what one node did then, op/s.
+    /// Lower end of the throughput of one node at that rate, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_node: Option<f64>,
-    /// Nodes that it takes.
+    /// Number of nodes needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// What they cost in an hour, if the variant has a price.
+    /// Price of these nodes per hour. Absent if the variant has no price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<f64>,
-    /// In what.
+    /// Currency of that price. Absent if the study states none.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub currency: Option<String>,
-    /// What has to hold for that, a sentence each.
+    /// Assumptions behind the number, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
 }

@@ -1,75 +1,76 @@
-//! What others have published, as findings have it beside ours.
+//! Published figures beside the measured ones, in `findings.json`.
 
 use analysis::VariantName;
 use serde::{Deserialize, Serialize};
 
-/// Published figures and ratios, with ours.
+/// Published figures and ratios, with the measured ratios.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PublishedRecord {
-    /// Who published what, and when.
+    /// Title of the publication, with its author and date.
     pub title: String,
-    /// Where it can be read.
+    /// Address of the publication.
     pub link: String,
-    /// The hardware and versions that the absolute figures belong to.
+    /// Hardware and versions of the absolute figures.
     pub system: String,
-    /// Ratios, with ours.
+    /// Published ratios, with the measured ones.
     pub ratios: Vec<PublishedRatioRecord>,
     /// Absolute figures, as they were printed.
     pub figures: Vec<PublishedFigureRecord>,
-    /// What it says of failures, as text.
+    /// Published claims about failures, as text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<PublishedFailureRecord>,
-    /// What it says in words.
+    /// Published claims in words.
     pub claims: Vec<String>,
-    /// What cannot be derived from it.
+    /// Facts that cannot be derived from the publication.
     pub unknown: Vec<String>,
 }
 
-/// A published ratio, and ours.
+/// A published ratio, and the measured one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PublishedRatioRecord {
-    /// Of what.
+    /// Subject of the ratio.
     pub what: String,
     /// The metric: `ops_per_s`, `latency_ms.p99`.
     pub metric: String,
-    /// The variant whose value is divided.
+    /// Variant whose value is divided.
     pub of: VariantName,
-    /// The variant that it is divided by.
+    /// Variant whose value is the divisor.
     pub to: VariantName,
-    /// What was published, the least and the most; the same twice of one number.
+    /// Published range: the smallest and the largest ratio. Both are equal for a single ratio.
     pub published: [f64; 2],
-    /// Ours; none where one of the two was not measured.
+    /// Measured ratio. Absent if one of the variants was not measured, or if its value is a lower
+    /// bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ours: Option<f64>,
-    /// Its 95 % confidence interval; none with fewer than two blocks.
+    /// 95 % confidence interval of the measured ratio. Absent with fewer than two pairs of blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
 }
 
-/// What was published of a failure.
+/// A published claim about a failure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PublishedFailureRecord {
-    /// What failed there.
+    /// Fault in the publication.
     pub fault: String,
-    /// The kinds of our faults that stand beside it.
+    /// Kinds of cassay's faults that correspond to it.
     pub beside: Vec<String>,
-    /// The variants of ours that it is about; none: all.
+    /// Variants of the study that it applies to. Absent if it applies to all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantName>,
-    /// What it says.
+    /// Claim, as text.
     pub claim: String,
 }
 
-/// A printed row.
+/// A row of published figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PublishedFigureRecord {
-    /// Where it is printed.
+    /// Table or figure that has it.
     pub place: String,
-    /// Of what.
+    /// Subject of the row.
     pub what: String,
     /// Requests in flight, all clients together.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,16 +81,17 @@ pub struct PublishedFigureRecord {
     /// Mean latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_ms: Option<f64>,
-    /// Median, ms.
+    /// Median latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ms: Option<f64>,
-    /// 95th percentile, ms.
+    /// 95th percentile of latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_ms: Option<f64>,
-    /// 99th percentile, ms.
+    /// 99th percentile of latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<f64>,
-    /// How many times the printed mean is what requests in flight and throughput allow for.
+    /// Printed mean latency ÷ the one by Little's law, from requests in flight and throughput.
+    /// Absent if one of the three was not printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_by_little: Option<f64>,
 }

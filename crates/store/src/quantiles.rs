@@ -1,19 +1,19 @@
-//! Mean and quantiles as files have them.
+//! Mean and quantiles, in memory and in files.
 //!
-//! What must hold: in memory each figure says itself whether it is only a lower bound, so that
-//! nobody compares such a one as a plain number; on disk it is a number, and the names of those
-//! that are lower bounds stand beside them.
+//! Invariants: in memory, each figure tells if it is only a lower bound, so that it is never
+//! compared as a plain number. In a file it is a number, and a list beside the figures names the
+//! lower bounds.
 
 use measure::Known;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Mean and quantiles in milliseconds. In files the figures are numbers, and `at_least` has the
-/// names of those that are lower bounds: `["p999", "max"]`.
+/// Mean and quantiles in milliseconds. In files the figures are numbers, and `at_least` names those
+/// that are lower bounds: `["p999", "max"]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "InFile", into = "InFile")]
 pub struct QuantilesRecord {
-    /// Number of values behind them.
+    /// Number of values.
     pub count: u64,
     /// Arithmetic mean.
     pub mean: Known,
@@ -30,14 +30,13 @@ pub struct QuantilesRecord {
     /// 95 % confidence intervals, by field name: `{"p99": [3.1, 3.4]}`. A quantile with too few
     /// values above it (under 100) has none.
     pub ci95: BTreeMap<String, [f64; 2]>,
-    /// Those of these intervals that rest on fewer than five incidents, by field name.
+    /// Names of those intervals that rest on one to four incidents.
     pub few_incidents: Vec<String>,
-    /// Of the values, how many are lower bounds: of operations that the client gave up, or never
-    /// sent.
+    /// Number of values that are lower bounds: operations that the client gave up, or never sent.
     pub censored: u64,
 }
 
-/// The same as it is written.
+/// Form of [`QuantilesRecord`] in files.
 #[derive(Serialize, Deserialize)]
 struct InFile {
     #[serde(default)]
@@ -59,7 +58,7 @@ struct InFile {
 }
 
 impl QuantilesRecord {
-    /// Its figures by name: what files, requirements and published ratios call them.
+    /// Returns its figures by name, as in files, requirements and published ratios.
     fn figures(&self) -> [(&'static str, Known); 6] {
         [
             ("p50", self.p50),
@@ -71,13 +70,13 @@ impl QuantilesRecord {
         ]
     }
 
-    /// The figure of this name; none if there is no such.
+    /// Returns the figure of this name. `None` if there is no such figure.
     pub fn figure(&self, name: &str) -> Option<Known> {
         let named = |(its, figure): (&str, Known)| (its == name).then_some(figure);
         self.figures().into_iter().find_map(named)
     }
 
-    /// Names of the figures that are lower bounds.
+    /// Returns the names of the figures that are lower bounds.
     pub fn at_least(&self) -> Vec<&'static str> {
         let figures = self.figures().into_iter();
         let bounds = figures.filter(|(_, figure)| figure.is_at_least());

@@ -1,7 +1,7 @@
-//! What stands in the files of a run. Every format has a number; a field is added, never renamed.
+//! Records in the files of a run. Every format has a number; fields are added, never renamed.
 //!
-//! These types are what is *on disk*: the rest of the program has its own and converts, so that
-//! old runs stay readable while the code moves on. Durations carry their unit in the name.
+//! These types are the form *on disk*. The rest of the program has types of its own and converts,
+//! so that old runs stay readable while the code changes. Names of durations contain the unit.
 //!
 //! Long because it is one format.
 
@@ -70,80 +70,80 @@ use measure::{ClientCounts, KindCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Format number of every record defined here.
+/// Format number of every record in this file.
 pub const FORMAT: u32 = 1;
 
-/// `plan.json`: the study spelled out, written before anything starts.
+/// `plan.json`: the resolved study, written before anything starts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlanRecord {
-    /// [`FORMAT`].
+    /// Format number of the record: 1.
     pub format: u32,
-    /// Version of cassay that made it.
+    /// Version of cassay that made the plan.
     pub cassay: String,
-    /// Name of the study: a folder name, checked when read.
+    /// Name of the study. It is a folder name, and is checked when it is read.
     #[serde(deserialize_with = "crate::name::study")]
     pub study: String,
     /// The question, in the user's words.
     pub question: String,
-    /// Seed of all that is random.
+    /// Seed of everything that is random in the run.
     pub seed: u64,
-    /// Name of the scale, if one was asked for.
+    /// Name of the requested scale. Absent if no scale was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<String>,
-    /// The command that makes this run again.
+    /// Command that repeats this run.
     pub rerun: String,
-    /// What the run is expected to take.
+    /// Expected cost of the run.
     pub estimate: EstimateRecord,
-    /// Every trial, in order.
+    /// Every planned trial, in order.
     pub trials: Vec<TrialRecord>,
-    /// The study with every default filled in, for resuming and for the report.
+    /// Study with every default filled in, for resuming and for the report.
     pub resolved: ResolvedRecord,
 }
 
-/// What a run is expected to take.
+/// Expected time, disk space and memory of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EstimateRecord {
-    /// Wall time if every trial is run, in seconds.
+    /// Wall time if every trial runs, s.
     pub seconds: f64,
-    /// Disk space for the target's data, in bytes.
+    /// Disk space for the target's data, bytes; 0 for an attached cluster or the null target.
     pub disk_bytes: u64,
-    /// Memory for the target, in bytes.
+    /// Memory for the target, bytes.
     pub memory_bytes: u64,
-    /// What is run whatever is found, where a procedure decides over the rest.
+    /// Trials that run whatever the results are. Absent if all trials do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<LeastRecord>,
 }
 
-/// The part of a run that does not depend on what is found.
+/// Part of a run that does not depend on its results.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LeastRecord {
-    /// The number of trials.
+    /// Number of trials.
     pub trials: usize,
-    /// Wall time, in seconds.
+    /// Wall time, s.
     pub seconds: f64,
 }
 
-/// `trials/NN-slug/trial.json`: one configuration, to be run once.
+/// `trials/NN-slug/trial.json`: one configuration, measured once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// [`FORMAT`].
+    /// Format number of the record: 1.
     pub format: u32,
     /// Number of the trial, from 0.
     pub index: usize,
-    /// Folder name under `trials/`, checked when read: `00-writes-threads-4`.
+    /// Name of the folder under `trials/`, checked when it is read: `00-writes-threads-4`.
     #[serde(deserialize_with = "crate::name::slug")]
     pub slug: String,
     /// Name of the variant.
     pub variant: VariantName,
-    /// Where on the axes: `{"threads": 28}`, `{"rate": 10000}`.
+    /// Load: `{"threads": 28}` or `{"rate": 10000}`; `{}` in a plan if results decide it.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// What it is for; absent of a probe.
+    /// Purpose of the trial. Absent for a probe, which is the ordinary purpose.
     #[serde(default, skip_serializing_if = "Role::is_probe")]
     pub role: Role,
     /// Number of the block (repetition), from 0.
     pub block: usize,
-    /// Phases in order, each with its settings.
+    /// Phases of the trial, in order.
     pub phases: Vec<PhaseRecord>,
     /// Every setting of the trial, resolved.
     pub settings: serde_json::Value,
@@ -152,99 +152,98 @@ pub struct TrialRecord {
 /// One phase of a trial as planned.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PhaseRecord {
-    /// `target`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`, `warmup`,
-    /// `measure`, `verify`.
+    /// Name: `target`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`, `warmup`,
+    /// `measure` or `verify`.
     pub name: String,
-    /// What it does, in words.
+    /// Work of the phase, in words.
     pub what: String,
-    /// Expected length in seconds.
+    /// Expected length, s.
     pub seconds: f64,
 }
 
-/// One line of `intervals.ndjson`: one interval of one kind; kind `client` carries the
-/// instrument's own figures instead.
+/// One line of `intervals.ndjson`: one kind of operation in one interval. The line of kind `client`
+/// has the client's own figures instead.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct IntervalRecord {
-    /// Begin, in seconds since the trial's start line.
+    /// Start of the interval, s since the trial's start line.
     pub t_s: f64,
-    /// Length in seconds.
+    /// Length of the interval, s.
     pub seconds: f64,
-    /// `load`, `warmup`, `measure`, `drain` or `verify`.
+    /// Phase: `load`, `warmup`, `measure`, `drain` or `verify`.
     pub phase: String,
     /// Kind of operation, or `client`.
     pub kind: String,
-    /// Successful operations that ended in the interval, whenever they were due; so it is with all
-    /// figures of the line.
+    /// Operations that succeeded. Like all figures of the line, it covers the operations that ended
+    /// in the interval, whenever they were due.
     #[serde(default)]
     pub ok: u64,
-    /// Failed operations by outcome.
+    /// Operations that failed, by outcome.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
-    /// Latency from the intended start, ms.
+    /// Latency from the intended start, ms. Absent if no operation succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<QuantilesRecord>,
-    /// Service time from the send, ms.
+    /// Service time from the send, ms. Absent if no operation succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ms: Option<QuantilesRecord>,
-    /// Latency of failed operations, ms.
+    /// Latency of failed operations, ms. Absent if no operation failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ms: Option<QuantilesRecord>,
-    /// What else came of the operations, by name: what is 0 is left out.
+    /// Counters beside outcomes and times, by name. Zeros are left out.
     #[serde(flatten, serialize_with = "crate::counts::of_kind")]
     pub counts: KindCounts,
-    /// Verified reads.
+    /// Results of verified reads. Absent if no read was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<VerifyRecord>,
-    /// The instrument's figures (kind `client` only).
+    /// The client's own figures. Only the line of kind `client` has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientIntervalRecord>,
-    /// How many intervals the line stands for, if it is one of an overview; 0 on disk, where it is
-    /// one.
+    /// Number of intervals that the line of an overview joins. Absent (0) in `intervals.ndjson`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub joined: u64,
 }
 
-/// Zero counts are left out of the lines: there is one line a second and kind.
+/// Returns true for zero. Zero counts are left out: there is one line per second and kind.
 pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The instrument in one interval.
+/// The client's own figures in one interval.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClientIntervalRecord {
-    /// CPU time per operation, µs.
+    /// CPU time of the workers per operation that ended, µs.
     pub cpu_us_per_op: f64,
-    /// CPU used, as a share of one core.
+    /// CPU time of the workers, as a share of one core.
     pub cpu_share: f64,
-    /// Release lag p50, µs.
+    /// Release lag, p50, µs.
     pub lag_us_p50: f64,
-    /// Release lag p99, µs.
+    /// Release lag, p99, µs.
     pub lag_us_p99: f64,
-    /// What happened to operations before they were sent, and to connections, by name.
+    /// Counters of operations before they were sent, and of connections, by name.
     #[serde(flatten, serialize_with = "crate::counts::of_client")]
     pub counts: ClientCounts,
-    /// How late timers on the client's cores were: p99, ms. Absent if nobody looked.
+    /// Delay of timers on the client's cores, p99, ms. Absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hiccup_ms_p99: Option<f64>,
-    /// The same, the largest.
+    /// Largest delay of a timer on the client's cores, ms. Absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hiccup_ms_max: Option<f64>,
-    /// Time in stalls (timers over 10 ms late), ms.
+    /// Time in stalls (timers at least 10 ms late), ms.
     #[serde(default)]
     pub stalled_ms: f64,
-    /// Time in which workers could have run and had no CPU, as a share of one core. Absent where
-    /// the kernel does not count it.
+    /// Time in which workers were runnable but had no CPU, as a share of one core. Absent if the
+    /// kernel does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_share: Option<f64>,
-    /// Longest time in which answers were awaited and none came, ms; where it ended.
+    /// Longest wait of a worker for a response, ms. It counts where it ended.
     #[serde(default)]
     pub quiet_ms: f64,
 }
 
-/// `probes/*.ndjson`: one sample.
+/// `probes/*.ndjson`: one sample of a probe.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SampleRecord {
-    /// Seconds since the trial's start line.
+    /// Time of the sample, s since the trial's start line.
     pub t_s: f64,
     /// Name of the series, for example `cassandra.compactions_pending`.
     pub name: String,
@@ -253,408 +252,405 @@ pub struct SampleRecord {
     pub place: String,
     /// Unit of the value.
     pub unit: String,
-    /// The value.
+    /// Value of the sample, in that unit.
     pub value: f64,
 }
 
-/// `findings.json`: what other programs read. Format 1.
+/// `findings.json`: the results of a run, for other programs. Format 1.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FindingsRecord {
-    /// [`FORMAT`].
+    /// Format number of the record: 1.
     pub format: u32,
     /// Name of the study.
     pub study: String,
-    /// `valid`, `suspect` or `invalid`: the worst of the trials' verdicts.
+    /// `valid`, `suspect` or `invalid`: the worst verdict of the trials, or `invalid` if the run
+    /// stopped early. Trials in which a search exceeded its result do not count.
     pub verdict: Verdict,
-    /// Why, one sentence each; empty when valid.
+    /// Reasons for the verdict, one sentence each. Empty if the run is valid.
     pub reasons: Vec<String>,
-    /// The answer to the question, one sentence each.
+    /// Answer to the question, one sentence each.
     #[serde(default)]
     pub answer: Vec<String>,
-    /// Its first sentences, if verified data was lost or wrong, or a requirement was missed.
+    /// First sentences of the answer if verified data was lost or wrong, or a requirement missed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<String>,
-    /// Why the trials together say less than they were to say, causes first.
+    /// Causes of imprecision that the trials show together. Each stands before its consequences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseRecord>,
-    /// What to run next; none where the question has its answer.
+    /// Proposed next run. Absent if the question is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<NextStepRecord>,
     /// One entry per finished trial.
     pub trials: Vec<TrialFinding>,
-    /// The blocks of each variant at each point together, without invalid trials; of a point that
-    /// has none but invalid ones those, with the verdict `invalid`.
+    /// Merged blocks of each variant at each point, without invalid trials. If a point has only
+    /// invalid trials, these are merged, and its verdict is `invalid`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<PointRecord>,
-    /// What was searched for, and by which way it was found.
+    /// Searches, one for each variant and block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchRecord>,
-    /// What long trials did beside shorter ones.
+    /// Comparisons of long trials with shorter ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endured: Vec<EnduredRecord>,
-    /// What the points of each variant show as a ladder.
+    /// Sweep of each variant: its points in order of load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepRecord>,
     /// Comparisons of variants.
     pub comparisons: Vec<ComparisonRecord>,
-    /// How many false findings to expect of them; none of one or no comparison.
+    /// Expected number of false findings. Absent if fewer than two comparisons have an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiplicity: Option<MultiplicityRecord>,
-    /// What variants cost beside each other: no part of `comparisons`, nor of their adjustment.
+    /// Comparisons of costs. They are no part of `comparisons`, nor of their adjustment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cost_comparisons: Vec<CostComparisonRecord>,
-    /// What variants do for their price.
+    /// Throughput of variants for their price.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<PriceRecord>,
-    /// How many nodes a demand takes.
+    /// Number of nodes that the requested capacity needs, by variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capacities: Vec<CapacityRecord>,
-    /// Which settings of a screening do anything.
+    /// Results of a screening: the settings that have an effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub screens: Vec<ScreenRecord>,
     /// The curve through the points of each variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<CurveRecord>,
-    /// What the machine makes of more of its units: one for each arm and load.
+    /// Scale-up of the machine: one record for each arm and load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scale_ups: Vec<ScaleUpRecord>,
-    /// What the axes of a matrix do, point by point.
+    /// Effects of the axes of a matrix, point by point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectsRecord>,
-    /// Faults and what they did.
+    /// Faults and their effects.
     pub faults: Vec<FaultRecord>,
-    /// The same against trials without faults, where the study asks for them.
+    /// Comparisons of faults with trials without them, if the study asks for that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_faults: Vec<WithoutFaultsRecord>,
-    /// What others have published, beside what was found.
+    /// Published figures beside the measured ones. Absent if the study names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedRecord>,
-    /// What the study requires, and what came of it.
+    /// Requirements of the study, with their outcomes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<RequirementRecord>,
-    /// Tables that cassay made on clusters that it did not start, and left there.
+    /// Tables that cassay created on clusters that it did not start, and left there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remains: Vec<RemainsRecord>,
-    /// Where the time of the run went.
+    /// Use of the run's wall time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_use: Option<TimeUseRecord>,
 }
 
-/// `trials/NN-slug/finding.json`: the trial's entry of `findings.json`, written when it ends, so
-/// that an interrupted run has it too. Read as its entry and a `SealRecord`.
+/// `trials/NN-slug/finding.json`: the trial's entry of `findings.json`. It is written when the
+/// trial ends, so that an interrupted run has it too, and read as the entry and a `SealRecord`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialFindingRecord {
-    /// [`FORMAT`].
+    /// Format number of the record: 1.
     pub format: u32,
     /// The entry.
     #[serde(flatten)]
     pub finding: TrialFinding,
-    /// Every other file of the trial as it was then, by its path in the trial's folder. Empty in
-    /// runs of earlier versions.
+    /// Checksums of the trial's other files, by path within it. Empty in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Sums::is_empty")]
     pub files: Sums,
 }
 
-/// `findings.json` as it is written: the findings, by whom, and what the files are that they
-/// stand on.
+/// `findings.json` as written: the findings, the version that wrote them, and the checksums of the
+/// files that they are based on.
 // Read as `FindingsRecord` and a `SealRecord`.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingsFileRecord {
     /// The findings.
     #[serde(flatten)]
     pub findings: FindingsRecord,
-    /// Version of cassay that wrote them; empty in runs of earlier versions.
+    /// Version of cassay that wrote the file. Empty in runs of earlier versions.
     #[serde(default)]
     pub cassay: String,
-    /// Every file of the run that has come to its end, by its path in the run's folder. Empty in
-    /// runs of earlier versions.
+    /// Checksums of the run's complete files, by path within it. Empty in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Sums::is_empty")]
     pub files: Sums,
 }
 
-/// What stands beside the findings of a trial or a run in their file. Reading it apart from them
-/// takes half a megabyte less of program than a flattened field, for which serde makes readers of
-/// everything in the findings once more.
+/// Version and checksums beside the findings in the file of a trial or a run. They are read apart
+/// from the findings. For a flattened field, serde would generate all readers of findings a second
+/// time: half a megabyte of program.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct SealRecord {
-    /// Version of cassay that wrote the file; empty in runs of earlier versions.
+    /// Version of cassay that wrote the file. Empty in runs of earlier versions.
     pub cassay: String,
-    /// What files were, by their path in the folder of the file. Empty in runs of earlier
-    /// versions.
+    /// Checksums by path in the folder of the file. Empty in runs of earlier versions.
     pub files: Sums,
 }
 
-/// The part of a machine that nodes had.
+/// Part of a machine that its nodes ran on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartRecord {
-    /// What it is counted in: `cores`, `l3`, `numa` or `sockets`.
+    /// Unit of the counts: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Units on each socket that had some, in order.
+    /// Number of units in use on each socket that has any, in order.
     pub split: Vec<u32>,
-    /// Units that fill one socket of the machine.
+    /// Number of units that fill one socket of the machine.
     pub units_per_socket: u32,
-    /// Sockets of the machine.
+    /// Number of sockets of the machine.
     pub sockets: u32,
-    /// Whether the client ran on the CPUs of nodes, since none was left for it.
+    /// True if the client ran on CPUs of the nodes.
     #[serde(default)]
     pub client_shares: bool,
 }
 
-/// What one trial found.
+/// Findings of one trial.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TrialFinding {
     /// Number of the trial.
     pub index: usize,
-    /// The start line, in nanoseconds since 1970: where the seconds of its records count from.
+    /// Start line of the trial, ns since 1970: the zero of the seconds in its records.
     #[serde(default)]
     pub started_unix_ns: u64,
     /// Name of the variant.
     pub variant: VariantName,
-    /// Where on the axes.
+    /// Load of the trial.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// As in [`TrialRecord`].
+    /// Purpose of the trial, as in [`TrialRecord`].
     #[serde(default, skip_serializing_if = "Role::is_probe")]
     pub role: Role,
-    /// Number of the block (repetition).
+    /// Number of the block (repetition), from 0.
     #[serde(default)]
     pub block: usize,
-    /// `measure`.
+    /// Name of the measured phase: `measure`.
     pub phase: String,
     /// `valid`, `suspect` or `invalid`.
     pub verdict: Verdict,
-    /// Why, one sentence each.
+    /// Reasons for the verdict, one sentence each.
     pub reasons: Vec<String>,
-    /// The rules that were judged, with their numbers.
+    /// Results of the validity rules, with their numbers.
     #[serde(default)]
     pub rules: Vec<RuleRecord>,
-    /// Length of the measured window, in seconds.
+    /// Length of the measured window, s.
     pub seconds: f64,
-    /// Whether that is too short for the 95 % intervals of the window to hold what they promise.
+    /// True if the window is under 30 s: its 95 % intervals then cover the truth less often.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub short_window: bool,
-    /// Operations that ended per second in the second half of the window, where a rate was offered:
-    /// what was under way when it began is no part of it.
+    /// Operations that ended per second in the second half of the window, failed ones too.
+    /// Operations in flight when the window began are no part of it. Absent in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later_ended_per_s: Option<f64>,
-    /// Change of throughput over the window, as a share; absent where it is small, or chance, and
-    /// in runs of earlier versions.
+    /// Change of throughput over the window, as a share. Absent if it is small or may be chance,
+    /// and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<f64>,
-    /// Throughput of the best second of the window; absent in runs of earlier versions.
+    /// Throughput of the best second of the window, op/s. Absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_ops_per_s: Option<f64>,
     /// Operations that ended in the measured window, whatever their outcome.
     pub ops_total: u64,
-    /// Failed operations of those that were due in the measured window, by outcome.
+    /// Failed operations among those that were due in the measured window, by outcome.
     pub errors: BTreeMap<String, u64>,
     /// Operations that were due in the measured window and sent only after it (open loop).
     #[serde(default)]
     pub sent_in_drain: u64,
-    /// Operations that were due in the measured window and not sent when the drain gave up sending.
+    /// Operations that were due in the measured window and not sent when the drain stopped sending.
     pub due_never_sent: u64,
-    /// Sent more than 1 ms late.
+    /// Operations sent more than 1 ms late, in the window and its drain.
     #[serde(default)]
     pub late: u64,
-    /// Given up before they were sent.
+    /// Operations given up before they were sent, in the window and its drain.
     #[serde(default)]
     pub dropped: u64,
-    /// Length of the warm-up that came before, in seconds, and how it ended.
+    /// Warm-up before the window: its length, and how it ended.
     #[serde(default)]
     pub warmup: WarmupRecord,
-    /// All kinds together.
+    /// Figures of all kinds together.
     pub all: SeriesRecord,
-    /// By kind of operation.
+    /// Figures by kind of operation.
     pub kinds: BTreeMap<String, SeriesRecord>,
-    /// Those of the kinds that are part of operations of other kinds: in no sum over kinds.
+    /// Kinds that are parts of other kinds' operations: sums over kinds leave them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// What operations came to besides time, in the measured window and its drain, by kind; kinds
-    /// with nothing of the sort are left out.
+    /// Counters beside outcomes and times, by kind, in the window and its drain. Kinds without any
+    /// are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, KindCounts>,
-    /// The instrument.
+    /// The client's own figures.
     pub client: ClientRecord,
-    /// Each client of several; empty where one process offered the load.
+    /// Figures of each of several clients. Empty if one process offered the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientEndRecord>,
-    /// The part of their machine that nodes of ours had; absent where they had all of it.
+    /// Part of the machine that nodes started by cassay ran on. Absent if they had all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartRecord>,
-    /// Who used the machine that the client runs on.
+    /// Use of the machine that the client runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRecord>,
-    /// What the operations cost the target; what is not known is absent.
+    /// Costs of the operations for the target. Unknown costs are absent.
     #[serde(default, skip_serializing_if = "Costs::is_empty")]
     pub costs: Costs,
-    /// Verified reads.
+    /// Results of verified reads.
     pub verify: VerifyRecord,
-    /// What became of every acknowledged write, where all rows were read back.
+    /// Results of reading all rows back. Absent if the trial did not do that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBackRecord>,
-    /// Whether registers were one register to all, where they have histories.
+    /// Judgement of the histories of registers. Absent if the workload has no registers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registers: Option<RegistersRecord>,
-    /// What the server counted, beside what the client counted.
+    /// The servers' operation counts. Absent if they could not be compared with the client's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerCountsRecord>,
-    /// Compactions that were pending at the end of the window, on all nodes together; none if
-    /// nobody looked.
+    /// Compactions pending at the window's end, all nodes together. Absent if no probe read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_compactions: Option<f64>,
-    /// The load phase, if the trial loaded data.
+    /// Load phase. Absent if the trial loaded no data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadRecord>,
-    /// Which start of the run has made the data that the trial stands on, from 1: after an
-    /// interruption, data is loaded anew. None where no data outlives a trial.
+    /// Number of the run's start that loaded the trial's data, from 1: a resumed run loads its data
+    /// anew. Absent if no data outlives a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<u64>,
-    /// The snapshot that the trial began with, if it restored one.
+    /// Snapshot that the trial began with. Absent if it restored none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataRecord>,
-    /// How many SSTables the workload's tables had on nodes of ours when all was done, by the
-    /// letters of their format; empty where nobody looked, and in runs of earlier versions.
+    /// Number of SSTables of the workload's tables at the end, by format version (`oa`). Empty for
+    /// attached nodes, if they could not be read, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sstable_formats: BTreeMap<String, u64>,
-    /// What should be on record of it and is not; empty in runs of earlier versions.
+    /// Missing records of the trial. Empty in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<GapRecord>,
-    /// The phases as they were, in order.
+    /// Phases with their actual times, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseTimeRecord>,
-    /// The probes that ran, with their cost.
+    /// Probes that ran, with their cost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeRecord>,
-    /// What was broken on purpose.
+    /// Faults of the trial and their effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultRecord>,
-    /// What the window showed of a trial for hours.
+    /// Findings in a window of hours. Absent if the procedure is not `endurance`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endurance: Option<EnduranceRecord>,
 }
 
-/// How warm-up went.
+/// Warm-up of a trial.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WarmupRecord {
-    /// Length in seconds.
+    /// Length, s.
     pub seconds: f64,
-    /// `fixed`, `detected` (a steady state was seen) or `forced` (the limit came first).
+    /// `fixed` (its length was given), `detected` (a steady state was seen), `forced` (the limit
+    /// came first) or `warming` (the load ended first).
     #[serde(deserialize_with = "measure::word_or_default")]
     pub steady: WarmupEnd,
 }
 
 measure::word_enum! {
-    /// How a warm-up ended.
+    /// End of a warm-up.
     #[derive(Default)]
     pub enum WarmupEnd {
-        /// After the length that it was given.
+        /// It lasted as long as the study says.
         #[default]
         Fixed = "fixed",
         /// A steady state was seen.
         Detected = "detected",
         /// The limit came first.
         Forced = "forced",
-        /// It had not ended when the load did.
+        /// The load ended first.
         Warming = "warming",
     }
 }
 
-/// One validity rule and how it was judged.
+/// Result of one validity rule.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuleRecord {
-    /// `V1` to `V21`.
+    /// Name of the rule: `V1` to `V21`.
     pub rule: String,
     /// `pass`, `warn`, `fail` or `unknown`.
     pub result: Outcome,
-    /// What was seen and what the limit is.
+    /// Observed value and limit, in words.
     pub detail: String,
 }
 
-/// Throughput and latency of one kind, or of all.
+/// Throughput and latency of one kind of operation, or of all kinds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SeriesRecord {
-    /// Operations that succeeded within the measured window's time, whenever they were due.
+    /// Operations that succeeded within the measured window, whenever they were due.
     pub ops: u64,
-    /// The same, per second.
+    /// Throughput: `ops` per second.
     pub ops_per_s: f64,
-    /// 95 % confidence interval of it, from batch means.
+    /// 95 % confidence interval of the throughput, from batch means. `null` with too few seconds.
     #[serde(default)]
     pub ops_per_s_ci95: Option<[f64; 2]>,
-    /// Whether that interval rests on fewer than five incidents: stretches of seconds that stand
-    /// out.
+    /// True if that interval rests on one to four incidents: stretches of seconds that stand out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub few_incidents: bool,
-    /// From the intended start, of the operations that were due in the measured window and
-    /// succeeded, or that nobody followed to their end.
+    /// Latency from the intended start, of the operations that were due in the measured window.
+    /// Covers successes, and lower bounds of those that the client did not follow to their end.
     pub latency_ms: QuantilesRecord,
-    /// From the send, of the same operations as far as they were sent.
+    /// Service time from the send, of the same operations as far as they were sent.
     pub service_ms: QuantilesRecord,
-    /// Of those that were due in the measured window and failed, from the intended start.
+    /// Latency from the intended start, of failed operations that were due in the measured window.
     #[serde(default)]
     pub error_ms: QuantilesRecord,
 }
 
-/// The instrument in one trial.
+/// The client's own figures in one trial.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClientRecord {
-    /// CPU time (user and system, all worker threads) per operation, µs.
+    /// CPU time of the workers (user and system) per operation, µs.
     pub cpu_us_per_op: f64,
-    /// CPU used, as a share of the cores that the workers had.
+    /// CPU time of the workers, as a share of the cores that they had.
     #[serde(default)]
     pub cpu_share: f64,
-    /// Release lag, µs; zeros in a closed loop.
+    /// Release lag, µs; 0 in a closed loop.
     pub lag_us: LagRecord,
-    /// What the same program reaches on the null target on this machine, op/s: the lowest of
-    /// `ceilings_ops_per_s`.
+    /// Ceiling: throughput of the same program on the null target on this machine, op/s. The lowest
+    /// of `ceilings_ops_per_s`.
     pub ceiling_ops_per_s: f64,
-    /// The same, each time that it was measured around this trial, oldest first.
+    /// Ceilings measured around this trial, op/s, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings_ops_per_s: Vec<f64>,
-    /// Whether the workers went before other programs that wanted their CPUs.
+    /// True if the workers had real-time priority over other programs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub realtime: bool,
-    /// The longest stall of the client (a late timer on its cores), ms. Absent if nobody looked.
+    /// Longest stall of the client (a late timer on its cores), ms. Absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ms_longest: Option<f64>,
-    /// Time in stalls of over 10 ms, as a share of the window.
+    /// Time in stalls of at least 10 ms, as a share of the window.
     #[serde(default)]
     pub stalled_share: f64,
-    /// Time in which the workers waited for a CPU, as a share of the cores that they had. Absent
-    /// where the kernel does not count it.
+    /// Time in which workers were runnable but had no CPU, as a share of the cores that they had.
+    /// Absent if the kernel does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_share: Option<f64>,
-    /// Longest time in which answers were awaited and none came, ms.
+    /// Longest wait of a worker for a response, ms.
     #[serde(default)]
     pub quiet_ms_longest: f64,
-    /// Worker threads.
+    /// Number of worker threads.
     #[serde(default)]
     pub workers: usize,
-    /// Connections, all nodes.
+    /// Number of connections to all nodes.
     #[serde(default)]
     pub connections: usize,
-    /// Peak resident memory of the process, bytes.
+    /// Peak resident memory of the process, bytes; 0 if unknown.
     #[serde(default)]
     pub memory_bytes: u64,
 }
 
-/// Who used the machine that the client runs on: means over the window, as shares of 1. What could
-/// not be read is absent.
+/// Use of the machine that the client runs on: means over the window, as shares of 1. Unreadable
+/// values are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineRecord {
-    /// CPUs that the client may use: what shares of CPU time are of.
+    /// Number of CPUs that the client may use: the base of the shares of CPU time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u64>,
     /// CPU time used by neither the nodes nor the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_others: Option<f64>,
-    /// CPU time used by the nodes that we started.
+    /// CPU time used by the nodes that cassay started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_nodes: Option<f64>,
     /// CPU time used by the client's whole process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_client: Option<f64>,
-    /// Time in which the busiest disk was busy for others.
+    /// Time in which the busiest disk worked for other programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_busy_for_others: Option<f64>,
     /// Time in which some task waited for a CPU.
@@ -677,101 +673,101 @@ pub struct LagRecord {
     pub p99: f64,
 }
 
-/// Verified reads: answers compared with values made again from the seed.
+/// Verified reads: responses compared with values generated again from the seed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct VerifyRecord {
-    /// The number of rows that were compared.
+    /// Number of rows that were compared.
     pub checked: u64,
-    /// No row where one must be.
+    /// Rows that are missing and must exist.
     pub missing: u64,
-    /// Of the missing, those whose write was acknowledged.
+    /// Missing rows whose write was acknowledged.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
-    /// Not there, and its write was never acknowledged; not an error.
+    /// Rows that do not exist, and whose write was never acknowledged. Not an error.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub never_written: u64,
-    /// Right once, should have been overwritten.
+    /// Rows with an old value that should have been overwritten.
     pub stale: u64,
-    /// Right, and written by a later operation than the first; not an error.
+    /// Right rows that a later operation than the first has written. Not an error.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub overwritten: u64,
-    /// Never right.
+    /// Rows with a value that was never right.
     pub wrong: u64,
-    /// Deleted, and there again.
+    /// Rows that exist again after they were deleted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resurrected: u64,
-    /// Not there, and deleted; not an error.
+    /// Rows that do not exist, and were deleted. Not an error.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub deleted: u64,
-    /// There, though no write was acknowledged; not an error.
+    /// Right rows without an acknowledged write. Not an error.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unconfirmed: u64,
-    /// The first rows that were found to be missing, stale, resurrected or wrong.
+    /// First rows found missing, stale, resurrected or wrong; at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed_rows: Vec<MissedRowRecord>,
 }
 
-/// The server's own operation counts over the whole trial, beside the client's.
+/// The servers' own operation counts over the whole trial, beside the client's.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ServerCountsRecord {
-    /// Where they come from, for example `system_views.coordinator_write_latency`.
+    /// Source of the counts, for example `system_views.coordinator_write_latency`.
     pub source: String,
-    /// Writes that the server coordinated.
+    /// Writes that the servers coordinated.
     pub writes: u64,
-    /// Reads that the server coordinated.
+    /// Reads that the servers coordinated.
     pub reads: u64,
-    /// Writes that the client sent and had answered (load, warm-up, measure and drain).
+    /// Writes that succeeded for the client, in all phases of the trial.
     pub client_writes: u64,
-    /// Reads that the client sent and had answered.
+    /// Reads that succeeded for the client, in all phases of the trial.
     pub client_reads: u64,
 }
 
 /// The load phase of a trial.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoadRecord {
-    /// Rows written.
+    /// Number of rows written.
     pub operations: u64,
-    /// Length in seconds.
+    /// Length of the load, s.
     pub seconds: f64,
-    /// Failed operations, by outcome.
+    /// Failed operations, by outcome. Empty, since a load with failures ends its trial.
     pub errors: BTreeMap<String, u64>,
-    /// Writes that were tried again.
+    /// Number of retries.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u64,
-    /// How settling ended: `settled`, `stalled`, `timeout`, `skipped`, `unknown`.
+    /// How settling ended: `settled`, `stalled`, `timeout`, `skipped` or `unknown`.
     #[serde(deserialize_with = "measure::word_or_default")]
     pub settle: Settled,
-    /// Length of settling in seconds.
+    /// Length of settling, s.
     pub settle_seconds: f64,
 }
 
 measure::word_enum! {
-    /// How waiting for data at rest ended.
+    /// End of the wait for flushes and compactions.
     #[derive(Default)]
     pub enum Settled {
-        /// It was at rest.
+        /// No compaction was running or pending.
         Settled = "settled",
-        /// Compactions no longer made progress.
+        /// Pending compactions no longer made progress.
         Stalled = "stalled",
         /// The limit came first.
         Timeout = "timeout",
-        /// Nobody waited.
+        /// There was no wait: the study asks for none, or the target cannot report compactions.
         Skipped = "skipped",
-        /// The target cannot tell.
+        /// The target did not show its pending compactions.
         #[default]
         Unknown = "unknown",
     }
 }
 
-/// The metric of what searches have found.
+/// Metric of the results of searches.
 pub const PEAK: &str = "peak";
 
 /// A comparison of two variants.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ComparisonRecord {
-    /// `ops_per_s`, `latency_ms.p99`, …; `peak` is what searches have found.
+    /// `ops_per_s`, `latency_ms.p99`, …; `peak` for the results of searches.
     pub metric: String,
-    /// Where on the axes; nowhere for a `peak`.
+    /// Load of both sides; `{}` for a `peak`.
     #[serde(default, with = "crate::point")]
     pub point: Option<Point>,
     /// Name of the baseline variant.
@@ -780,126 +776,127 @@ pub struct ComparisonRecord {
     pub contender: VariantName,
     /// Contender ÷ baseline (ratio of geometric means over blocks).
     pub ratio: f64,
-    /// `at_least` or `at_most`, if the ratio is only that: of one side are only lower bounds known.
+    /// `at_least` or `at_most`, if the ratio is only a bound: values of one side are lower bounds.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub bound: Option<Bound>,
-    /// 95 % confidence interval of the ratio, for it alone and over all looks; none with fewer than
-    /// two blocks a side, before the first look, and of a ratio that is a bound.
+    /// 95 % confidence interval of the ratio, for it alone and over all looks. `null` with fewer
+    /// than two blocks a side, before the first look, and if the ratio is a bound.
     pub ci95: Option<[f64; 2]>,
-    /// Of a ratio that is a bound, the end of such an interval that is known.
+    /// Known end of the 95 % interval, if the ratio is a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95_end: Option<f64>,
-    /// `faster`, `slower`, `equivalent` or `inconclusive`; `looks_different` of what was not
-    /// interleaved.
+    /// `faster`, `slower`, `equivalent` or `inconclusive`; `looks_different` if the variants did
+    /// not take turns.
     pub verdict: Finding,
-    /// Whether it is what the question is about: others are adjusted for their number.
+    /// True if it answers the question. All others are adjusted for their number.
     #[serde(default)]
     pub primary: bool,
-    /// Pairs, or blocks of the smaller side; 0 in runs of earlier versions.
+    /// Number of pairs, or of blocks of the smaller side; 0 in runs of earlier versions.
     #[serde(default)]
     pub blocks: usize,
-    /// As many as there would be, had every trial been usable; 0 in runs of earlier versions. Of a
-    /// study that ends when it is answered, those that were begun.
+    /// Number of blocks if every trial were usable; 0 in runs of earlier versions. In a study that
+    /// ends when it is answered, the number of blocks begun.
     #[serde(default)]
     pub blocks_planned: usize,
-    /// Probability of such a ratio, at any look, if nothing differs.
+    /// Probability of a ratio at least as far from 1, at any look, if nothing differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// The same, adjusted for the number of comparisons: what the verdict goes by.
+    /// The same, adjusted for the number of comparisons. The verdict uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_adjusted: Option<f64>,
-    /// The smallest difference, as a share, that four of five such studies would find.
+    /// Smallest difference, as a share, that four in five such studies would find.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub could_see: Option<f64>,
-    /// How many blocks decide it at this spread, whatever the difference is.
+    /// Number of blocks that would settle it at this spread. Absent if more blocks would not help.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks_to_settle: Option<usize>,
-    /// Standard deviation from run to run, as a share, that the interval allows for; none where
-    /// the two sides took turns.
+    /// Standard deviation between runs, as a share, that the interval allows for. Absent if the two
+    /// sides took turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between_runs: Option<f64>,
-    /// How it was looked at while its blocks came; none of one that was looked at once.
+    /// Looks at it while its blocks came. Absent if there was only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<LooksRecord>,
-    /// What stands beside the ratio; none where no block differs from the others.
+    /// Ratio without the influence of a block that differs. Absent if no block does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robust: Option<RobustRecord>,
 }
 
-/// The blocks of one variant at one point together.
+/// All blocks of one variant at one point, merged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PointRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Where on the axes.
+    /// Load of the point.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// The worst verdict of the trials that are used.
+    /// Worst verdict of the used trials.
     pub verdict: Verdict,
-    /// Whether less was done than was offered because the target could not do more (at a rate).
+    /// True if the target could not keep up with the offered rate.
     #[serde(default)]
     pub saturated: bool,
-    /// Trials that are used.
+    /// Number of used trials.
     pub blocks: usize,
-    /// Their numbers; empty in runs of earlier versions.
+    /// Numbers of the used trials. Empty in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<usize>,
-    /// Trials that are not.
+    /// Number of trials that are not used.
     pub left_out: usize,
-    /// Arithmetic mean over the blocks.
+    /// Throughput: arithmetic mean over the blocks, op/s.
     pub ops_per_s: f64,
-    /// Its 95 % confidence interval: of several blocks from the spread between them.
+    /// 95 % confidence interval of the throughput: of one block its window's, of three or more from
+    /// the spread between them. `null` for two blocks.
     #[serde(default)]
     pub ops_per_s_ci95: Option<[f64; 2]>,
-    /// Block by block.
+    /// Throughput of each block, op/s.
     pub ops_per_s_blocks: Vec<f64>,
-    /// Whether a window is too short for its interval: see [`TrialFinding::short_window`].
+    /// True if a window is too short for its interval: see [`TrialFinding::short_window`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub short_window: bool,
-    /// Whether the interval is that of one window, and rests on few incidents.
+    /// True if the interval is that of one window, and rests on few incidents.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub few_incidents: bool,
-    /// Of all operations of all blocks together; never a mean of percentiles.
+    /// Latency of all operations of all blocks together; never a mean of percentiles.
     pub latency_ms: QuantilesRecord,
-    /// What the operations cost the target.
+    /// Costs of the operations for the target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<CostRecord>,
 }
 
 measure::word_enum! {
-    /// Why a ladder has no knee.
+    /// Reason why a sweep has no knee.
     pub enum WithoutKnee {
         /// Throughput grew to the end.
         Growing = "growing",
-        /// It cannot be told.
+        /// The load grows by too little, or the noise is too large.
         Untold = "untold",
     }
 }
 
-/// What the points of one variant show as a ladder.
+/// Sweep of one variant.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SweepRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// The highest throughput.
+    /// Point with the highest throughput, among those that kept up if any did.
     pub best: Option<Point>,
-    /// The highest throughput within the bound of p99, if there is one.
+    /// Point with the highest throughput and p99 within the bound. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_within_bound: Option<Point>,
-    /// The highest throughput of points of which nobody knows whether they are within the bound,
-    /// since their p99 is only a lower bound; if it is above that of `best_within_bound`.
+    /// Point with the highest throughput whose p99 is only a lower bound, so that it may exceed the
+    /// bound. Absent unless its throughput is above that of `best_within_bound`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untold_within_bound: Option<Point>,
-    /// The first rate that was not kept up with, nor any beyond it.
+    /// First saturated rate, if all higher ones are saturated too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturated_from: Option<Point>,
-    /// The last point beyond which more load brings only more latency.
+    /// Last point before more load brings only more latency. `null` if there is none.
     pub knee: Option<Point>,
-    /// Why there is no knee: `growing` (throughput grew to the end) or `untold`.
+    /// Reason for no knee: `growing` (throughput grew to the end) or `untold`.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -908,71 +905,71 @@ pub struct SweepRecord {
     pub without_knee: Option<WithoutKnee>,
 }
 
-/// How many false findings to expect of many comparisons if nothing differs.
+/// Expected number of false findings of several comparisons if nothing differed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MultiplicityRecord {
-    /// Comparisons that could have called a difference.
+    /// Number of comparisons that could have called a difference.
     pub comparisons: usize,
-    /// Of them, the primary ones.
+    /// Number of primary ones among them.
     pub primary: usize,
-    /// False findings to expect if each were judged by itself.
+    /// Expected number if each comparison were judged by itself.
     pub false_findings_one_by_one: f64,
-    /// At most to expect as they are judged.
+    /// Upper bound of the expected number as they are judged.
     pub false_findings_expected: f64,
 }
 
-/// A fault and what it did.
+/// A fault and its effects.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FaultRecord {
-    /// `node-stop`, …
+    /// Kind of the fault: `node-stop`, ….
     pub kind: String,
     /// `confirmed`, `mismatch` or `inconclusive`.
     pub verdict: FaultVerdict,
-    /// What was seen.
+    /// Observations of the fault, in words.
     pub evidence: String,
-    /// Number of the trial; none in runs of earlier versions.
+    /// Number of the trial. Absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<usize>,
-    /// Its number in the study's list, from 0; none in runs of earlier versions.
+    /// Its number in the study's list, from 0. Absent if it was not injected, and in runs of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<usize>,
-    /// What was broken: the name of a node or host, two sides of a network, or all nodes; none in
-    /// runs of earlier versions.
+    /// Target: the name of a node or host, two sides of a network, or all nodes. Absent in runs of
+    /// earlier versions.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub place: Option<String>,
-    /// When it was injected, in seconds since the trial's start line.
+    /// Time of the injection, s since the trial's start line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injected_s: Option<f64>,
-    /// When its effect was seen.
+    /// Time at which its effect was seen, s since the trial's start line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_s: Option<f64>,
-    /// When healing began.
+    /// Time at which healing began, s since the trial's start line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub healing_s: Option<f64>,
-    /// When it was seen whole again.
+    /// Time at which its target was seen whole again, s since the trial's start line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_s: Option<f64>,
-    /// Seconds until the client noticed, from the injection.
+    /// Time from the injection until clients could notice it, s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detect_s: Option<f64>,
-    /// Share of the throughput that was lost at the worst.
+    /// Share of the throughput that was lost in the worst interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dip: Option<f64>,
-    /// Seconds until throughput was back, from the healing; from the injection where it was never
-    /// healed.
+    /// Time from the healing until throughput was normal, s; from the injection without a healing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recover_s: Option<f64>,
-    /// All that was measured of it; none in runs of earlier versions.
+    /// All measurements of its effects. Absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryRecord>,
 }
 
 impl FaultRecord {
-    /// What it is called: `node-kill of node2`.
+    /// Returns its name: `node-kill of node2`.
     pub fn name(&self) -> String {
         match &self.place {
             None => self.kind.clone(),
@@ -981,20 +978,20 @@ impl FaultRecord {
     }
 }
 
-/// `faults.ndjson`: one thing of the course of a fault.
+/// `faults.ndjson`: one step of a fault.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FaultStepRecord {
-    /// Seconds since the trial's start line.
+    /// Time of the step, s since the trial's start line.
     pub t_s: f64,
     /// Number of the fault in the study's list, from 0.
     pub fault: usize,
-    /// As in the study: `node-pause`.
+    /// Kind of the fault, as in the study: `node-pause`.
     pub kind: String,
-    /// What was broken: the name of a node or host, two sides of a network, or all nodes.
+    /// Target: the name of a node or host, two sides of a network, or all nodes.
     pub place: String,
-    /// `waiting`, `checked`, `injecting`, `acted`, `seen`, `unseen`, `healing`, `whole`,
-    /// `not-whole`, and of tasks `done`, `failed` or `unfinished`.
+    /// `waiting`, `checked`, `injecting`, `acted`, `not-acted`, `back`, `seen`, `unseen`,
+    /// `healing`, `whole`, `not-whole` or `restarted`; of tasks `done`, `failed` or `unfinished`.
     pub step: FaultStep,
-    /// What was seen.
+    /// Observation, in words.
     pub said: String,
 }

@@ -1,6 +1,8 @@
-//! What a fault did to the load, and when that was over: a part of [`crate::record::FaultRecord`].
+//! Effects of a fault on the load, and the recovery from it: a part of
+//! [`crate::record::FaultRecord`].
 //!
-//! Times are seconds since the injection unless they say otherwise. What nobody saw is absent.
+//! Times are in seconds since the injection unless the comment names another zero. Values that were
+//! not observed are absent.
 
 use crate::record::{ComparisonRecord, QuantilesRecord, is_zero};
 use analysis::VariantName;
@@ -9,82 +11,83 @@ use analysis::recovery::Sign;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was measured of one fault.
+/// Measured effects of one fault.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecoveryRecord {
-    /// How long was looked: until another fault began or the window ended.
+    /// Length of the observation, s: until another fault began or the window ended.
     pub watched_s: f64,
-    /// Whether another fault ended that, and not the window.
+    /// True if another fault ended the observation, and not the window.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut_by_fault: bool,
-    /// Other faults that were on meanwhile: what is here is of all of them.
+    /// Other faults that were in force at the same time: all figures include their effects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
-    /// What cannot be told, and why: a sentence each.
+    /// Reasons why figures are missing, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
-    /// Throughput of the intervals before it, op/s.
+    /// Throughput in the intervals before the fault, op/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<UsualRecord>,
-    /// p99 of the intervals before it, ms.
+    /// p99 in the intervals before the fault, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<UsualRecord>,
-    /// What throughput lost.
+    /// Loss of throughput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dip: Option<DipRecord>,
-    /// When throughput was as before.
+    /// Return of throughput to its level before the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<ReturnsRecord>,
-    /// When p99 was as before.
+    /// Return of p99 to its level before the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<ReturnsRecord>,
-    /// Who noticed, and when.
+    /// First notice of the fault, by clients and by other nodes.
     pub noticed: NoticedRecord,
-    /// The intervals before it that it is compared with.
+    /// Intervals before the fault: the basis of the comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<StretchRecord>,
-    /// From the injection until it was seen whole.
+    /// Stretch from the injection until the target was seen whole. Otherwise it ends with the begin
+    /// of the healing, or with the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub during: Option<StretchRecord>,
-    /// From then on, as long as was looked.
+    /// Stretch from then on, until the observation ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StretchRecord>,
-    /// Hints, of all nodes together.
+    /// Hints of all nodes together. Absent if no probe read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hints: Option<HintsRecord>,
-    /// Bytes that nodes were streamed by others meanwhile.
+    /// Bytes that were streamed to nodes during the observation. Absent if no probe read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streamed_bytes: Option<f64>,
-    /// `needed`, `not-needed` or `untold`; empty where there is only one node.
+    /// `needed`, `not-needed` or `untold`. Absent if there is only one node.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub repair: Option<RepairNeed>,
-    /// Why a repair is needed or not.
+    /// Reason why a repair is needed or not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repair_why: String,
 }
 
 measure::word_enum! {
-    /// Whether a repair is called for.
+    /// Need for a repair after a fault.
     pub enum RepairNeed {
-        /// Hints do not cover what was missed.
+        /// Hints do not cover the writes that a node missed.
         Needed = "needed",
-        /// Nothing was missed, or hints cover it.
+        /// No write was missed, or hints cover them.
         NotNeeded = "not-needed",
-        /// That cannot be told.
+        /// The readings do not tell.
         Untold = "untold",
     }
 }
 
 measure::word_enum! {
-    /// A part of the time of a fault.
+    /// A stretch of time of a fault.
     #[derive(Default)]
     pub enum FaultStretch {
-        /// From the injection until it was seen whole.
+        /// From the injection until the target was seen whole.
         #[default]
         Broken = "broken",
         /// From then on until the next fault or the end of the window.
@@ -92,83 +95,87 @@ measure::word_enum! {
     }
 }
 
-/// What a series was like before a fault.
+/// Level of a series before a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UsualRecord {
     /// Median of the intervals.
     pub middle: f64,
-    /// The share by which one interval may be worse and be as usual: 0.05, or more where they
-    /// varied more by themselves.
+    /// Share by which one interval may be worse and still count as normal: 0.05, or more if the
+    /// intervals varied more by themselves.
     pub within: f64,
-    /// Within which share of the level half a minute is as before: 0.05, or two standard errors.
+    /// Share of the level within which the median of 30 s counts as normal: 0.05, or two standard
+    /// errors if that is more.
     pub near: f64,
-    /// Intervals that it is made of.
+    /// Number of intervals before the fault.
     pub intervals: usize,
 }
 
-/// What throughput lost, from the injection until it was back after the healing.
+/// Loss of throughput, from the injection until it was back after the healing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DipRecord {
-    /// Operations per second in the worst interval.
+    /// Throughput in the worst interval, op/s.
     pub lowest_ops_per_s: f64,
-    /// When that began.
+    /// Start of that interval.
     pub lowest_at_s: f64,
-    /// Share of the level that the worst interval lacked; 0 if none was outside of the usual.
+    /// Share of the level that the worst interval lacked; 0 if no interval was outside of the
+    /// normal range.
     pub depth: f64,
-    /// Seconds of all intervals outside of the usual.
+    /// Total length of the intervals outside of the normal range, s.
     pub seconds: f64,
-    /// Operations that they lack together; at a rate less what was made up for later.
+    /// Operations that these intervals lack together. At a rate, later operations that made up for
+    /// them are subtracted.
     pub lost_ops: f64,
 }
 
-/// When a series was as before.
+/// Return of a series to its level before a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReturnsRecord {
-    /// Counted from the injection: a cluster may recover while it is broken.
+    /// Return counted from the injection: a cluster may recover while it is broken.
     pub injected: BackRecord,
-    /// Counted from the healing; none if it was not healed.
+    /// Return counted from the healing. Absent if the fault was not healed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub healed: Option<BackRecord>,
 }
 
-/// When a series was as before, counted from the injection or the healing.
+/// Return of a series to its level, counted from the injection or from the healing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BackRecord {
-    /// Until the first interval outside of the usual; none if none was.
+    /// Time until the first interval outside of the normal range, s. Absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_s: Option<f64>,
-    /// Until the begin of the first 30 s in a row that were as before; none if they were not seen.
+    /// Time until the start of the first 30 s in a row that were normal, s. Absent if they were not
+    /// seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back_s: Option<f64>,
-    /// How long was looked.
+    /// Length of the observation, s.
     pub watched_s: f64,
 }
 
-/// Who noticed a fault, and when. Ours is `seen_s` of the fault.
+/// First notice of a fault. The fault's `seen_s` is that of cassay itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NoticedRecord {
-    /// Until the end of the first interval in which a client could notice it.
+    /// Time until the end of the first interval in which clients could notice the fault, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_s: Option<f64>,
-    /// By what: `connections_lost`, `errors`, `retries`, `throughput` or `p99`.
+    /// Sign in that interval: `connections_lost`, `errors`, `retries`, `throughput` or `p99`.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub client_by: Option<Sign>,
-    /// Until a look at another node found that it took one for dead.
+    /// Time until a probe first saw another node take a node for dead, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_s: Option<f64>,
-    /// Which node that was.
+    /// Name of that other node.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub gossip_by: String,
-    /// For how long other nodes did.
+    /// Time from the first to the last sight of that on other nodes, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_away_s: Option<f64>,
 }
@@ -177,94 +184,95 @@ pub struct NoticedRecord {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StretchRecord {
-    /// Length of its intervals together, s.
+    /// Total length of its intervals, s.
     pub seconds: f64,
     /// Operations that succeeded.
     pub ops: u64,
-    /// The same, per second.
+    /// Throughput: `ops` per second.
     pub ops_per_s: f64,
-    /// From the intended start, of those that ended in it, with lower bounds of what nobody
-    /// followed to its end.
+    /// Latency from the intended start, of operations that ended in it. Covers successes, and lower
+    /// bounds of those that the client did not follow to their end.
     pub latency_ms: QuantilesRecord,
     /// Operations that failed in it, by kind and outcome.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Tries after one that failed.
+    /// Tries after a failed one.
     #[serde(skip_serializing_if = "is_zero")]
     pub retries: u64,
-    /// Tries beside one that was not answered for too long.
+    /// Speculative tries, beside one that was not answered for too long.
     #[serde(skip_serializing_if = "is_zero")]
     pub speculations: u64,
-    /// Such tries that were answered first.
+    /// Speculative tries that were answered first.
     #[serde(skip_serializing_if = "is_zero")]
     pub speculations_won: u64,
     /// Connections lost.
     #[serde(skip_serializing_if = "is_zero")]
     pub connections_lost: u64,
-    /// Sent more than 1 ms late.
+    /// Operations sent more than 1 ms late.
     #[serde(skip_serializing_if = "is_zero")]
     pub late: u64,
-    /// Given up before they were sent.
+    /// Operations given up before they were sent.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
 }
 
 impl StretchRecord {
-    /// Operations that failed.
+    /// Returns the number of operations that failed.
     pub fn failed(&self) -> u64 {
         self.errors.values().flat_map(BTreeMap::values).sum()
     }
 }
 
-/// A stretch of trials with a fault, against the same stretch of trials without any: the same load
-/// on the same data, in the same blocks.
+/// A stretch of trials with a fault, compared with the same stretch of trials without faults. Both
+/// have the same load, on the same data, in the same blocks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WithoutFaultsRecord {
     /// Name of the variant with the fault.
     pub variant: VariantName,
-    /// Name of the one without.
+    /// Name of the variant without faults.
     pub without: VariantName,
-    /// Where on the axes.
+    /// Load of both sides.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// Number of the fault in its trial, from 0.
+    /// Number of the fault in the study's list, from 0.
     pub fault: usize,
-    /// `node-pause`, …
+    /// Kind of the fault: `node-pause`, ….
     pub kind: String,
-    /// What was broken; none where the fault does not say it.
+    /// Target of the fault. Absent if it is not recorded.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub place: Option<String>,
-    /// `broken`: from the injection until it was seen whole; `after`: from then on until the next
-    /// fault or the end of the window.
+    /// `broken`: from the injection until the target was seen whole. `after`: from then on until
+    /// the next fault or the end of the window.
     pub stretch: FaultStretch,
-    /// Pairs of trials.
+    /// Number of pairs of trials.
     pub blocks: usize,
     /// Length of the stretch with the fault, all blocks together, s.
     pub seconds: f64,
-    /// Operations that succeeded per second, all blocks together: without, with.
+    /// Throughput over all blocks together, op/s: without, with.
     pub ops_per_s: [f64; 2],
     /// Operations that failed, all blocks together: without, with.
     pub failed: [u64; 2],
-    /// By metric, with ÷ without. Of a stretch in which a side did nothing there is no ratio.
+    /// Comparisons by metric, with ÷ without. A metric has none if a side of a pair has no value.
     pub comparisons: Vec<ComparisonRecord>,
 }
 
-/// Hints that nodes kept for one that did not answer.
+/// Hints that nodes stored for a node that did not answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HintsRecord {
-    /// Hints that were stored.
+    /// Number of hints stored.
     pub stored: f64,
-    /// Hints that were delivered.
+    /// Number of hints delivered.
     pub delivered: f64,
-    /// Tries that failed or timed out; they are tried again.
+    /// Number of tries that failed or timed out. They are repeated.
     pub undelivered: f64,
-    /// Seconds from the healing until the last was gone; none where some were left.
+    /// Time from the healing until the last hint was gone, s; from the injection without a healing.
+    /// Absent if none was stored, if some were left, or if the observation was too short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drained_s: Option<f64>,
 }

@@ -2,19 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Tables that cassay made on a cluster that it did not start, and left there.
+/// Tables that cassay created on a cluster that it did not start, and left there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RemainsRecord {
-    /// The cluster, as `--target` takes it: `attach:10.0.0.1`.
+    /// Cluster, as `--target` takes it: `attach:10.0.0.1`.
     #[serde(default)]
     pub target: String,
-    /// The tables: `keyspace.table`.
+    /// Tables: `keyspace.table`.
     #[serde(default)]
     pub tables: Vec<String>,
 }
 
 impl RemainsRecord {
-    /// In words, with the command that drops them.
+    /// Describes the tables, with the command that drops them.
     pub fn words(&self) -> String {
         let tables = self.tables.join(", ");
         let target = &self.target;

@@ -1,5 +1,5 @@
-//! What stands under `requirements` in `findings.json`: what the study requires, and what came of
-//! it.
+//! Records under `requirements` in `findings.json`: the requirements of the study, and their
+//! outcomes.
 
 use analysis::VariantName;
 use analysis::compare::Bound;
@@ -10,57 +10,57 @@ use serde::{Deserialize, Serialize};
 /// One requirement of one variant at one point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequirementRecord {
-    /// As in the study: `p99_ms`, `error_rate`, `ops_per_s`, `ratio`, ….
+    /// Metric, as in the study: `p99_ms`, `error_rate`, `ops_per_s`, `ratio`, ….
     pub metric: RequiredMetric,
     /// Name of the variant.
     pub variant: VariantName,
-    /// Where on the axes; empty where nothing was measured.
+    /// Load; `{}` if the requirement belongs to no measured point.
     #[serde(default, with = "crate::point")]
     pub point: Option<Point>,
-    /// `at_most` or `at_least`.
+    /// Direction of the limit: `at_most` or `at_least`.
     pub bound: Bound,
-    /// The number that may not be passed.
+    /// Limit of the value.
     pub limit: f64,
-    /// What was found; none where nothing was.
+    /// Measured value. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// Whether it is only known to be at least so much.
+    /// True if the value is only a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub value_at_least: bool,
-    /// Its 95 % confidence interval, which decides.
+    /// 95 % confidence interval of the value, which decides the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// `met`, `missed`, or `untold` where the interval holds the limit or there is none.
+    /// `met`, `missed`, or `untold` if the interval contains the limit or does not exist.
     pub outcome: Outcome,
-    /// Whether it counts as missed where it cannot be told.
+    /// True if an `untold` outcome counts as missed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold_is_missed: bool,
-    /// What was measured of the metric itself where `value` is a ratio: op/s, or ms; the geometric
-    /// mean of the blocks.
+    /// Measured value of the metric itself if `value` is a ratio, op/s or ms: the geometric mean of
+    /// the blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
-    /// What it is compared with, where it is.
+    /// Value of an earlier run that it is compared with, if it is compared with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<BesideRecord>,
-    /// What was found and what is required, as a clause; empty in runs of earlier versions.
+    /// Measured and required value, as a clause. Empty in runs of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub clause: String,
-    /// The same in a sentence, with what came of it.
+    /// The same in a sentence, with the outcome.
     #[serde(default)]
     pub says: String,
 }
 
-/// What a number is compared with.
+/// Value of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BesideRecord {
-    /// The earlier run, by study and stamp.
+    /// Study and stamp of the earlier run.
     pub run: String,
-    /// What it measured there, in the unit of `measured`: their quotient is the ratio.
+    /// Value there, in the unit of `measured`. Their quotient is the ratio.
     pub value: f64,
 }
 
 impl RequirementRecord {
-    /// Whether the run ends with the exit code of a missed requirement because of it.
+    /// Returns true if the run ends with the exit code of a missed requirement because of it.
     pub fn is_missed(&self) -> bool {
         match self.outcome {
             Outcome::Met => false,
@@ -69,7 +69,7 @@ impl RequirementRecord {
         }
     }
 
-    /// The clause about it; of a run of an earlier version the whole sentence.
+    /// Returns the clause about it; in a run of an earlier version, the whole sentence.
     pub fn in_short(&self) -> &str {
         match self.clause.as_str() {
             "" => self.says.trim_end_matches('.'),
@@ -77,13 +77,13 @@ impl RequirementRecord {
         }
     }
 
-    /// Whether it cannot be told, and is let pass.
+    /// Returns true if its outcome is unknown and does not count as missed.
     pub fn is_open(&self) -> bool {
         self.outcome == Outcome::Untold && !self.untold_is_missed
     }
 }
 
-/// What came of all requirements of a run, in a word; none if it has none.
+/// Returns the outcome of all requirements of a run. `None` if there are none.
 pub fn outcome_of(requirements: &[RequirementRecord]) -> Option<Outcome> {
     if requirements.is_empty() {
         None

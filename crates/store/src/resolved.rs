@@ -1,8 +1,8 @@
-//! What stands under `resolved` in `plan.json`: the study with every default filled in, for
-//! resuming and for the report.
+//! Records under `resolved` in `plan.json`: the study with every default filled in, for resuming
+//! and for the report.
 //!
-//! What is absent was not recorded, or not stated: every field has a default. Settings of a variant
-//! are a tree, as in its study.
+//! Every field has a default, which means that the value was not recorded or not stated. Settings
+//! of a variant are a tree, as in its study.
 
 use crate::effects::AxisRecord;
 use analysis::VariantName;
@@ -15,49 +15,49 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResolvedRecord {
-    /// What the study was called where it was named.
+    /// Path of the study's text.
     pub source: String,
-    /// Name of the published figures that are shown beside.
+    /// Name of the published figures that the report shows. `null` if the study names none.
     pub published: Option<String>,
-    /// What the command line has changed.
+    /// Changes from the command line.
     pub overrides: OverridesRecord,
-    /// How often each trial is repeated.
+    /// Number and order of the blocks.
     pub repeat: RepeatRecord,
-    /// The one comparison that keeps its whole level.
+    /// Primary comparison, which keeps its whole error level.
     pub primary: PrimaryRecord,
-    /// What was adapted, and what an import does differently here.
+    /// Adapted settings, and differences of imports, a sentence each.
     pub notes: Vec<String>,
     /// Settings of each variant, without the values of secrets.
     pub variants: Map<String, Value>,
     /// Every statement of each variant.
     pub requests: BTreeMap<VariantName, Vec<RequestRecord>>,
-    /// The combinations that the variants are; none of other studies.
+    /// Combinations that the variants are. Absent without a matrix or grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combinations: Option<CombinationsRecord>,
-    /// What is broken in each variant, random faults too.
+    /// Planned faults of each variant, including random ones.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<VariantName, Vec<PlannedFaultRecord>>,
-    /// The variant without faults that one with them is measured against.
+    /// For each variant with faults, the variant without them that it is compared with.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub without_faults: BTreeMap<VariantName, VariantName>,
-    /// What other versions have recorded.
+    /// Fields of other versions.
     #[serde(flatten)]
     pub others: Map<String, Value>,
 }
 
-/// A fault as it is planned.
+/// A planned fault.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlannedFaultRecord {
-    /// `node-pause`, …
+    /// Kind of the fault: `node-pause`, ….
     pub kind: String,
-    /// What is broken: `node2`, `host1 from host2 and host3`.
+    /// Target: `node2`, `host1 from host2 and host3`.
     pub place: String,
-    /// All of it in words.
+    /// The whole fault in words.
     pub what: String,
-    /// When, since the begin of the measured window, s.
+    /// Time of the injection, s since the start of the measured window.
     pub at_s: f64,
-    /// For how long; none of what is over at once.
+    /// Duration, s. Absent if the fault has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_s: Option<f64>,
 }
@@ -66,56 +66,57 @@ pub struct PlannedFaultRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CombinationsRecord {
-    /// The axes, in the study's order.
+    /// Axes, in the study's order.
     pub axes: Vec<AxisRecord>,
-    /// By variant, the number of its value on each axis.
+    /// Index of the value on each axis, by variant.
     pub cells: BTreeMap<VariantName, Vec<usize>>,
 }
 
-/// What the command line has changed.
+/// Changes from the command line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OverridesRecord {
-    /// `--target`.
+    /// Value of `--target`.
     pub target: Option<String>,
-    /// `--scale`.
+    /// Value of `--scale`.
     pub scale: Option<String>,
-    /// `--set`, in order.
+    /// Values of `--set`, in order.
     pub set: Vec<String>,
-    /// `--seed`.
+    /// Value of `--seed`.
     pub seed: Option<u64>,
-    /// The files that the study names, as they were read.
+    /// Texts of the files that the study names, by name.
     pub inputs: BTreeMap<String, String>,
-    /// Whether the study was trusted. It is not trusted again for that.
+    /// True if the study was trusted. A resumed run does not trust it because of this value.
     pub trust: bool,
-    /// The study's folder.
+    /// Absolute path of the study's folder.
     pub folder: Option<PathBuf>,
 }
 
-/// How often each trial is repeated, and in which order.
+/// Number and order of the blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RepeatRecord {
-    /// How often everything is measured, at most.
+    /// Number of blocks, or the largest number if the primary comparison may end the study.
     pub blocks: usize,
-    /// From how many blocks on the primary comparison may end it; none: all are measured.
+    /// Number of blocks from which on the primary comparison may end the study. Absent if all
+    /// blocks are measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_look: Option<usize>,
-    /// The difference that it is to find, as a share.
+    /// Difference that the study must be able to find, as a share. Absent if none is stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detect: Option<f64>,
-    /// `interleaved` or `sequential`.
+    /// Order of the variants: `interleaved` or `sequential`.
     pub order: Order,
 }
 
 measure::word_enum! {
-    /// In which order trials of several variants come.
+    /// Order of the trials of several variants.
     #[derive(Default)]
     pub enum Order {
-        /// They take turns.
+        /// The variants take turns.
         #[default]
         Interleaved = "interleaved",
-        /// One variant after the other.
+        /// One variant runs after the other.
         Sequential = "sequential",
     }
 }
@@ -124,46 +125,46 @@ measure::word_enum! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PrimaryRecord {
-    /// Its metric; `auto`.
+    /// Name of its metric, or `auto`.
     pub metric: String,
-    /// At which value of the axis.
+    /// Its load on the axis. `null` if cassay chooses it.
     pub point: Option<f64>,
 }
 
-/// A statement, with all that decides how it is sent and judged.
+/// A statement, with all settings of how it is sent and judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestRecord {
     /// Kind of operation.
     pub kind: String,
-    /// Its text.
+    /// CQL text of the statement.
     pub cql: String,
     /// Consistency level.
     pub consistency: Option<String>,
-    /// That of a condition.
+    /// Consistency level of its condition.
     pub serial_consistency: Option<String>,
-    /// Whether doing it twice is the same as once.
+    /// True if a repetition has the same effect as one execution.
     pub idempotent: Option<bool>,
-    /// Whether it is prepared.
+    /// True if it is a prepared statement.
     pub prepared: Option<bool>,
-    /// Kind of the batch that it is sent in.
+    /// Kind of the batch that contains it. `null` if it is sent alone.
     pub batch: Option<String>,
-    /// Whether it has a condition.
+    /// True if it has a condition.
     pub conditional: bool,
-    /// Whether it reads.
+    /// True if it reads.
     pub returns_rows: Option<bool>,
-    /// Rows of a page.
+    /// Number of rows in a page.
     pub page_size: Option<u64>,
-    /// Most pages that are read.
+    /// Maximum number of pages to read.
     pub pages_max: Option<u64>,
-    /// Who states them: `client` or `server`.
+    /// Source of the write timestamps: `client` or `server`.
     pub timestamps: Option<String>,
-    /// Time-out of a try, ms.
+    /// Timeout of a try, ms.
     pub timeout_ms: Option<f64>,
-    /// Tries after the first.
+    /// Number of tries after the first.
     pub retries: Option<u64>,
-    /// After how long another try is made beside the first, ms.
+    /// Time after which a speculative try is sent, ms. `null` if none is.
     pub speculate_after_ms: Option<f64>,
-    /// Of frames: `none`, `lz4`, ….
+    /// Compression of frames: `none`, `lz4`, ….
     pub compression: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What a machine makes of more of its units, in `findings.json`.
+//! Scale-up of a machine, in `findings.json`: throughput with more and more of its units.
 
 use crate::curves::WithoutPeak;
 use analysis::VariantName;
@@ -9,94 +9,95 @@ use serde::{Deserialize, Serialize};
 /// One arm of a scale-up study under one load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleUpRecord {
-    /// The load, in the study's words; empty where there is one.
+    /// Name of the load in the study. Empty if there is only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub load: String,
-    /// The arm, in the study's words; empty where there is one.
+    /// Name of the arm in the study. Absent if there is only one.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub arm: Option<String>,
-    /// What is added: `cores`, `l3`, `numa` or `sockets`.
+    /// Unit that is added: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Of what there is an instance each: `one` for one over all units in use, or `cores`, `l3`,
-    /// `numa` or `sockets`.
+    /// Instances of Cassandra: `one` or a number if they share all units in use; `cores`, `l3`,
+    /// `numa` or `sockets` if one runs on each such unit.
     pub instances: String,
-    /// Units that fill one socket of the machine.
+    /// Number of units that fill one socket of the machine.
     pub units_per_socket: u32,
-    /// Sockets of the machine.
+    /// Number of sockets of the machine.
     pub sockets: u32,
-    /// What latency was kept within, where throughput is the most that is done so.
+    /// Latency bound, if throughput is the highest within it. Absent without a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<ScaleBoundRecord>,
-    /// Every number of units, in the order of the study.
+    /// Points, one for each number of units, in the order of the study.
     pub points: Vec<ScalePointRecord>,
-    /// Within a socket, of the system and across sockets.
+    /// Efficiency within a socket, of the system, and across sockets.
     pub efficiencies: Vec<EfficiencyRecord>,
-    /// The curves through the points, the simplest first.
+    /// Curves through the points, the simplest first.
     pub fits: Vec<ScaleFitRecord>,
-    /// Why no curve is the best; empty if one is.
+    /// Reason why no curve is the best. Empty if one is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub without_best: String,
-    /// This arm against the baseline at the same number of units; empty of the baseline itself.
+    /// This arm compared with the baseline at the same number of units. Empty for the baseline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub improvements: Vec<ImprovementRecord>,
-    /// What this machine can and cannot show, a sentence each.
+    /// Conclusions that this machine allows or does not allow, a sentence each.
     pub sentences: Vec<String>,
 }
 
-/// A bound of latency.
+/// A latency bound.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleBoundRecord {
-    /// `p99`.
+    /// Name of the percentile: `p99`.
     pub name: String,
-    /// It may not be above this, ns.
+    /// Upper bound of the percentile, ns.
     pub at_most_ns: u64,
 }
 
-/// A ratio of what ran in the same blocks.
+/// A ratio of throughputs in the same blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleRatioRecord {
-    /// The ratio.
+    /// Ratio of geometric means.
     pub value: f64,
-    /// Its 95 % confidence interval; absent of one block.
+    /// 95 % confidence interval of the ratio. Absent with one block, and if blocks are not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Blocks that have both sides.
+    /// Number of blocks with both sides.
     pub blocks: usize,
 }
 
 /// One number of units.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScalePointRecord {
-    /// Units in use, on all sockets together.
+    /// Number of units in use, on all sockets together.
     pub units: u32,
-    /// Sockets that they are on.
+    /// Number of sockets that they are on.
     pub sockets: u32,
-    /// Units on each socket in use; absent where nobody knows, and then it is in no curve.
+    /// Number of units on each socket in use. Absent if unknown; the point is then in no curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Vec<u32>>,
-    /// Name of the variant that this was.
+    /// Name of its variant.
     pub variant: VariantName,
-    /// Throughput by block, op/s; none where the trial may not be used.
+    /// Throughput by block, op/s. `null` for a block without a usable trial.
     pub ops_per_s_blocks: Vec<Option<f64>>,
-    /// Their mean, op/s.
+    /// Mean of them, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// Its 95 % confidence interval; absent of fewer than three blocks.
+    /// 95 % confidence interval of the mean. Absent with fewer than three blocks, and if blocks are
+    /// not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s_ci95: Option<[f64; 2]>,
-    /// X(N) ÷ x1.
+    /// Speed-up: X(N) ÷ x1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<ScaleRatioRecord>,
-    /// X(N) ÷ (N x1).
+    /// Efficiency: X(N) ÷ (N x1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<ScaleRatioRecord>,
-    /// `valid`, `suspect` or `invalid`, of its trials.
+    /// `valid`, `suspect` or `invalid`: the verdict over its trials.
     pub verdict: Verdict,
-    /// Why throughput or efficiency is missing; none if neither is.
+    /// Reason why throughput or efficiency is missing. Absent if neither is.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -108,12 +109,12 @@ pub struct ScalePointRecord {
 /// One of the three efficiencies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EfficiencyRecord {
-    /// What it is of.
+    /// Kind of the efficiency.
     pub name: EfficiencyOf,
-    /// The ratio.
+    /// Value of the efficiency. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Why there is none; none if there is one.
+    /// Reason why there is no value. Absent if there is one.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -125,49 +126,51 @@ pub struct EfficiencyRecord {
 /// A curve through the points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleFitRecord {
-    /// `amdahl`: X(N) = x1 N ÷ (1 + σ (N − 1)). `usl`: with κ N (N − 1) below the line as well.
-    /// `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))).
+    /// Model of the curve. `amdahl`: X(N) = x1 N ÷ (1 + σ (N − 1)). `usl`: with κ N (N − 1) in the
+    /// divisor too. `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s −
+    /// 1))).
     pub model: Model,
-    /// Why there is no curve; none if there is one. All else is then absent.
+    /// Reason why there is no curve; all other figures are then absent. Absent if there is one.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub refused: Option<String>,
-    /// Whether it says most with least (AICc).
+    /// True if it has the least AICc: it explains most with fewest coefficients.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub best: bool,
-    /// Whether it cannot be told from the best one.
+    /// True if its AICc is within 2 of the best one, so that it cannot be distinguished from it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near_best: bool,
     /// x1: throughput of one unit by the curve, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x1: Option<f64>,
-    /// Its coefficients, in the order of the formula.
+    /// Coefficients, in the order of the formula.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub coefficients: Vec<CoefficientRecord>,
-    /// Points that it goes through.
+    /// Number of points behind the curve.
     #[serde(default)]
     pub points: usize,
-    /// Whether blocks were drawn again for the intervals.
+    /// True if blocks were resampled for the intervals.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_blocks: bool,
-    /// By how much points lie off it: root of the mean square of ln (seen ÷ curve).
+    /// Distance of the points from the curve: root of the mean square of ln (seen ÷ curve).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<f64>,
-    /// The same of each point by a curve through the others; absent where these make none.
+    /// The same distance, of each point from a curve through the others. Absent if these give no
+    /// curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out_off: Option<f64>,
-    /// AICc; absent of too few trials.
+    /// AICc of the curve. Absent with too few trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aicc: Option<f64>,
-    /// Where throughput is highest, if that can be told.
+    /// Peak of the throughput. Absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<ScalePeakRecord>,
-    /// Why there is no peak: `first` (it falls from the first number of units on), `untold` (κ
-    /// cannot be told from 0), `beyond` (more than twice the last number of units) or `none` (such
-    /// a curve has none).
+    /// Reason for no peak: `first` (throughput falls from the first number of units on), `untold`
+    /// (κ cannot be distinguished from 0), `beyond` (more than twice the last number of units) or
+    /// `none` (the model has no peak).
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -181,48 +184,51 @@ pub struct ScaleFitRecord {
 pub struct CoefficientRecord {
     /// `sigma`, `kappa`, `sigma_1`, `kappa_1` or `kappa_2`.
     pub name: String,
-    /// Its value.
+    /// Value of the coefficient.
     pub value: f64,
-    /// Its 95 % confidence interval, if any; the upper end is absent where nothing ends it.
+    /// 95 % confidence interval. The upper end is `null` if there is no upper limit. Absent if the
+    /// coefficient is held, and if blocks are not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[Option<f64>; 2]>,
-    /// Whether it can be told from 0.
+    /// True if the coefficient differs from 0 for certain.
     #[serde(default)]
     pub told: bool,
-    /// Whether it is held at its value, since the points cannot tell it from another.
+    /// True if the coefficient is held at its value, since the points cannot distinguish it from
+    /// another.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
 }
 
-/// Where a curve is highest.
+/// Peak of a curve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScalePeakRecord {
-    /// N*: units.
+    /// N*: number of units at the peak.
     pub units: f64,
-    /// Their 95 % confidence interval; the upper end is absent where there is none.
+    /// 95 % confidence interval of that number. The upper end is `null` if there is no upper limit.
     pub units_ci95: [Option<f64>; 2],
-    /// Throughput there by the curve, op/s.
+    /// Throughput of the curve there, op/s.
     pub ops_per_s: f64,
 }
 
-/// One arm against the baseline at one number of units.
+/// One arm compared with the baseline at one number of units.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImprovementRecord {
-    /// The arm that it is against.
+    /// Name of the baseline arm.
     pub against: String,
-    /// Units in use.
+    /// Number of units in use.
     pub units: u32,
-    /// Sockets that they are on.
+    /// Number of sockets that they are on.
     pub sockets: u32,
-    /// Sockets that the baseline's are on.
+    /// Number of sockets that the baseline's units are on.
     pub baseline_sockets: u32,
-    /// What they fill, if they do.
+    /// Part of the machine that the units fill: a socket or the system. Absent if neither, and
+    /// unless the arms differ in placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fills: Option<Fills>,
     /// This arm ÷ the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Why there is none; none if there is one.
+    /// Reason why there is no ratio. Absent if there is one.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -237,7 +243,7 @@ mod tests {
     use crate::record::FindingsRecord;
     use serde_json::json;
 
-    /// What is absent is not written, and what was written before there was any of this is read.
+    /// Absent values are not written, and findings of versions without scale-ups are read.
     #[test]
     fn findings_with_and_without_it_are_read() {
         let mut findings = FindingsRecord::default();

@@ -1,52 +1,53 @@
-//! What a screening found, in `findings.json`.
+//! Results of a screening, in `findings.json`.
 
 use analysis::procedure::Point;
 use analysis::screen::Activity;
 use serde::{Deserialize, Serialize};
 
-/// Which of many settings do anything, at one point, by one metric.
+/// Settings with an effect among many, at one point, by one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScreenRecord {
     /// `ops_per_s`, `latency_ms.p99`, …
     pub metric: String,
-    /// Where on the axes of the procedure.
+    /// Load of the procedure.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// Of a study of imports, which of their steps.
+    /// Step of the import, in a study of imports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// `2^(7-4)`, `Plackett-Burman 12`, …
+    /// Name of the design: `2^(7-4)`, `Plackett-Burman 12`, ….
     pub design: String,
-    /// What it cannot tell apart.
+    /// Effects that the design cannot separate, in words.
     pub mixed: String,
-    /// Its runs.
+    /// Number of runs of the design.
     pub runs: usize,
-    /// Why there is no answer; none if there is one. Effects are then absent.
+    /// Reason why there is no answer; effects are then absent. Absent if there is one.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub refused: Option<String>,
-    /// Lenth's pseudo standard error, of ln.
+    /// Lenth's pseudo standard error of the effects, which are logarithms.
     #[serde(default)]
     pub pse: f64,
-    /// What one effect that is none exceeds in 5 % of cases.
+    /// Margin of error: one effect that is 0 exceeds it in 5 % of cases.
     #[serde(default)]
     pub me: f64,
-    /// What any effect that is none exceeds in 5 % of screenings.
+    /// Simultaneous margin of error: in 5 % of screenings, any effect that is 0 exceeds it.
     #[serde(default)]
     pub sme: f64,
-    /// Every contrast: the settings in the study's order, then those that are no setting's.
+    /// All contrasts: those of the settings in the study's order, then those without a setting.
     #[serde(default)]
     pub effects: Vec<ScreenedRecord>,
-    /// The study as it is written ÷ the mean of the runs; none if it has no usable trial.
+    /// Metric of the study as written ÷ the geometric mean of the runs. Absent without a usable
+    /// trial of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_ratio: Option<f64>,
     /// Settings to confirm, the largest effect first.
     #[serde(default)]
     pub confirm: Vec<String>,
-    /// What to put in place of `screen` for that.
+    /// Keys of a study that confirms them, to put in place of `screen`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub matrix: String,
 }
@@ -54,14 +55,14 @@ pub struct ScreenRecord {
 /// One effect of a screening.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScreenedRecord {
-    /// The setting; empty of a contrast that is no setting's.
+    /// Name of the setting. Empty for a contrast without a setting.
     pub setting: String,
-    /// Its second value.
+    /// Second value of the setting.
     pub value: String,
-    /// Its first value.
+    /// First value of the setting.
     pub against: String,
-    /// ln of the ratio of the second to the first.
+    /// Logarithm of the ratio of the second value to the first.
     pub ln_ratio: f64,
-    /// `active`, `possible` or `silent`.
+    /// Effect: `active`, `possible` or `silent`.
     pub activity: Activity,
 }

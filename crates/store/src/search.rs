@@ -1,4 +1,4 @@
-//! What the searches of a study came to, and by which way.
+//! Results of the searches of a study, and the steps to them.
 
 use analysis::VariantName;
 use analysis::procedure::{
@@ -16,54 +16,56 @@ pub struct SearchRecord {
     pub block: usize,
     /// `peak`, `band` or `latency_target`.
     pub procedure: SearchProcedure,
-    /// What was searched for: `p99 within 10 ms`.
+    /// Goal of the search: `p99 within 10 ms`.
     pub goal: String,
-    /// The percentile of latency that it goes by.
+    /// Percentile of latency that the search is bounded by.
     #[serde(default)]
     pub percentile: Percentile,
-    /// What that is kept above and below, ms; none where there is no such limit, and in runs of
-    /// earlier versions.
+    /// Lower and upper bound of that percentile, ms. `null` if there is no such bound, and in runs
+    /// of earlier versions.
     #[serde(default)]
     pub within_ms: [Option<f64>; 2],
-    /// `held` (found, and it held), `found` (nothing is held), `none`, `not_reached` (it is beyond
-    /// the most that was to be tried), `client_limit`, `untold` (too many trials gave no answer) or
+    /// `held` (found, and it held), `found` (found; nothing is held), `none`, `not_reached` (it is
+    /// above the highest load to try), `client_limit`, `untold` (too many trials gave no answer) or
     /// `unfinished`.
     pub outcome: SearchOutcome,
-    /// Where it ended: what was found; of `not_reached` and `client_limit`, what is known to be
-    /// possible at least. Empty if there is none.
+    /// Load that was found. For `not_reached` and `client_limit` it is a lower bound. Absent if no
+    /// load was found.
     #[serde(
         default,
         with = "crate::point",
         skip_serializing_if = "Option::is_none"
     )]
     pub at: Option<Point>,
-    /// Index of the last trial there that may be used: the one that held it, if any did. None if
+    /// Number of the last usable trial at that load: the one that held it, if any did. Absent if
     /// there is none, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<usize>,
-    /// Throughput of that trial.
+    /// Throughput of that trial, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// Between which loads the most is, by all trials together, where nothing was found.
+    /// Range of the highest load within the bound, by all trials together. Only searches that found
+    /// no load have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<SearchRangeRecord>,
-    /// How it ended, as facts; none of one that was not finished, and of one that was read.
+    /// Facts about the end of the search. `None` if it was not finished, and if the record was
+    /// read.
     #[serde(skip)]
     pub ending: Option<Ending>,
-    /// The same in a sentence, without its variant.
+    /// Result in words, without the name of the variant.
     pub words: String,
-    /// The trials in the order in which they were asked for.
+    /// Trials, in the order in which the search requested them.
     pub steps: Vec<SearchStepRecord>,
 }
 
 impl SearchRecord {
-    /// What it found, on its axis; a lower bound where more may be possible.
+    /// Returns the load that was found, on its axis. It is a lower bound if more may be possible.
     pub fn found(&self) -> Option<Known> {
         self.known(self.at?.value())
     }
 
-    /// The throughput of what it found, which is what searches are compared by, on whichever axis
-    /// they looked: threads are no end in themselves. Operations per second.
+    /// Returns the throughput of the load that was found, op/s. Searches are compared by it on both
+    /// axes, since threads are no end in themselves.
     pub fn found_ops_per_s(&self) -> Option<Known> {
         match self.at {
             Some(Point::Rate(rate)) => self.known(rate as f64),
@@ -80,26 +82,26 @@ impl SearchRecord {
     }
 }
 
-/// Between which loads the most is that keeps what was searched for.
+/// Range that contains the highest load within the bound of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchRangeRecord {
-    /// The most up to which every trial kept it; none if a lower load was too much once.
+    /// Highest load up to which every trial was within the bound. Absent if there is none.
     #[serde(
         default,
         with = "crate::point",
         skip_serializing_if = "Option::is_none"
     )]
     pub at_least: Option<Point>,
-    /// The least above all that was kept which was too much; none if nothing was.
+    /// Lowest load from which on no trial was within the bound. Absent if there is none.
     #[serde(
         default,
         with = "crate::point",
         skip_serializing_if = "Option::is_none"
     )]
     pub below: Option<Point>,
-    /// How many trials kept it.
+    /// Number of trials within the bound.
     pub kept: usize,
-    /// Of how many that told something.
+    /// Number of trials that gave an answer.
     pub trials: usize,
 }
 
@@ -108,26 +110,26 @@ pub struct SearchRangeRecord {
 pub struct SearchStepRecord {
     /// Number of the trial.
     pub trial: usize,
-    /// Where it was.
+    /// Load of the trial.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// `probe`, `hold` or `expected`.
+    /// Purpose of the trial: `probe`, `hold` or `expected`.
     pub role: Role,
-    /// `pass`, `fail`, `no answer`; of a band `below`, `within`, `above`; `expected`.
+    /// `pass`, `fail` or `no answer`; for a band `below`, `within` or `above`; `expected`.
     pub result: SearchResult,
-    /// Whether it is so near the bound that chance may have decided.
+    /// True if the percentile is so near to the bound that chance may have decided.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near: bool,
-    /// Why it did not pass; empty if it did.
+    /// Reason why it did not pass. Empty if it passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// The percentile that is bounded, ms; none if the trial has failed.
+    /// Value of the bounded percentile, ms. Absent if the trial failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,
-    /// Whether that is only a lower bound.
+    /// True if that value is only a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    /// Its 95 % interval.
+    /// 95 % interval of that value, ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95_ms: Option<[f64; 2]>,
 }

@@ -1,8 +1,7 @@
-//! Length and SHA-256 of every file that has come to its end: what tells a whole file from a
-//! damaged one.
+//! Length and SHA-256 of every complete file, which distinguish a whole file from a damaged one.
 //!
-//! SHA-256 rather than a CRC: a file that somebody has edited must not pass either, and reading the
-//! file takes longer than hashing it.
+//! SHA-256 rather than a CRC: an edited file must not pass either, and reading the file takes
+//! longer than hashing it.
 
 use anyhow::{Context, Result};
 use foreign::{FileKind, Opened};
@@ -14,29 +13,29 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// How a damage calls what stands where a file should be.
+/// Description of something other than a file at the path of a file.
 pub(crate) const NO_FILE: &str = "something that is no file";
 
-/// Read at once: enough that system calls do not count.
+/// Number of bytes read at once: enough that system calls do not matter.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Digits of a SHA-256 that a message shows.
+/// Number of digits of a SHA-256 in a message.
 const SHOWN_DIGITS: usize = 12;
 
-/// A file as it was when it was whole.
+/// Length and SHA-256 of a whole file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSum {
-    /// Its length.
+    /// Length of the file, bytes.
     pub bytes: u64,
-    /// Its SHA-256, in hexadecimal digits.
+    /// SHA-256 of the file, in hexadecimal digits.
     pub sha256: String,
 }
 
-/// Files by their path within a folder, with `/` between its parts.
+/// Checksums of files, by path within a folder, with `/` between its parts.
 pub type Sums = BTreeMap<String, FileSum>;
 
 impl FileSum {
-    /// Of these bytes.
+    /// Returns the checksum of these bytes.
     pub fn of(bytes: &[u8]) -> FileSum {
         FileSum {
             bytes: bytes.len() as u64,
@@ -44,7 +43,7 @@ impl FileSum {
         }
     }
 
-    /// Of the file at `path`, and waits until it is on the disk.
+    /// Waits until the file at `path` is on the disk. Returns its checksum.
     pub(crate) fn of_file_synced(path: &Path) -> Result<FileSum> {
         let read = || -> io::Result<FileSum> {
             let file = foreign::open(FileKind::RunFile, path)?;
@@ -80,25 +79,25 @@ impl fmt::Display for FileSum {
     }
 }
 
-/// How closely files are looked at.
+/// How closely files are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// Every byte.
     Bytes,
-    /// Every byte of what is shown: of long runs not the raw lines.
+    /// Every byte of the files that a page shows: in long runs, not the raw lines.
     Shown,
-    /// Whether they are there, with their length: for lists, which show no number of them.
+    /// Existence and length only: for lists, which show no figures of these files.
     Lengths,
 }
 
-/// A file that is not what it was.
+/// A file that is not as it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Its path within the run's folder.
+    /// Path within the run's folder.
     pub file: String,
-    /// What it was, in words.
+    /// Recorded state, in words.
     pub expected: String,
-    /// What it is, in words.
+    /// Actual state, in words.
     pub seen: String,
 }
 
@@ -113,14 +112,14 @@ impl fmt::Display for Damage {
     }
 }
 
-/// A run that is not shown, since files of it are not what they were.
+/// A run that is not shown because files of it are damaged.
 #[derive(Clone, Debug)]
 pub struct Damaged {
     /// Folder of the run.
     pub run: PathBuf,
-    /// The files; at least one.
+    /// Damaged files; at least one.
     pub files: Vec<Damage>,
-    /// Whether the rest can go on without them: whether `resume` does anything about it.
+    /// True if `resume` can repeat the trials that the files belong to.
     pub resumable: bool,
 }
 
@@ -144,7 +143,7 @@ impl fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
-/// What differs between the file at `folder`/`path` and `expected`; none if nothing does.
+/// Compares the file at `folder`/`path` with `expected`. `None` if they are equal.
 pub(crate) fn damage(
     folder: &Path,
     path: &str,
@@ -190,8 +189,8 @@ fn is_absent(e: &io::Error) -> bool {
     )
 }
 
-/// The plain files under `folder`, by their path in it with `/` between its parts, sorted. Links
-/// and what is neither file nor folder are left out: nobody reads them.
+/// Returns the plain files under `folder`, by their path in it with `/` between its parts, sorted.
+/// Links and special files are left out, since no reader follows them.
 pub(crate) fn files_in(folder: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     let mut folders = vec![String::new()];
@@ -217,7 +216,7 @@ pub(crate) fn files_in(folder: &Path) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// The first 16 hexadecimal digits of the SHA-256 of these bytes, one after the other.
+/// Returns the first 16 hexadecimal digits of the SHA-256 of these bytes, one part after the other.
 pub(crate) fn short(parts: [&[u8]; 2]) -> String {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update(part));

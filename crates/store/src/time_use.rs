@@ -1,4 +1,4 @@
-//! Where the time of a run went: how much of it was measured, and which steps took the rest.
+//! Use of a run's wall time: the part in measured windows, and the steps that took the rest.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::record::TrialFinding;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 measure::word_enum! {
     /// A step of a run that is not a measured window.
     pub enum Step {
-        /// Nodes start, stop, or are attached to.
+        /// Nodes start or stop, or cassay connects to them.
         Target = "target",
         /// The client measures its own ceiling.
         Ceiling = "ceiling",
@@ -16,17 +16,17 @@ measure::word_enum! {
         Schema = "schema",
         /// Rows are written.
         Load = "load",
-        /// Flushes and compactions are awaited.
+        /// The trial waits for flushes and compactions.
         Settle = "settle",
-        /// The loaded data is kept as hard links.
+        /// The loaded data is kept as a snapshot.
         Snapshot = "snapshot",
         /// Nodes get another configuration.
         Restart = "restart",
-        /// The data is brought back to a snapshot.
+        /// The data is restored from a snapshot.
         Restore = "restore",
-        /// Load is offered, and not yet counted.
+        /// Load is offered, and does not count yet.
         Warmup = "warmup",
-        /// After a window: the last answers, the server's counts, the verdict.
+        /// After a window: the last responses, the servers' counts, the verdict.
         Finish = "finish",
         /// Rows are read back and compared.
         Verify = "verify",
@@ -35,37 +35,38 @@ measure::word_enum! {
     }
 }
 
-/// Seconds of a run, by what they were used for.
+/// Use of a run's wall time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeUseRecord {
-    /// Wall time from its start to its findings, without pauses between an interruption and its
-    /// resumption, seconds.
+    /// Wall time from the start of the run to its findings, s. It excludes the pauses between an
+    /// interruption and its resumption.
     #[serde(default)]
     pub seconds: f64,
-    /// Of it in measured windows of finished trials, seconds.
+    /// Time in measured windows of finished trials, s.
     #[serde(default)]
     pub measured_s: f64,
-    /// `measured_s` of `seconds`, 0 to 1.
+    /// Measured share: `measured_s` ÷ `seconds`, 0 to 1.
     #[serde(default)]
     pub measured_share: f64,
-    /// The rest by steps, longest first.
+    /// Time of all other steps by kind, longest first.
     #[serde(default)]
     pub steps: Vec<StepTimeRecord>,
 }
 
-/// Seconds of one kind of step.
+/// Time of one kind of step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTimeRecord {
-    /// `target`, `ceiling`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`, `warmup`,
-    /// `finish`, `verify`, `other`.
+    /// Kind: `target`, `ceiling`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`,
+    /// `warmup`, `finish`, `verify` or `other`.
     #[serde(default)]
     pub step: String,
-    /// Seconds of all of them.
+    /// Total time of these steps, s.
     #[serde(default)]
     pub seconds: f64,
 }
 
-/// The time of a run that is about to be finished, at `now_unix_ns`; its journal is not damaged.
+/// Returns the use of time of a run that finishes at `now_unix_ns`. Its journal must not be
+/// damaged.
 pub fn time_use(
     journal: &[JournalRecord],
     now_unix_ns: u64,

@@ -14,8 +14,7 @@ use std::iter::Peekable;
 
 /// Prefixes of tags outside the measured population.
 const PHASES: [&str; 5] = ["warmup.", "drain.", "load.", "verify.", "measure."];
-/// Difference of begins, in seconds, below which lines belong to one interval: they have three
-/// digits.
+/// Difference of start times below which lines belong to one interval, s: they have three digits.
 const SAME_S: f64 = 0.0011;
 
 /// Intervals of a log, all kinds of each merged.

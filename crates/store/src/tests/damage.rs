@@ -16,7 +16,7 @@ use std::path::Path;
 /// Number of damaged folders to read.
 const SEEDS: u64 = 1000;
 
-/// Any damage can be made again from its seed.
+/// Source of damage that can be repeated from its seed.
 struct Chance(Draws);
 
 impl Chance {
@@ -67,8 +67,8 @@ fn finding(index: usize) -> TrialFinding {
     finding
 }
 
-/// A run of two trials, with an attempt set aside, files added after the end of a trial, and a
-/// report; finished if `is_finished`, otherwise interrupted after them.
+/// Creates a run of two trials, with an attempt set aside, files added after the end of a trial,
+/// and a report. It is finished if `is_finished`, otherwise interrupted after the trials.
 fn make(results: &Path, is_finished: bool) -> RunWriter {
     let mut run = RunWriter::create(results, "study: first\n", &plan("first")).unwrap();
     run.journal(None, started()).unwrap();
