@@ -293,7 +293,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
     }
 }
 
-/// Returns whether throughput drifted over the window, or may have, with the words for it.
+/// Returns true if throughput drifted over the window or may have, with the words for it.
 fn drift_words(window: &Window, limits: &Limits, is_fixed: bool) -> (bool, String) {
     let trend = window.trend();
     let (drift, limit) = (percent(trend.drift.abs()), percent(limits.drift_share));

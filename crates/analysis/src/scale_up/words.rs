@@ -1,4 +1,4 @@
-//! Reasons in words, and what can and cannot be said of a machine.
+//! Sentences about a scale-up: reasons, and statements about the machine.
 
 use super::fits::{Fit, NoBest, NoFit, RIVALS_WITHIN, rivals};
 use super::models::{Model, symbol};
@@ -75,7 +75,7 @@ impl NoBest {
 }
 
 impl ScaleUp {
-    /// Says what these points can and cannot show of the machine, a sentence each.
+    /// Returns sentences on what these points can and cannot show of the machine.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         said.extend(self.of_the_machine());
@@ -224,7 +224,7 @@ impl ScaleUp {
     }
 }
 
-/// Says what a curve leaves open, and names its peak.
+/// Returns sentences on the open questions of a curve, and on its peak.
 fn of_fit(fit: &Fit) -> Vec<String> {
     let mut said = Vec::new();
     let title = fit.model.title();
