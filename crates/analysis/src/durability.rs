@@ -136,7 +136,10 @@ impl Promise {
 pub fn promise(of: &Configuration) -> Promise {
     let (written, read, copies) = (&of.written, &of.read, of.copies);
     if written.replicas == 0 {
-        let why = format!("{} acknowledges what only a hint holds", written.name);
+        let why = format!(
+            "{} acknowledges writes that only a hint holds",
+            written.name
+        );
         return Promise::None(why);
     }
     if read.replicas + written.replicas <= copies {
@@ -149,8 +152,8 @@ pub fn promise(of: &Configuration) -> Promise {
     let mut blows = of.blows.iter();
     if let Some(blow) = blows.find(|blow| blow.loses == DataLoss::Order) {
         return Promise::None(format!(
-            "{} gives writes that it coordinates times of its own, and the later time wins, \
-             whichever was acknowledged last",
+            "{} shifts the timestamps of writes, and the later timestamp wins, whichever write \
+             was acknowledged last",
             blow.what
         ));
     }
@@ -161,8 +164,8 @@ pub fn promise(of: &Configuration) -> Promise {
             Lossy::No => continue,
             Lossy::Unknown => {
                 return Promise::Unknown(format!(
-                    "{} may lose what is not synced, and when the commit log is synced could not \
-                     be read",
+                    "{} may lose unsynced writes, and the settings of the commit log could not be \
+                     read",
                     blow.what
                 ));
             }
@@ -174,12 +177,12 @@ pub fn promise(of: &Configuration) -> Promise {
     let seen = left > 0 && read.replicas + left > copies;
     match (words.is_empty(), seen) {
         (true, _) => Promise::Kept(format!(
-            "{} and {} meet in one of {copies} copies, and nothing broke that loses what was \
-             acknowledged",
+            "{} and {} meet in one of {copies} copies, and no failure loses acknowledged writes",
             written.name, read.name
         )),
         (false, true) => Promise::Kept(format!(
-            "{} of {copies} copies had it, {} lost, and a read at {} meets one of the rest",
+            "{} of {copies} copies had each write, {} lost writes, and a read at {} meets one of \
+             the rest",
             written.replicas,
             nodes(hit.len()),
             read.name
@@ -249,7 +252,7 @@ enum Lossy {
 fn why_lossy(loses: DataLoss, commit_log: Option<&CommitLog>) -> Lossy {
     match loses {
         DataLoss::Nothing => return Lossy::No,
-        DataLoss::Everything => return Lossy::Yes("all that it had".to_owned()),
+        DataLoss::Everything => return Lossy::Yes("all its data".to_owned()),
         DataLoss::Order => return Lossy::Yes("the order of writes".to_owned()),
         DataLoss::Memory | DataLoss::Unsynced => {}
     }
@@ -258,15 +261,16 @@ fn why_lossy(loses: DataLoss, commit_log: Option<&CommitLog>) -> Lossy {
     };
     match (loses, log.sync) {
         _ if !log.is_used => {
-            Lossy::Yes("what was not flushed, without a commit log (durable_writes)".to_owned())
+            Lossy::Yes("unflushed writes, without a commit log (durable_writes)".to_owned())
         }
         (_, Sync::BeforeAcknowledging) => Lossy::No,
         (DataLoss::Memory, Sync::Periodic { .. }) if !log.is_buffered => Lossy::Yes(format!(
-            "what was acknowledged since the last marker of its commit log (periodic; one every \
+            "writes acknowledged since the last marker of its commit log (periodic; one every \
              {MARKED_EVERY_S} s)"
         )),
         (_, Sync::Periodic { period_s, .. }) => Lossy::Yes(format!(
-            "what was acknowledged since its commit log was synced (periodic, every {period_s} s)"
+            "writes acknowledged since the last sync of its commit log (periodic, every {period_s} \
+             s)"
         )),
     }
 }
@@ -377,8 +381,8 @@ mod tests {
         };
         assert_eq!(
             promise(&of).why(),
-            "host-power-off of host2 loses what was acknowledged since its commit log was synced \
-             (periodic, every 10 s), on 1 node, and 1 of 3 copies had acknowledged at ONE"
+            "host-power-off of host2 loses writes acknowledged since the last sync of its commit \
+             log (periodic, every 10 s), on 1 node, and 1 of 3 copies had acknowledged at ONE"
         );
     }
 

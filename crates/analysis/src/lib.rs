@@ -7,10 +7,10 @@
 //! - Errors: [`series`] of a mean, [`blocks`] of percentiles, [`robust`] without one odd block.
 //! - Trends: [`mod@trend`] of a series, [`run_course`] over the trials of a run, [`steady`] for the
 //!   end of warm-up, [`endurance`] over hours under one load, [`history`] over a series of runs.
-//! - Comparisons: [`mod@compare`] of two variants, whose names [`variant`] holds, [`sequential`] if
-//!   they are looked at block by block, [`mod@effects`] of the axes of a matrix, [`multiple`] for
-//!   the adjustment of many, [`screen`] for the settings that matter, [`bisect`] for the first worse
-//!   build.
+//! - Comparisons: [`mod@compare`] of two variants, whose names [`variant`] holds. [`sequential`] is
+//!   for looks at them block by block, and [`multiple`] for the adjustment of many.
+//! - Many variants: [`mod@effects`] of the axes of a matrix, [`screen`] for the settings that
+//!   matter, [`bisect`] for the first worse build.
 //! - Load: [`procedure`] for the next point, [`sweep`] for the knee, [`curves`] and
 //!   [`mod@scale_up`] for curves, which [`least_squares`] fits.
 //! - Judgements: [`rules`] on the validity of a trial, [`require`] on requirements, [`capacity`] on

@@ -338,7 +338,7 @@ fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Befor
     free.reverse();
     if free.len() < BEFORE_MIN {
         return Err(format!(
-            "{} intervals of the window lie before it that no other fault has touched, \
+            "{} intervals of the window lie before the fault and are free of other faults, \
              {BEFORE_MIN} are needed: inject it later",
             free.len()
         ));
@@ -347,11 +347,12 @@ fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Befor
         let values: Vec<f64> = free.iter().filter_map(|at| value(&slices[*at])).collect();
         (values.len() >= BEFORE_MIN).then(|| Level::of(&values))?
     };
-    let ops_per_s = of(&|slice| Some(slice.ops_per_s())).ok_or("nothing was done before it")?;
+    let ops_per_s = of(&|slice| Some(slice.ops_per_s()))
+        .ok_or("throughput before the fault was 0 in at least half of the intervals")?;
     if ops_per_s.within > NOISE_MAX {
         return Err(format!(
-            "throughput before it varied so much by itself that one interval within {:.0} % of its \
-             median is as usual, limit {:.0} %",
+            "throughput before the fault varied too much: an interval within {:.0} % of the median \
+             is normal (limit {:.0} %)",
             ops_per_s.within * 100.0,
             NOISE_MAX * 100.0
         ));

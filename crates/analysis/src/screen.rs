@@ -58,13 +58,13 @@ impl Design {
     pub fn price(self) -> &'static str {
         match self {
             Design::Eight => {
-                "each effect is mixed with what up to three pairs of settings do together"
+                "each effect is mixed with the interactions of up to three pairs of settings"
             }
             Design::Twelve => {
-                "a third of what two settings do together leaks into every other effect"
+                "a third of each interaction of two settings leaks into every other effect"
             }
             Design::Sixteen | Design::EightFolded | Design::TwelveFolded => {
-                "effects are clear of what two settings do together, but not those of each other"
+                "effects are clear of interactions of two settings, but those are mixed together"
             }
         }
     }

@@ -90,11 +90,7 @@ const RULES: [(&str, &str, Judge); 21] = [
         "The client was not the limit",
         fleet::not_the_bottleneck,
     ),
-    (
-        "V4",
-        "Every client was there from start to end",
-        fleet::present,
-    ),
+    ("V4", "Every client ran from start to end", fleet::present),
     (
         "V5",
         "Clients started together, clocks agree",
@@ -138,18 +134,20 @@ const RULES: [(&str, &str, Judge); 21] = [
         target::caching(evidence)
     }),
     ("V17", "The cost of observing is known", target::probes),
-    ("V18", "Nobody else used the machine", fleet::undisturbed),
+    (
+        "V18",
+        "No other program used the machine",
+        fleet::undisturbed,
+    ),
     (
         "V19",
         "The target answered all the time",
         machine::answering,
     ),
-    ("V20", "Nobody set the clock", fleet::clock_unset),
-    (
-        "V21",
-        "Nodes met no exception that nothing caught",
-        |evidence, _| target::exceptions(evidence),
-    ),
+    ("V20", "The clock did not jump", fleet::clock_unset),
+    ("V21", "No node had an uncaught exception", |evidence, _| {
+        target::exceptions(evidence)
+    }),
 ];
 
 /// All rules by seriousness, the most serious first. The groups are lost or wrong data, a target in
