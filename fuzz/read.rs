@@ -1,8 +1,8 @@
-//! How bytes from others are read: one function for each fuzz target.
+//! Reads bytes from others: one function for each fuzz target.
 //!
-//! The targets only hand over what the fuzzer makes. The gate's mutation run
+//! The targets only pass on the fuzzer's bytes. The gate's mutation run
 //! (`crates/cassay/tests/mutations/`) calls the same functions, so that they are compiled and run
-//! whenever the gate is. Each ends with an answer or a sentence, whatever it is given.
+//! whenever the gate is. Each ends with an answer or a sentence, whatever the bytes are.
 
 use cql::compression::decompress_body;
 use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES, RESPONSE_BIT, flag};
@@ -18,10 +18,10 @@ use store::{Lines, OverviewRecord, SeriesPlacesRecord};
 use study::resolve::resolve;
 use study::settings::{Granted, Overrides};
 
-/// A frame that a client sends: a header of nine bytes, then the body.
+/// Reads a frame that a client sends: a header of nine bytes, then the body.
 pub fn request(bytes: &[u8]) {
     let _ = Header::parse_request(bytes);
-    // Most inputs have a header that is refused; the body shall be read all the same.
+    // Most inputs have a header that is refused; the body is read all the same.
     let Some((header, body)) = framed(bytes, Version::V4.number()) else {
         return;
     };
@@ -41,7 +41,7 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// A frame that a server sends, in every version that is spoken, or a segment.
+/// Reads a frame that a server sends, in every version that cassay speaks, or a segment.
 pub fn response(bytes: &[u8]) {
     let _ = Header::parse_first_response(bytes);
     segment(bytes);
@@ -111,7 +111,7 @@ fn response_body(header: &Header, body: &[u8]) {
     }
 }
 
-/// A study: it ends with a plan or with sentences.
+/// Reads a study: the result is a plan or sentences.
 pub fn study(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match resolve("study.yaml", &text, &Overrides::default()) {
@@ -126,7 +126,7 @@ pub fn study(bytes: &[u8]) {
     }
 }
 
-/// What a study's source published, beside a study that names it.
+/// Reads the published results of a study's source, with a study that names them.
 pub fn published(bytes: &[u8]) {
     const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
                          published: p.yaml\nvariants: {a: {}, b: {}}\n\
@@ -142,8 +142,8 @@ pub fn published(bytes: &[u8]) {
     }
 }
 
-/// A command line of another tool, and the files that it names: the first line is the command,
-/// with the tool's name first; what follows is every file.
+/// Reads a command line of another tool, and the files that it names. The first line is the
+/// command, beginning with the tool's name. The rest is the content of every file.
 pub fn import(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (command, file) = text.split_once('\n').unwrap_or((&text, ""));
@@ -157,7 +157,7 @@ pub fn import(bytes: &[u8]) {
     imported(tool, words, file);
 }
 
-/// The words of another tool, where every file that they name is `file`.
+/// Imports the words of another tool; every file that they name has the content `file`.
 pub fn imported(tool: Tool, text: &str, file: &str) {
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     let read = |_: &str| Ok(file.to_owned());
@@ -171,7 +171,7 @@ pub fn imported(tool: Tool, text: &str, file: &str) {
     }
 }
 
-/// A file of histograms.
+/// Reads a file of histograms.
 pub fn hlog(bytes: &[u8]) {
     let reader = kept(bytes, "hlog").map(|path| HlogReader::open(&path));
     let Some(Ok(reader)) = reader else {
@@ -183,7 +183,7 @@ pub fn hlog(bytes: &[u8]) {
     }
 }
 
-/// A journal, or another file of lines.
+/// Reads a journal, or another file of lines.
 pub fn journal(bytes: &[u8]) {
     let Some(path) = kept(bytes, "ndjson") else {
         return;
@@ -199,7 +199,7 @@ pub fn journal(bytes: &[u8]) {
     }
 }
 
-/// What a page needs of a long trial: `overview.json`, or lines of `series.ndjson`.
+/// Reads the data of a long trial that a page needs: `overview.json`, or lines of `series.ndjson`.
 pub fn overview(bytes: &[u8]) {
     if let Ok(overview) = serde_json::from_slice::<OverviewRecord>(bytes) {
         for least_s in [0.0, 10.0] {
@@ -219,18 +219,18 @@ pub fn overview(bytes: &[u8]) {
     }
 }
 
-/// A JSON file of a run.
+/// Reads a JSON file of a run.
 pub fn findings(bytes: &[u8]) {
     let _ = serde_json::from_slice::<FindingsRecord>(bytes);
     let _ = serde_json::from_slice::<TrialRecord>(bytes);
     let _ = serde_json::from_slice::<NodesRecord>(bytes);
     if let Ok(plan) = serde_json::from_slice::<PlanRecord>(bytes) {
-        // What `resume` makes of it.
+        // `resume` reads the plan like this.
         let _ = engine::record::overrides_of(&plan, Granted::default());
     }
 }
 
-/// A file with these bytes, the same one each time; none where no file can be written.
+/// Writes these bytes to a file, always the same one. `None` if the file cannot be written.
 fn kept(bytes: &[u8], end: &str) -> Option<PathBuf> {
     let path = std::env::temp_dir().join(format!("cassay-read-{}.{end}", std::process::id()));
     std::fs::write(&path, bytes).ok().map(|()| path)

@@ -1,4 +1,4 @@
-//! Histogram logs: what stands in one is a histogram or a sentence.
+//! Histogram logs: each entry is a histogram, or reading it ends with a sentence.
 //!
 //! `cargo +nightly fuzz run hlog` runs it (after `cargo install cargo-fuzz`), best with
 //! `-- -max_len=16384`.

@@ -1,4 +1,4 @@
-//! What a study's source published.
+//! Published results of a study's source.
 //!
 //! `cargo +nightly fuzz run published` runs it (after `cargo install cargo-fuzz`), best with
 //! `-- -max_len=16384`.

@@ -1,4 +1,4 @@
-//! Studies: whoever wrote one, reading it ends with a plan or with sentences.
+//! Studies: reading one ends with a plan or with sentences, whatever it contains.
 //!
 //! `cargo +nightly fuzz run study` runs it (after `cargo install cargo-fuzz`), best with
 //! `-- -max_len=16384`.

@@ -1,32 +1,32 @@
-//! The error of percentiles: histograms of one window, block by block.
+//! Intervals of percentiles, from the histograms of one window, block by block.
 //!
 //! Operations are not independent (a pause slows thousands at once), so the binomial interval of
-//! order statistics is far too short. Method (Woodruff 1952, "Confidence intervals for medians and
-//! other position measures", with the variance of a ratio over clusters): at the estimated
-//! quantile's value, count per block how many operations lie above it; the spread of these counts
-//! over the blocks gives the standard error of the *share* above, autocorrelation included
-//! (see [`mod@crate::series`]); it is never taken as less than the binomial one. The interval of
-//! the share is made on the logit scale, since a small share has a skewed error and cannot fall
-//! below zero. The two shares at its ends are read back as values from the merged histogram.
+//! order statistics is far too short. The method is Woodruff's (1952, "Confidence intervals for
+//! medians and other position measures") with the variance of a ratio over clusters. For each block
+//! it counts the operations above the estimated quantile's value. The spread of these counts over
+//! the blocks gives the standard error of the *share* above, autocorrelation included (see
+//! [`mod@crate::series`]). It is never taken as less than the binomial one. The interval of the
+//! share is computed on the logit scale, since a small share has a skewed error and cannot fall
+//! below zero. The two shares at its ends are converted back to values by the merged histogram.
 //!
-//! The values are those of one population, which is followed beyond the window's end: what ended in
-//! the drain belongs to the last block. A percentile that is only a lower bound has no interval,
-//! nor has one whose upper end would be.
+//! The values are those of one population, which is followed beyond the window's end: operations
+//! that ended in the drain belong to the last block. A percentile that is only a lower bound has no
+//! interval, and neither has one whose upper end would be a lower bound.
 
 use crate::series::{self, Estimate, INCIDENTS_MORE, VALUES_MIN};
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
-/// The percentiles that every series shows: name in records, quantile.
+/// Percentiles that every series shows: name in records, quantile.
 pub const QUANTILES: [(&str, f64); 4] =
     [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
-/// Values that must lie above a quantile before it has an interval: with fewer, the tail is a list
-/// of incidents.
+/// Minimum number of values above a quantile for an interval: with fewer, the tail is a list of
+/// incidents.
 pub const VALUES_ABOVE_MIN: f64 = 100.0;
-/// The interval's half-width on the logit scale above which there is none: the odds of the ends
-/// then differ by more than e⁴, as when the whole tail lies in one block of twenty.
+/// Maximum half-width of an interval on the logit scale. Beyond it the odds of the ends differ by
+/// more than e⁴, as when the whole tail lies in one block of twenty.
 const LOGIT_HALF_MAX: f64 = 2.0;
-/// Blocks are joined in pairs when there are this many: 32 are enough for their spread (see
+/// Number of blocks at which they are joined in pairs. 32 are enough for their spread (see
 /// [`mod@crate::series`]), and a run of any length then fits in about 3 MB a histogram.
 const BLOCKS_MAX: usize = 64;
 const _: () = assert!(BLOCKS_MAX.is_multiple_of(2), "joined blocks must be whole");
@@ -41,7 +41,8 @@ pub struct Blocks {
     intervals_in_last: usize,
 }
 
-/// (Value in ns, count), by value, for the buckets in use only: a histogram's 290 kB would not do.
+/// (Value in ns, count), by value, of the buckets in use. A whole histogram takes 290 kB, which is
+/// too much for each block.
 type Block = Vec<(u64, u64)>;
 
 impl Default for Blocks {
@@ -124,7 +125,7 @@ impl Blocks {
         if share <= 0.0 || share >= 1.0 || fewer.max(more) > LOGIT_HALF_MAX {
             return None;
         }
-        // Centred on q itself: the histogram's steps can put the share above some way below.
+        // Centred on q itself, since the histogram's steps can put the share above some way below.
         let logit = ((1.0 - q) / q).ln();
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
         // If more values lie above the estimate, the true quantile is higher.

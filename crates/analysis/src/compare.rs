@@ -1,42 +1,45 @@
-//! Telling two variants apart.
+//! Compares two variants.
 //!
-//! A run is one unit: a million operations of one run are one observation of how that variant does
-//! that day. So a comparison takes one number per block and side, works on logarithms (ratios are
-//! what carries over to other machines), and gives the ratio of geometric means with a 95 %
-//! interval by Student's t. With one block a side there is a ratio and no interval: the variation
-//! *between* runs was not observed, and the much smaller variation within a run must not stand in
-//! for it; the finding is then [`Finding::Inconclusive`], however large the ratio.
+//! A run is one unit: a million operations of one run are one observation of that variant on that
+//! day. So a comparison takes one number per block and side. It works on logarithms, since ratios
+//! carry over to other machines. The result is the ratio of geometric means with a 95 % interval by
+//! Student's t.
 //!
-//! Only trials that took turns are pairs. What ran one after the other differs by all that changed
-//! meanwhile, which its own blocks cannot show: equal runs were called different in 13 to 23 % of
-//! cases by Welch's test. Such an interval is widened by a stated variance between runs
-//! ([`Metric::between_runs`]) and never says more than [`Finding::LooksDifferent`].
+//! With one block a side there is a ratio and no interval. The variation *between* runs was not
+//! observed then, and the much smaller variation within a run must not replace it. The finding is
+//! [`Finding::Inconclusive`], however large the ratio is.
 //!
-//! A percentile may be known as a lower bound only. Then the ratio is a bound as well, and only the
-//! end of the interval on its known side is one: the variant that is at least so slow can be found
-//! slower, and neither faster nor equivalent. It is the mean of values of which none is above the
-//! true one that is tested, so that a difference is called no more often than at the level. With
-//! bounds on both sides there is no ratio.
+//! Only trials that took turns are pairs. Runs one after the other also differ by everything that
+//! changed meanwhile, which their own blocks cannot show: Welch's test called equal runs different
+//! in 13 to 23 % of cases. Such an interval is widened by a stated variance between runs
+//! ([`Metric::between_runs`]). Its finding is never more than [`Finding::LooksDifferent`].
+//!
+//! A percentile may be known only as a lower bound. Then the ratio is a bound as well, and its
+//! interval has one known end. A variant with lower bounds can be found slower, but neither faster
+//! nor equivalent. The test uses means of values none of which is above the true one, so it calls a
+//! difference no more often than its level says. With bounds on both sides there is no ratio.
 
 use crate::robust::{self, Robust};
 use crate::sequential::Looks;
 use crate::series;
 use measure::Known;
 
-/// What is compared: which way is better, and how far apart still counts as the same.
+/// A compared metric: the direction that is better, and the margin within which values count as the
+/// same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
-    /// Whether more is better.
+    /// True if higher values are better.
     pub higher_is_better: bool,
-    /// A ratio within 1/(1 + margin) and 1 + margin is no difference that matters.
+    /// Margin, as a share: a ratio from 1/(1 + margin) to 1 + margin is no difference that matters.
     pub margin: f64,
-    /// Standard deviation, as a share, of one run from the next of the same study on the same
-    /// machine, at least; only for runs that were not interleaved. Of three equal runs that were
-    /// published (1 h, 1 h and 24 h on one cluster) the throughputs lie 3.7 % apart, a deviation
-    /// of 2.2 %, and the mean read latencies 23 %, one of 12 % (range ÷ 1.69 for three values).
+    /// Smallest assumed standard deviation between runs of the same study on the same machine, as a
+    /// share. It is only for runs that were not interleaved. Three equal runs that were published
+    /// (1 h, 1 h and 24 h on one cluster) have throughputs within 3.7 %, a deviation of 2.2 %.
+    /// Their mean read latencies are within 23 %, a deviation of 12 % (range ÷ 1.69 for three
+    /// values).
     pub between_runs: f64,
-    /// How far apart, as a logarithm, two values may lie that were found on a grid and are the
-    /// same: what a search ends with is the grid's point below the truth. 0 of what is measured.
+    /// Logarithm of the step of a search's grid; 0 for measured values. A search ends at the grid's
+    /// point below the truth, so equal variants may end one step apart.
     pub grid: f64,
 }
 
@@ -56,8 +59,8 @@ impl Metric {
         grid: 0.0,
     };
 
-    /// What operations cost: ±5 %. From run to run it scatters as latency does, at most: nobody has
-    /// published how much.
+    /// Cost of operations: ±5 %. No figure for its scatter between runs is published, so that of
+    /// latency is assumed as its upper limit.
     pub const COST: Metric = Metric {
         higher_is_better: false,
         margin: 0.05,
@@ -65,7 +68,8 @@ impl Metric {
         grid: 0.0,
     };
 
-    /// The same of what was found on a grid whose points lie so many times apart.
+    /// Returns the metric for results of a search on a grid. `step` is the ratio of neighbouring
+    /// points.
     pub fn on_grid(self, step: f64) -> Metric {
         Metric {
             grid: step.max(1.0).ln(),
@@ -75,25 +79,25 @@ impl Metric {
 }
 
 measure::word_enum! {
-    /// What a comparison says about the contender.
+    /// Finding of a comparison about the contender.
     #[derive(Default)]
     pub enum Finding {
-        /// The whole interval is on the better side of 1, and not all inside the margin.
+        /// The whole interval is on the better side of 1, and not entirely inside the margin.
         Faster = "faster",
-        /// The whole interval is on the worse side of 1, and not all inside the margin.
+        /// The whole interval is on the worse side of 1, and not entirely inside the margin.
         Slower = "slower",
-        /// Either of these, of runs that were not interleaved: it may be the machine.
+        /// Faster or slower, but the runs were not interleaved: the machine may be the cause.
         LooksDifferent = "looks_different",
         /// The whole interval is inside the margin: any difference is too small to matter.
         Equivalent = "equivalent",
-        /// None of these: more blocks, or longer ones, are needed.
+        /// No other finding applies: more blocks, or longer ones, are needed.
         #[default]
         Inconclusive = "inconclusive",
     }
 }
 
 impl Finding {
-    /// Whether it says that the two differ.
+    /// Returns true if the finding is that the two differ.
     pub fn is_difference(self) -> bool {
         matches!(
             self,
@@ -102,60 +106,60 @@ impl Finding {
     }
 }
 
-/// The level of intervals, and with it of equivalence.
+/// Level of intervals, and so of equivalence.
 pub const LEVEL: f64 = 0.05;
-/// The level at which a comparison that stands alone is called different: stricter than that of
-/// its interval, since the word is what people act upon. Of forty studies in which nothing
-/// differs, 5 % would call two, and in every third such forty more
+/// Level at which a single comparison is called different. It is stricter than that of its
+/// interval, since people act upon the word. Of forty studies without a difference, 5 % would call
+/// two different, and more than two in every third set of forty
 /// (`docs/decisions/030-the-word-different.md`).
 pub const DIFFERENCE_LEVEL: f64 = 0.03;
-/// A difference from which on nobody needs its figure, as a share: what could not see less has seen
-/// nothing.
+/// Share from which on the smallest visible difference is not reported as a figure. A comparison
+/// that sees only tenfold differences has seen nothing.
 pub const TENFOLD: f64 = 9.0;
-/// With which probability a difference of the size of [`Comparison::could_see`] is seen.
+/// Probability with which a difference of the size of [`Comparison::could_see`] is found.
 pub const POWER: f64 = 0.80;
-/// More blocks than this settle nothing: the machine has to become quieter.
+/// Maximum number of blocks to settle a comparison: beyond it, the machine has to become quieter.
 pub const BLOCKS_TO_SETTLE_MAX: usize = 1000;
 
-/// A comparison of two variants. What it says depends on how many others there are: see
+/// A comparison of two variants. Its finding depends on the number of other comparisons: see
 /// [`crate::multiple`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Contender ÷ baseline, of geometric means.
     pub ratio: f64,
-    /// Whether it is only that or more, or that or less; none where it is known.
+    /// Direction in which the ratio is only a bound. `None` if the ratio is known.
     pub bound: Option<Bound>,
-    /// Blocks (pairs), or the smaller side's number of runs.
+    /// Number of blocks (pairs), or of the smaller side's runs.
     pub blocks: usize,
-    /// The standard deviation between runs that the interval was widened by, as a share; none of
+    /// Standard deviation between runs by which the interval was widened, as a share. `None` for
     /// pairs.
     pub between_runs: Option<f64>,
-    /// What stands beside the ratio if one block differs from the others; none of a bound, and of
-    /// what is not paired.
+    /// Robust ratio, if one block differs from the others. `None` for a bound, and for runs that
+    /// are not paired.
     pub robust: Option<Robust>,
-    /// How often it is looked at.
+    /// Schedule of the looks at it.
     pub looks: Looks,
-    /// How many comparisons of its kind share the level of its interval.
+    /// Number of comparisons of its kind that share the level of its interval.
     among: usize,
     metric: Metric,
-    /// Of the logarithm of the ratio; none with one block a side.
+    /// Error of the logarithm of the ratio. `None` with one block a side.
     error: Option<LogError>,
 }
 
 measure::word_enum! {
-    /// What a ratio is, of which one side is only known to be at least so large.
+    /// Direction of a ratio of which one side is only known as a lower bound.
     #[derive(Default)]
     pub enum Bound {
-        /// The contender's values are lower bounds, or some of them.
+        /// Some or all of the contender's values are lower bounds.
         #[default]
         AtLeast = "at_least",
-        /// The baseline's are.
+        /// Some or all of the baseline's values are lower bounds.
         AtMost = "at_most",
     }
 }
 
 impl Bound {
-    /// What stands before a ratio that is only that: `at least `.
+    /// Returns the words in front of such a ratio: `at least `.
     pub fn before(self) -> String {
         match self {
             Bound::AtLeast => "at least ".to_owned(),
@@ -163,7 +167,7 @@ impl Bound {
         }
     }
 
-    /// What a ratio is whose sides have such values.
+    /// Returns the direction of a ratio. The flags are true for a side with lower bounds.
     fn of(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
         match (baseline, contender) {
             (false, false) => Ok(None),
@@ -179,19 +183,19 @@ impl Bound {
 pub enum NotCompared {
     /// A side has no positive finite value.
     NoValues,
-    /// On both sides are values that are only lower bounds: their ratio may be anything.
+    /// Both sides have values that are only lower bounds: their ratio may be anything.
     BoundsOnBothSides,
 }
 
-/// The error of a logarithm.
+/// Error of a logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LogError {
     standard_error: f64,
     freedom: f64,
 }
 
-/// Compares pairs of one block each: (baseline, contender), run close to each other. Pairing takes
-/// out what changes from block to block.
+/// Compares pairs of one block each: (baseline, contender), run close to each other. Pairing
+/// removes the changes from block to block.
 ///
 /// # Errors
 /// No pair has two positive finite values, or there are lower bounds on both sides.
@@ -232,10 +236,10 @@ pub fn compare_paired<V: Into<Known> + Copy>(
     })
 }
 
-/// Compares runs that did not take turns: of different days, or one variant after the other.
-/// Welch's interval, widened by the variance between runs: that of the metric, or that between
-/// the blocks of the runs if it is larger, since a run differs from the next at least as much as
-/// its blocks do from each other.
+/// Compares runs that did not take turns: on different days, or one variant after the other. The
+/// interval is Welch's, widened by the variance between runs. That is the metric's, or the variance
+/// between the blocks of the runs if it is larger. Runs differ from each other at least as much as
+/// their blocks do.
 ///
 /// # Errors
 /// A side has no positive finite value, or there are lower bounds on both sides.
@@ -259,9 +263,9 @@ pub fn compare_unpaired<V: Into<Known> + Copy>(
     let between = within.max(floor);
     let parts = [variances[0] / counts[0], variances[1] / counts[1]];
     let sum = parts[0] + parts[1] + 2.0 * between;
-    // Welch and Satterthwaite's degrees of freedom, but at most those of the blocks: which of the
-    // two variances is larger is told by them alone. Of two blocks a side 7 % of equal runs looked
-    // different without that.
+    // Welch and Satterthwaite's degrees of freedom, but at most those of the blocks: only the
+    // blocks tell which of the two variances is larger. Without this limit, 7 % of equal runs with
+    // two blocks a side looked different.
     let mut below: f64 = (0..2)
         .map(|side| parts[side] * parts[side] / (counts[side] - 1.0).max(1.0))
         .sum();
@@ -290,7 +294,7 @@ fn positive(value: Known) -> bool {
     value.least().is_finite() && value.least() > 0.0
 }
 
-/// The logarithms of the values that have one, and whether any of them is a lower bound.
+/// Returns the logarithms of the usable values, and true if one of these is a lower bound.
 fn logs_of<V: Into<Known> + Copy>(values: &[V]) -> (Vec<f64>, bool) {
     let usable: Vec<Known> = values
         .iter()
@@ -302,22 +306,22 @@ fn logs_of<V: Into<Known> + Copy>(values: &[V]) -> (Vec<f64>, bool) {
 }
 
 impl Comparison {
-    /// The same, looked at so often, with `among` comparisons of its kind that share the level of
-    /// its interval.
+    /// Returns the comparison with this schedule of looks. `among` comparisons of its kind share
+    /// the level of its interval.
     pub fn looked_at(mut self, looks: Looks, among: usize) -> Comparison {
         self.looks = looks;
         self.among = among.max(1);
         self
     }
 
-    /// 95 % confidence interval of the ratio, for it alone, over all looks; none with one block a
-    /// side, none of a ratio that is a bound, and none where it would have no end.
+    /// Returns the 95 % confidence interval of the ratio, for it alone, over all looks. `None` with
+    /// one block a side, for a bound, before the first look, and if it is not finite.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.bound.is_none().then(|| self.reach()).flatten()
     }
 
-    /// Of a ratio that is a bound, the end of its 95 % interval that is known; none with one block
-    /// a side.
+    /// Returns the known end of the 95 % interval of a ratio that is a bound. `None` with one block
+    /// a side, and for other ratios.
     pub fn ci95_end(&self) -> Option<f64> {
         let [low, high] = self.reach()?;
         match self.bound? {
@@ -326,7 +330,7 @@ impl Comparison {
         }
     }
 
-    /// Where the ratio lies, for it alone: the interval, open on the side that nobody knows.
+    /// Returns the interval of the ratio, for it alone; infinite or 0 on the side that is unknown.
     fn reach(&self) -> Option<[f64; 2]> {
         let half = self.half(self.error?, self.blocks, self.level())?;
         let [low, high] = [self.ratio * (-half).exp(), self.ratio * half.exp()];
@@ -337,9 +341,9 @@ impl Comparison {
         })
     }
 
-    /// Probability of a ratio at least as far from 1, at any of the looks, if the variants are
-    /// equal; none with one block a side, and none before the first look. Of a bound that says
-    /// nothing, since it lies on its open side of 1, it is 1.
+    /// Returns the probability of a ratio at least as far from 1, at any of the looks, if the
+    /// variants are equal. `None` with one block a side, and before the first look. A bound on its
+    /// open side of 1 says nothing, and has the p value of a ratio of 1.
     pub fn p(&self) -> Option<f64> {
         let error = self.error?;
         let p = |t: f64| self.looks.p(t, self.blocks, error.freedom);
@@ -359,12 +363,12 @@ impl Comparison {
         p(distance / error.standard_error)
     }
 
-    /// Whether the ratio is further from 1 than the margin of its metric.
+    /// Returns true if the ratio is further from 1 than the margin of its metric.
     pub fn is_beyond_margin(&self) -> bool {
         self.ratio.ln().abs() > self.metric.margin.ln_1p()
     }
 
-    /// What it says, given `p`: its own, or one adjusted for the others.
+    /// Returns the finding for `p`: the comparison's own value, or one adjusted for the others.
     pub fn finding(&self, p: Option<f64>) -> Finding {
         let (Some(reach), Some(p)) = (self.reach(), p) else {
             return Finding::Inconclusive;
@@ -378,29 +382,31 @@ impl Comparison {
         }
     }
 
-    /// The smallest difference that it could have seen, as a share: one of this size is found at
-    /// `level` in four of five studies like this one. None with one block a side, and none of a
-    /// bound, which is found in one direction only.
+    /// Returns the smallest difference that it could have seen, as a share. Four of five studies
+    /// like this one find a difference of this size at `level`. `None` with one block a side, and
+    /// for a bound, which is found in one direction only.
     pub fn could_see(&self, level: f64) -> Option<f64> {
         let error = self.error.filter(|_| self.bound.is_none())?;
         let power = series::t_quantile(POWER, error.freedom) * error.standard_error;
         Some((self.half(error, self.blocks, level)? + power).exp() - 1.0)
     }
 
-    /// The standard deviation of the ratio from block to block, as a share; none with one block,
-    /// and of what is not paired.
+    /// Returns the standard deviation of the ratio from block to block, as a share. `None` with one
+    /// block, and for runs that are not paired.
     pub fn noise(&self) -> Option<f64> {
         let error = self.error.filter(|_| self.between_runs.is_none())?;
         Some(error.standard_error * (self.blocks as f64).sqrt())
     }
 
-    /// How many blocks decide it at `level`, if blocks go on to vary as they did. Where the ratio
-    /// is beyond the margin and stays what it is: so many that the interval at `level` leaves 1
-    /// out. Whatever the ratio is: so many that half the interval at `level`, and half the one of
-    /// 95 %, fit into the margin. Then it is either further from 1 than the one, or so near that
-    /// the other lies within the margin. The fewer of both. None with one block, when the runs did
-    /// not take turns or the ratio is a bound (more of the same would not help), and above
-    /// [`BLOCKS_TO_SETTLE_MAX`].
+    /// Returns the number of blocks that decides it at `level`, if blocks continue to vary as they
+    /// did. It is the smaller of two numbers. If the ratio is beyond the margin and stays as it is:
+    /// blocks until the interval at `level` excludes 1. For any ratio: blocks until half the
+    /// interval at `level`, plus half the 95 % interval, fit into the margin. Then the ratio is
+    /// either further from 1 than the first half, or so near that the second lies within the
+    /// margin.
+    ///
+    /// `None` with one block, and above [`BLOCKS_TO_SETTLE_MAX`]. Also `None` if the runs did not
+    /// take turns or the ratio is a bound, since more of the same would not help.
     pub fn blocks_to_settle(&self, level: f64) -> Option<usize> {
         let helps = self.between_runs.is_none() && self.bound.is_none();
         let error = self.error.filter(|_| helps)?;
@@ -423,15 +429,16 @@ impl Comparison {
         candidates.get(first).copied()
     }
 
-    /// The overall level of its interval.
+    /// Returns the overall level of its interval.
     fn level(&self) -> f64 {
         LEVEL / self.among as f64
     }
 
-    /// Half the two-sided interval with so many blocks; none where it would have no end.
+    /// Returns half the two-sided interval of the logarithm with `blocks` blocks. `None` before the
+    /// first look, and if it is not finite.
     fn half(&self, error: LogError, blocks: usize, level: f64) -> Option<f64> {
         let looks = match self.looks {
-            // What more blocks would settle, a plan of so many would.
+            // If it takes more blocks than planned, assume a plan with as many.
             Looks::Repeated { min, max } => Looks::Repeated {
                 min,
                 max: max.max(blocks),

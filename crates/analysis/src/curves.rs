@@ -6,10 +6,10 @@
 //!
 //! Fitted to ln X by least squares with 0 ≤ σ ≤ 1 and κ ≥ 0 (see [`crate::least_squares`]).
 //!
-//! A curve can be drawn through anything. So there is none for few loads, for loads that end before
-//! throughput bends, or if points lie off the curve. If κ cannot be told from 0 there is no peak,
-//! whatever the formula gives. Nor is there one at or before the first load measured: throughput
-//! falls from there on, and where it rose was not measured.
+//! A curve can be drawn through any points. So there is none for few loads, for loads that end
+//! before throughput bends, or if points lie off the curve. If κ does not differ significantly from
+//! 0, no peak is reported, whatever the formula gives. Neither is a peak at or before the first
+//! load measured: throughput falls from there on, and its rise was not measured.
 
 use crate::least_squares::{self, Curve, Fit, Held, Measured, Observations};
 
@@ -61,7 +61,7 @@ pub struct Usl {
     pub peak: Peak,
 }
 
-/// Statement of a curve about its peak.
+/// Peak of a curve, as far as the loads show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
     /// The peak is within the loads that were offered.
@@ -79,7 +79,7 @@ pub enum Peak {
         /// First load measured, operations in flight.
         threads: f64,
     },
-    /// κ cannot be told from 0: throughput levels off, as far as this shows.
+    /// κ does not differ significantly from 0: throughput levels off, as far as the loads show.
     Untold,
     /// The peak is further out than a curve should be drawn.
     Beyond,

@@ -1,59 +1,59 @@
-//! Whether a configuration promises that what was acknowledged is there afterwards, and is seen.
+//! Judges whether a configuration promises that acknowledged writes survive and are read.
 //!
-//! Two promises in one: a read at R of RF copies meets at least one of the W that acknowledged
-//! (R + W > RF), and what broke took away so few of these W that it still does. What a node loses
-//! follows from its commit log: synced before the acknowledgement (batch, group), or every so often
-//! (periodic), so that a loss of power takes what was acknowledged since. What must hold: a promise
-//! is said to be kept only where nothing that is configured, or that broke, allows a loss; who
-//! cannot know says so.
+//! The promise has two parts. A read at R of RF copies meets at least one of the W that
+//! acknowledged (R + W > RF). And failures took so few of these W copies that it still does. A
+//! node's loss follows from its commit log, which is synced before the acknowledgement (batch,
+//! group) or periodically. In the second case a loss of power takes the writes acknowledged since
+//! the last sync. Invariant: a promise counts as kept only if neither the configuration nor a
+//! failure allows a loss. If that is unknown, so is the promise.
 
 use std::collections::BTreeSet;
 
-/// What was asked for, and what broke meanwhile.
+/// Consistency levels, commit log and failures of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configuration {
     /// Copies of every row (RF).
     pub copies: u64,
-    /// The weakest level of the writes.
+    /// Weakest consistency level of the writes.
     pub written: Level,
-    /// The level at which they are read back.
+    /// Consistency level at which the writes are read back.
     pub read: Level,
-    /// The nodes' commit log; none where their settings cannot be read.
+    /// Commit log of the nodes. `None` if their settings cannot be read.
     pub commit_log: Option<CommitLog>,
-    /// What broke.
+    /// Failures during the trial.
     pub blows: Vec<Blow>,
 }
 
 /// A consistency level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Level {
-    /// `QUORUM`.
+    /// Name of the level: `QUORUM`.
     pub name: String,
-    /// Replicas that must answer; 0: a hint is enough.
+    /// Number of replicas that must answer; 0 if a hint is enough.
     pub replicas: u64,
 }
 
-/// When a node's commit log is on its disk.
+/// Settings that decide when a node's commit log is on its disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommitLog {
-    /// Whether the keyspace writes to it (`durable_writes`).
+    /// True if the keyspace writes to it (`durable_writes`).
     pub is_used: bool,
-    /// Whether it is in the process's own memory until it is synced, as a compressed or encrypted
-    /// one is. Of a mapped one that outlives its process, a node reads again what comes before the
-    /// last marker.
+    /// True if it stays in the process's own memory until it is synced, as a compressed or
+    /// encrypted one does. A memory-mapped one outlives its process, and the node replays it up to
+    /// the last marker.
     pub is_buffered: bool,
-    /// When it is synced.
+    /// Time of its syncs.
     pub sync: Sync,
 }
 
 /// `commitlog_sync`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sync {
-    /// Every so many seconds; writes are acknowledged before.
+    /// Periodically; writes are acknowledged before the sync.
     Periodic {
         /// `commitlog_sync_period`, s.
         period_s: f64,
-        /// How long it acknowledges at most while a sync is late
+        /// Maximum time for which the node still acknowledges writes while a sync is late
         /// (`periodic_commitlog_sync_lag_block`), s.
         block_s: f64,
     },
@@ -61,67 +61,68 @@ pub enum Sync {
     BeforeAcknowledging,
 }
 
-/// Something that broke, on purpose or not.
+/// A failure, planned or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blow {
-    /// What it was: `host-power-off of host2`.
+    /// The failure in words: `host-power-off of host2`.
     pub what: String,
-    /// The nodes that it hit, by name.
+    /// Names of the nodes that it hit.
     pub nodes: Vec<String>,
-    /// What such a node may have lost by it.
+    /// Data that such a node may have lost.
     pub loses: DataLoss,
 }
 
-/// What a node may lose.
+/// Data that a node may lose by a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataLoss {
-    /// Nothing: it was slow, cut off, or stopped in order.
+    /// Nothing: the node was slow, cut off, or shut down cleanly.
     Nothing,
-    /// What was in the memory of its process (kill -9).
+    /// Data in the memory of its process (kill -9).
     Memory,
-    /// What was not synced to its disk (loss of power).
+    /// Data that was not synced to its disk (loss of power).
     Unsynced,
-    /// All that it had: its disk, or its place.
+    /// All its data: the node lost its disk, or its place.
     Everything,
-    /// Nothing of its own; but it gives writes that it coordinates the times of a clock that is
-    /// off, and of two writes the one with the later time wins on every node.
+    /// No data, but the order of writes. The node's clock is off, and gives the writes that it
+    /// coordinates wrong timestamps. Of two writes, the one with the later timestamp wins on every
+    /// node.
     Order,
 }
 
-/// What a configuration promises of acknowledged writes; each with why, as a clause.
+/// Promise of a configuration about acknowledged writes, with the reason as a clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Promise {
-    /// All of them are seen.
+    /// Reads return all of them.
     Kept(String),
-    /// Some may be lost, or not be seen.
+    /// Some may be lost, or not be read.
     None(String),
-    /// That cannot be told.
+    /// The promise is unknown.
     Unknown(String),
 }
 
 measure::word_enum! {
-    /// A [`Promise`] without why.
+    /// A [`Promise`] without its reason.
     #[derive(Default)]
     pub enum Promised {
-        /// Every acknowledged write is seen.
+        /// Reads return every acknowledged write.
         Kept = "kept",
-        /// Some may be lost, or not be seen.
+        /// Some may be lost, or not be read.
         None = "none",
-        /// That cannot be told.
+        /// The promise is unknown.
         #[default]
         Unknown = "unknown",
     }
 }
 
 impl Promise {
-    /// Why the promise is kept, is none, or is not known.
+    /// Returns the reason why the promise is kept, is none, or is unknown.
     pub fn why(&self) -> &str {
         match self {
             Promise::Kept(why) | Promise::None(why) | Promise::Unknown(why) => why,
         }
     }
 
-    /// The same without why.
+    /// Returns the promise without its reason.
     pub fn promised(&self) -> Promised {
         match self {
             Promise::Kept(_) => Promised::Kept,
@@ -131,11 +132,14 @@ impl Promise {
     }
 }
 
-/// What a configuration promises.
+/// Returns the promise of a configuration.
 pub fn promise(of: &Configuration) -> Promise {
     let (written, read, copies) = (&of.written, &of.read, of.copies);
     if written.replicas == 0 {
-        let why = format!("{} acknowledges what only a hint holds", written.name);
+        let why = format!(
+            "{} acknowledges writes that only a hint holds",
+            written.name
+        );
         return Promise::None(why);
     }
     if read.replicas + written.replicas <= copies {
@@ -148,8 +152,8 @@ pub fn promise(of: &Configuration) -> Promise {
     let mut blows = of.blows.iter();
     if let Some(blow) = blows.find(|blow| blow.loses == DataLoss::Order) {
         return Promise::None(format!(
-            "{} gives writes that it coordinates times of its own, and the later time wins, \
-             whichever was acknowledged last",
+            "{} shifts the timestamps of writes, and the later timestamp wins, whichever write \
+             was acknowledged last",
             blow.what
         ));
     }
@@ -160,8 +164,8 @@ pub fn promise(of: &Configuration) -> Promise {
             Lossy::No => continue,
             Lossy::Unknown => {
                 return Promise::Unknown(format!(
-                    "{} may lose what is not synced, and when the commit log is synced could not \
-                     be read",
+                    "{} may lose unsynced writes, and the settings of the commit log could not be \
+                     read",
                     blow.what
                 ));
             }
@@ -173,12 +177,12 @@ pub fn promise(of: &Configuration) -> Promise {
     let seen = left > 0 && read.replicas + left > copies;
     match (words.is_empty(), seen) {
         (true, _) => Promise::Kept(format!(
-            "{} and {} meet in one of {copies} copies, and nothing broke that loses what was \
-             acknowledged",
+            "{} and {} meet in one of {copies} copies, and no failure loses acknowledged writes",
             written.name, read.name
         )),
         (false, true) => Promise::Kept(format!(
-            "{} of {copies} copies had it, {} lost, and a read at {} meets one of the rest",
+            "{} of {copies} copies had each write, {} lost writes, and a read at {} meets one of \
+             the rest",
             written.replicas,
             nodes(hit.len()),
             read.name
@@ -193,18 +197,18 @@ pub fn promise(of: &Configuration) -> Promise {
     }
 }
 
-/// How often a node marks how far its mapped, periodic commit log can be read again, s: after a
-/// kill -9 it replays nothing that comes behind the last marker. `findings/commitlog-kill-9.sh`
-/// shows it: 42 of 3,315 acknowledged writes lost, the oldest 61 ms before the kill (5.0.9).
+/// Time between two markers of how far a node's memory-mapped, periodic commit log can be replayed,
+/// s. After a kill -9 the node replays nothing behind the last marker.
+/// `findings/commitlog-kill-9.sh` shows this: 42 of 3,315 acknowledged writes were lost, the oldest
+/// acknowledged 61 ms before the kill (5.0.9).
 const MARKED_EVERY_S: f64 = 0.1;
 
-/// How late a marker may be on a machine that is busy, s.
+/// Maximum delay of a marker on a busy machine, s.
 const MARKED_LATE_S: f64 = 1.0;
 
-/// For how long before a blow that loses something it must have been acknowledged at the earliest
-/// to be lost by it, s. A node acknowledges nothing while its last sync is longer ago than its
-/// block, so that all that is older is on its disk. None where a loss has another reason, or no
-/// end in time.
+/// Returns the time before a failure within which a lost write must have been acknowledged, s. A
+/// node acknowledges nothing while its last sync is longer ago than `block_s`, so all older writes
+/// are on its disk. `None` if a loss has another reason, or is not limited in time.
 pub fn lost_within_s(of: &Configuration) -> Option<f64> {
     let log = of.commit_log.as_ref().filter(|log| log.is_used)?;
     let Sync::Periodic { period_s, block_s } = log.sync else {
@@ -225,7 +229,7 @@ pub fn lost_within_s(of: &Configuration) -> Option<f64> {
 }
 
 impl Blow {
-    /// Whether a node with this commit log may have lost something by it.
+    /// Returns true if a node with this commit log may have lost data by it.
     pub fn is_lossy(&self, commit_log: Option<&CommitLog>) -> bool {
         !matches!(why_lossy(self.loses, commit_log), Lossy::No)
     }
@@ -238,7 +242,7 @@ fn nodes(count: usize) -> String {
     }
 }
 
-/// Whether a node loses what it has acknowledged, and what that is.
+/// Loss of acknowledged writes by a node, with the lost part in words.
 enum Lossy {
     No,
     Yes(String),
@@ -248,7 +252,7 @@ enum Lossy {
 fn why_lossy(loses: DataLoss, commit_log: Option<&CommitLog>) -> Lossy {
     match loses {
         DataLoss::Nothing => return Lossy::No,
-        DataLoss::Everything => return Lossy::Yes("all that it had".to_owned()),
+        DataLoss::Everything => return Lossy::Yes("all its data".to_owned()),
         DataLoss::Order => return Lossy::Yes("the order of writes".to_owned()),
         DataLoss::Memory | DataLoss::Unsynced => {}
     }
@@ -257,15 +261,16 @@ fn why_lossy(loses: DataLoss, commit_log: Option<&CommitLog>) -> Lossy {
     };
     match (loses, log.sync) {
         _ if !log.is_used => {
-            Lossy::Yes("what was not flushed, without a commit log (durable_writes)".to_owned())
+            Lossy::Yes("unflushed writes, without a commit log (durable_writes)".to_owned())
         }
         (_, Sync::BeforeAcknowledging) => Lossy::No,
         (DataLoss::Memory, Sync::Periodic { .. }) if !log.is_buffered => Lossy::Yes(format!(
-            "what was acknowledged since the last marker of its commit log (periodic; one every \
+            "writes acknowledged since the last marker of its commit log (periodic; one every \
              {MARKED_EVERY_S} s)"
         )),
         (_, Sync::Periodic { period_s, .. }) => Lossy::Yes(format!(
-            "what was acknowledged since its commit log was synced (periodic, every {period_s} s)"
+            "writes acknowledged since the last sync of its commit log (periodic, every {period_s} \
+             s)"
         )),
     }
 }
@@ -300,7 +305,7 @@ mod tests {
         }
     }
 
-    /// Three copies; W and R, the commit log, what broke, and what is promised.
+    /// Three copies; W and R, the commit log, the failures, and the expected promise.
     #[test]
     fn a_promise_is_kept_where_a_read_still_meets_a_copy() {
         use DataLoss::{Everything, Memory, Nothing, Order, Unsynced};
@@ -327,7 +332,7 @@ mod tests {
             ((2, 2), Some(unused), vec![(two, Memory)], "none"),
             ((1, 3), Some(PERIODIC), vec![(one, Unsynced)], "none"),
             ((1, 3), Some(BATCH), vec![(one, Unsynced)], "kept"),
-            // The one copy that is left need not be among the two that are asked.
+            // The one remaining copy may not be among the two that are read.
             ((2, 2), Some(PERIODIC), vec![(one, Unsynced)], "none"),
             ((2, 3), Some(PERIODIC), vec![(one, Unsynced)], "kept"),
             (
@@ -376,8 +381,8 @@ mod tests {
         };
         assert_eq!(
             promise(&of).why(),
-            "host-power-off of host2 loses what was acknowledged since its commit log was synced \
-             (periodic, every 10 s), on 1 node, and 1 of 3 copies had acknowledged at ONE"
+            "host-power-off of host2 loses writes acknowledged since the last sync of its commit \
+             log (periodic, every 10 s), on 1 node, and 1 of 3 copies had acknowledged at ONE"
         );
     }
 

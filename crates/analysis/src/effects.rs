@@ -1,98 +1,99 @@
-//! What each axis of a matrix does, and whether axes interact.
+//! Computes the effect of each axis of a matrix, and the interactions of axes.
 //!
 //! Every combination of the axes' values is a cell, measured once in each block. An effect is a
-//! contrast of the logarithms of the cells, formed *inside* a block and then averaged over blocks
-//! with an interval by Student's t: for complete blocks that is the exact answer of the mixed model
-//! with blocks as random effect (Montgomery, "Design and Analysis of Experiments", on the
-//! randomized complete block design), and what changes from block to block is in no contrast.
+//! contrast of the logarithms of the cells. It is formed *inside* a block and then averaged over
+//! blocks, with an interval by Student's t. For complete blocks that is the exact answer of the
+//! mixed model with blocks as random effect (Montgomery, "Design and Analysis of Experiments", on
+//! the randomized complete block design). Changes from block to block are in no contrast.
 //!
 //! Each value of an axis is compared with the axis's first. A main effect is the ratio averaged
-//! over all values of the other axes; an interaction is how many times larger that ratio is with
-//! another value of a second axis, a ratio of ratios; a simple effect is the ratio where the second
-//! axis has one value. A block that lacks a cell is left out of the contrasts that need it. Lower
-//! bounds go the way of [`mod@crate::compare`].
+//! over all values of the other axes. An interaction is how many times larger that ratio is at
+//! another value of a second axis: a ratio of ratios. A simple effect is the ratio at one value of
+//! the second axis. A block that lacks a cell is left out of the contrasts that need it. Lower
+//! bounds are handled as in [`mod@crate::compare`].
 //!
-//! Interactions of three axes and more are not looked at: they are averaged over.
+//! Interactions of three axes and more are not computed: they are averaged over.
 
 use crate::compare::{Comparison, Finding, Metric, NotCompared, compare_paired};
 use crate::multiple::Judged;
 use crate::series;
 use measure::Known;
 
-/// Fewer blocks than this give no interval of an effect: by two it is 12.7 standard errors wide on
-/// each side, and whether it is that of this matrix or of chance nobody could tell.
+/// Minimum number of blocks for the interval of an effect. With two it is 12.7 standard errors wide
+/// on each side, and cannot tell an effect of this matrix from chance.
 pub const BLOCKS_MIN: usize = 3;
 
-/// The axes of a matrix: how many values each has. Cells are numbered with the last axis the
-/// fastest.
+/// Axes of a matrix, with the number of values of each. The value of the last axis changes fastest
+/// with the number of the cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
     levels: Vec<usize>,
 }
 
-/// A value of an axis, both by number. The first value of each axis, 0, is the one that the others
-/// are compared with.
+/// A value of an axis, both by index. The other values of an axis are compared with its first,
+/// index 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// Number of the axis.
+    /// Index of the axis.
     pub axis: usize,
-    /// Number of its value.
+    /// Index of its value.
     pub level: usize,
 }
 
-/// What an effect is of.
+/// Kind of an effect, with the values that it compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Of a value against the first of its axis, averaged over the other axes.
+    /// Effect of a value against the first of its axis, averaged over the other axes.
     Main(Level),
-    /// Of a value of one axis on the effect of a value of another: a ratio of ratios.
+    /// Effect of a value of one axis on the effect of a value of another: a ratio of ratios.
     Interaction(Level, Level),
-    /// Of a value against the first of its axis, where another axis has one value.
+    /// Effect of a value against the first of its axis, at one value of another axis.
     Simple(Level, Level),
 }
 
-/// What an effect comes to.
+/// An effect with its size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
-    /// What it is of.
+    /// Kind of the effect.
     pub kind: Kind,
-    /// Its ratio; `blocks` is how many had every cell that it needs.
+    /// Ratio of the effect. Its `blocks` is the number of blocks with every cell that the effect
+    /// needs.
     pub comparison: Comparison,
-    /// |ln ratio| in units in which all effects have the same error if the cells have: for a
-    /// half-normal plot (Daniel 1959).
+    /// |ln ratio| in a unit in which all effects have the same error if all cells do. A half-normal
+    /// plot shows it (Daniel 1959).
     pub scaled: f64,
 }
 
 measure::word_enum! {
-    /// Whether two axes interact.
+    /// Result for the interaction of two axes.
     pub enum Interaction {
-        /// They do, by more than the margin.
+        /// The axes interact, by more than the margin.
         Matters = "matters",
-        /// If they do, then by less than the margin.
+        /// If the axes interact, then by less than the margin.
         Negligible = "negligible",
-        /// It cannot be told.
+        /// The result is uncertain.
         NotResolved = "not_resolved",
     }
 }
 
 impl Design {
-    /// Axes with so many values each; none has none.
+    /// Creates a design from the number of values of each axis; at least 1 each.
     pub fn new(levels: Vec<usize>) -> Design {
         Design { levels }
     }
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     pub fn cells_count(&self) -> usize {
         self.levels.iter().product()
     }
 
-    /// The number of a cell, by the number of its value on each axis.
+    /// Returns the index of a cell, from the index of its value on each axis.
     pub fn cell(&self, values: &[usize]) -> usize {
         let axes = self.levels.iter().zip(values);
         axes.fold(0, |cell, (levels, value)| cell * levels + value)
     }
 
-    /// The numbers of a cell's values.
+    /// Returns the index of a cell's value on each axis.
     fn values(&self, cell: usize) -> Vec<usize> {
         let mut rest = cell;
         let mut values: Vec<usize> = self
@@ -109,7 +110,7 @@ impl Design {
         values
     }
 
-    /// Every main effect, then every interaction, then every simple effect.
+    /// Returns every main effect, then every interaction, then every simple effect.
     pub fn kinds(&self) -> Vec<Kind> {
         let levels = |axis: usize, first: usize| {
             (first..self.levels[axis]).map(move |level| Level { axis, level })
@@ -132,7 +133,7 @@ impl Design {
         kinds
     }
 
-    /// The weight of each cell's logarithm; they add up to 0.
+    /// Returns the weight of each cell's logarithm; the weights add up to 0.
     fn weights(&self, kind: Kind) -> Vec<f64> {
         let side = |values: &[usize], at: Level| match values[at.axis] {
             level if level == at.level => 1.0,
@@ -155,22 +156,22 @@ impl Design {
         (0..self.cells_count()).map(weight).collect()
     }
 
-    /// How many combinations the axes have that are not named.
+    /// Returns the number of combinations of the other axes.
     fn others_count(&self, named: &[Level]) -> f64 {
         let of_named: usize = named.iter().map(|at| self.levels[at.axis]).product();
         (self.cells_count() / of_named) as f64
     }
 }
 
-/// What the sizes of so many effects that are none are expected to be, smallest first, in their
-/// standard deviations: the places on a half-normal plot (Daniel 1959).
+/// Returns the expected sizes of `count` effects that are only noise, smallest first, in their
+/// standard deviations: the positions on a half-normal plot (Daniel 1959).
 pub fn half_normal(count: usize) -> Vec<f64> {
     let at = |i: usize| series::normal_quantile(0.5 + 0.5 * (i as f64 + 0.5) / count as f64);
     (0..count).map(at).collect()
 }
 
-/// Every effect of a matrix, and those that have no ratio. `blocks` holds for each block one value
-/// for each cell, none where it was not measured or may not be used.
+/// Returns every effect of a matrix, and those that have no ratio. `blocks` holds one value for
+/// each cell of each block. A value is `None` if the cell was not measured or may not be used.
 pub fn effects(
     design: &Design,
     blocks: &[Vec<Option<Known>>],
@@ -196,8 +197,8 @@ pub fn effects(
     (found, untold)
 }
 
-/// The two sides of a contrast in one block, as a pair that [`compare_paired`] takes: what it is
-/// divided by, and what is divided. None if a cell that it needs is not there.
+/// Returns the two sides of a contrast in one block, as a pair for [`compare_paired`]: the divisor,
+/// then the dividend. `None` if a cell that it needs is missing.
 fn sides(weights: &[f64], cells: &[Option<Known>]) -> Option<(Known, Known)> {
     let mut logs = [0.0; 2];
     let mut bounds = [false; 2];
@@ -218,12 +219,12 @@ fn sides(weights: &[f64], cells: &[Option<Known>]) -> Option<(Known, Known)> {
 }
 
 impl Effect {
-    /// Whether it has an interval: see [`BLOCKS_MIN`].
+    /// Returns true if it has an interval: see [`BLOCKS_MIN`].
     pub fn has_interval(&self) -> bool {
         self.comparison.blocks >= BLOCKS_MIN
     }
 
-    /// What a main or simple effect says among the others.
+    /// Returns the finding of a main or simple effect among the others.
     pub fn finding(&self, judged: &Judged) -> Finding {
         if self.has_interval() {
             judged.finding
@@ -232,8 +233,8 @@ impl Effect {
         }
     }
 
-    /// What an interaction says among the others. One of less than the margin is never said to
-    /// matter, however sure it is.
+    /// Returns the result for an interaction among the others. One below the margin never matters,
+    /// however certain it is.
     pub fn interaction(&self, judged: &Judged, metric: Metric) -> Interaction {
         let is_large = self.comparison.ratio.ln().abs() > metric.margin.ln_1p();
         match self.finding(judged) {

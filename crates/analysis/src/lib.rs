@@ -1,20 +1,22 @@
 //! The only crate that knows statistics: error bars, effective sample size, comparisons, knee,
 //! procedures, verdict rules.
 //!
-//! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
-//! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
-//! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`mod@trend`] says where a
-//! series goes, [`run_course`] where the trials of a run go, [`steady`] when warm-up is over,
-//! [`mod@compare`] tells two variants apart, whose names [`variant`] holds, [`sequential`] lets
-//! their blocks be looked at as they come, [`robust`] says what one odd block does, [`mod@effects`]
-//! says what each axis of a matrix does, [`multiple`] keeps many comparisons honest, [`require`]
-//! says whether a requirement is met, [`procedure`] where to measure next, [`sweep`] reads a ladder
-//! of loads, [`curves`] draws a curve through it, [`mod@scale_up`] says what a machine makes of
-//! more of its units, [`least_squares`] fits the curves of both, [`screen`] finds the settings that
-//! matter, [`capacity`] says what a throughput is worth, [`history`] finds where a series of runs
-//! has changed, [`endurance`] reads hours under one load, [`mod@recovery`] says what a fault did to
-//! it, [`durability`] what a configuration promises of acknowledged writes, [`linear`] whether
-//! registers were one register to all, and [`rules`] decides whether a trial may be believed.
+//! Pure functions of measurements: no I/O, no clock, no chance. A number without sufficient support
+//! is `None`, never a guess. A rule without its input is [`rules::Outcome::Unknown`], never a pass.
+//!
+//! - Errors: [`series`] of a mean, [`blocks`] of percentiles, [`robust`] without one odd block.
+//! - Trends: [`mod@trend`] of a series, [`run_course`] over the trials of a run, [`steady`] for the
+//!   end of warm-up, [`endurance`] over hours under one load, [`history`] over a series of runs.
+//! - Comparisons: [`mod@compare`] of two variants, whose names [`variant`] holds. [`sequential`] is
+//!   for looks at them block by block, and [`multiple`] for the adjustment of many.
+//! - Many variants: [`mod@effects`] of the axes of a matrix, [`screen`] for the settings that
+//!   matter, [`bisect`] for the first worse build.
+//! - Load: [`procedure`] for the next point, [`sweep`] for the knee, [`curves`] and
+//!   [`mod@scale_up`] for curves, which [`least_squares`] fits.
+//! - Judgements: [`rules`] on the validity of a trial, [`require`] on requirements, [`capacity`] on
+//!   the value of a throughput.
+//! - Failures: [`mod@recovery`] from a fault, [`durability`] of acknowledged writes, [`linear`] for
+//!   the linearizability of registers.
 
 pub mod bisect;
 pub mod blocks;

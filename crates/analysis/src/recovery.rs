@@ -1,13 +1,15 @@
-//! What a fault did to the load, and when that was over: the dip, what was lost, who noticed, and
-//! how long it took until throughput and p99 were as before.
+//! Measures the effect of a fault on the load: the dip, the lost operations and the first symptom.
+//! Also the time until throughput and p99 were normal again.
 //!
-//! What must hold: nothing is said without a level from before it, of intervals that no other fault
-//! has touched; and a time is said only where [`HOLD_S`] of intervals in a row were seen to be as
-//! before. Seconds vary by themselves. So one interval counts as outside of its level when it is
-//! worse by more than [`WITHIN`], or than [`DEVIATIONS`] of the deviations of the intervals before,
-//! if that is more; and a stretch is back when none of it is outside and its median, and that of
-//! its first [`FIRST`] intervals, is within [`WITHIN`] of the level, or within two standard errors
-//! of such a median, if that is more.
+//! Invariants: every statement needs a level from before the fault, of intervals that no other
+//! fault has touched. A recovery time needs [`HOLD_S`] of intervals in a row that were seen to be
+//! normal.
+//!
+//! Seconds vary by themselves. So an interval is outside of its level only if it is worse by more
+//! than [`WITHIN`] and by more than [`DEVIATIONS`] standard deviations of the intervals before. A
+//! stretch is normal again if none of its intervals is outside and two medians are near the level.
+//! These are the median of the stretch and that of its first [`FIRST`] intervals. Near is within
+//! [`WITHIN`], or within two standard errors of such a median if that is more.
 
 mod away;
 mod course;
@@ -17,89 +19,93 @@ pub use course::{Back, Level};
 
 use course::{Course, Worse};
 
-/// Within which share of its level a series is as before.
+/// Share of its level within which a series is normal.
 pub const WITHIN: f64 = 0.05;
-/// For how long it must be so, in a row, s.
+/// Time for which it must be normal in a row, s.
 pub const HOLD_S: f64 = 30.0;
-/// Deviations from the median beyond which an interval differs: as far lies one of 30 normal values
-/// in 3 % of series, and a machine's seconds have longer tails than that.
+/// Standard deviations from the median beyond which an interval is outside of its level. One of 30
+/// normal values lies that far in 3 % of series, and a machine's seconds have longer tails than
+/// that.
 pub const DEVIATIONS: f64 = 4.0;
-/// The first intervals of a stretch, whose median must be as before too: without them a shallow dip
-/// would end half a stretch before it does.
+/// Number of first intervals of a stretch whose median must be normal too. Without them a shallow
+/// dip would end half a stretch too early.
 pub const FIRST: usize = 5;
-/// Intervals that a level takes: the deviation of fewer says next to nothing.
+/// Minimum number of intervals for a level: the deviation of fewer says next to nothing.
 pub const BEFORE_MIN: usize = 10;
-/// Intervals that a level is made of at most, the last before the fault: what was an hour ago is no
-/// measure of now.
+/// Maximum number of intervals for a level, the last before the fault: an hour ago is no measure of
+/// now.
 pub const BEFORE_MAX: usize = 300;
-/// Beyond this share a level is none: a full stop would hardly differ from it.
+/// Maximum share by which single intervals may differ from a level: beyond it, a full stop would
+/// hardly differ from noise.
 pub const NOISE_MAX: f64 = 0.8;
 
-/// Intervals shorter than this have no rate of their own, s.
+/// Minimum length of an interval that has a rate of its own, s.
 const WHOLE_S: f64 = 0.5;
 
 /// One interval of the measured window, all whole kinds together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slice {
-    /// Begin, in seconds since the trial's start line.
+    /// Begin, s since the trial's start line.
     pub from_s: f64,
-    /// Its end, in seconds since the trial's start line.
+    /// End, s since the trial's start line.
     pub to_s: f64,
-    /// Operations that succeeded.
+    /// Number of operations that succeeded.
     pub ok: u64,
-    /// p99 of their latencies, with those that nobody followed to their end, ms; none if none did.
+    /// p99 of latency, ms; operations that were not followed to their ends count with their lower
+    /// bounds. `None` without any latency.
     pub p99_ms: Option<f64>,
-    /// Operations that failed.
+    /// Number of operations that failed.
     pub failed: u64,
-    /// Tries after one that failed.
+    /// Number of tries after one that failed.
     pub retries: u64,
-    /// Connections lost.
+    /// Number of lost connections.
     pub connections_lost: u64,
 }
 
-/// When a fault was on, in seconds since the trial's start line.
+/// Times of a fault, s since the trial's start line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fault {
-    /// When it was injected.
+    /// Time of the injection.
     pub injected_s: f64,
-    /// When healing began.
+    /// Begin of the healing, if it was healed.
     pub healing_s: Option<f64>,
-    /// When it was seen whole again.
+    /// Time at which its target was seen whole again.
     pub whole_s: Option<f64>,
 }
 
-/// How operations came.
+/// Schedule of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// The next one when one has ended: what was not done is lost.
+    /// Closed loop: an operation begins when another ends. Operations that were not done are lost.
     Closed,
-    /// At a rate: what was not done in time is done later, so that more than usual makes up for it.
+    /// At a rate: operations that were not done in time are done later, and throughput above normal
+    /// makes up for them.
     Rate,
 }
 
-/// What is known of one fault.
+/// Effect of one fault, and the recovery from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovery {
-    /// What was seen up to here is its: the next fault's injection, or the end of the window, s.
+    /// End of its observation, s: the next fault's injection, or the end of the window.
     pub until_s: f64,
-    /// Places in the list of the other faults that were on meanwhile.
+    /// Indexes of the other faults that were on at the same time.
     pub beside: Vec<usize>,
-    /// What was before it, or why there is no level to compare with.
+    /// Level before the fault, or the reason why there is none.
     pub before: Result<Before, String>,
-    /// What throughput lost.
+    /// Loss of throughput.
     pub dip: Option<Dip>,
-    /// When throughput was as before.
+    /// Times until throughput was normal again.
     pub throughput: Option<Returns>,
-    /// When p99 was as before.
+    /// Times until p99 was normal again.
     pub p99: Option<Returns>,
-    /// When clients noticed.
+    /// First symptom that clients noticed.
     pub noticed: Option<Noticed>,
 }
 
-/// The level before a fault.
+/// Level before a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Before {
-    /// Places of its intervals among those that were given.
+    /// Indexes of its intervals.
     pub slices: Vec<usize>,
     /// Successful operations per second.
     pub ops_per_s: Level,
@@ -107,99 +113,99 @@ pub struct Before {
     pub p99_ms: Option<Level>,
 }
 
-/// What throughput lost, from the injection until it was back after the healing.
+/// Loss of throughput, from the injection until throughput was normal again after the healing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Dip {
     /// Operations per second in the worst interval.
     pub lowest_ops_per_s: f64,
-    /// When that began, in seconds since the injection.
+    /// Begin of that interval, s since the injection.
     pub lowest_at_s: f64,
     /// Share of the level that the worst interval lacked; 0 if none was outside of it.
     pub depth: f64,
-    /// Seconds of all intervals outside of it.
+    /// Length of all intervals outside of the level, s.
     pub seconds: f64,
-    /// Operations that they lack together.
+    /// Operations missing in these intervals; at a rate, less those that were made up for later.
     pub lost_ops: f64,
 }
 
-/// Times until a series was as before.
+/// Times until a series was normal again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Returns {
-    /// From the injection: a cluster may recover while it is broken.
+    /// Counted from the injection: a cluster may recover while the fault is on.
     pub injected: Back,
-    /// From the healing, if it was healed.
+    /// Counted from the healing, if it was healed.
     pub healed: Option<Back>,
 }
 
-/// The first sign that clients had.
+/// First symptom that clients noticed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noticed {
-    /// Seconds from the injection to the end of the interval with it: at most so long.
+    /// Time from the injection to the end of the interval with the symptom, s: an upper limit.
     pub within_s: f64,
-    /// What it was.
+    /// The symptom.
     pub by: Sign,
 }
 
 measure::word_enum! {
-    /// Whether a fault was what it was meant to be.
+    /// Verdict on a fault's effect.
     #[derive(Default)]
     pub enum FaultVerdict {
-        /// Seen broken, and seen whole again.
+        /// The fault was seen, and its target was seen whole again.
         Confirmed = "confirmed",
-        /// Nothing was seen of it, or it did not heal.
+        /// The fault was not seen, or its target did not heal.
         Mismatch = "mismatch",
-        /// Nobody could look.
+        /// The target could not be observed.
         #[default]
         Inconclusive = "inconclusive",
     }
 }
 
 measure::word_enum! {
-    /// A step of a fault's course.
+    /// A step in the course of a fault.
     #[derive(Default)]
     pub enum FaultStep {
-        /// It waits until it may begin.
+        /// The fault waits until it may begin.
         #[default]
         Waiting = "waiting",
-        /// What is to be broken was looked at, and is whole.
+        /// The target was observed before the injection, and is whole.
         Checked = "checked",
-        /// Its injection begins.
+        /// The injection begins.
         Injecting = "injecting",
-        /// What takes a while has done one of its parts.
+        /// A part of a longer fault is done.
         Acted = "acted",
-        /// One of its parts cannot be done.
+        /// A part of the fault cannot be done.
         NotActed = "not-acted",
-        /// It was seen whole before it was healed.
+        /// The target was seen whole before the healing.
         Back = "back",
-        /// It was seen broken.
+        /// The target was seen broken.
         Seen = "seen",
-        /// It was not seen broken in time.
+        /// The target was not seen broken in time, or could not be broken.
         Unseen = "unseen",
-        /// Its healing begins.
+        /// The healing begins.
         Healing = "healing",
-        /// It was seen whole again.
+        /// The target was seen whole again.
         Whole = "whole",
-        /// It was not seen whole in time.
+        /// The target was not seen whole in time.
         NotWhole = "not-whole",
-        /// What had to be started again was.
+        /// A node that had to be started again was started.
         Restarted = "restarted",
         /// A task has ended as it should.
         Done = "done",
         /// A task has failed.
         Failed = "failed",
-        /// A task had not ended in time.
+        /// A task did not end in time.
         Unfinished = "unfinished",
     }
 }
 
 measure::word_enum! {
-    /// What a client can notice.
+    /// A symptom that a client can notice.
     pub enum Sign {
-        /// More lost connections than in any interval before.
+        /// More lost connections than in any interval of the level before.
         LostConnections = "connections_lost",
-        /// More errors.
+        /// More errors than in any interval of the level before.
         Errors = "errors",
-        /// More retries.
+        /// More retries than in any interval of the level before.
         Retries = "retries",
         /// Throughput outside of its level.
         Throughput = "throughput",
@@ -209,17 +215,18 @@ measure::word_enum! {
 }
 
 impl Slice {
-    /// Whether it is long enough for a rate of its own: the last of a window may be a moment.
+    /// Returns true if it is long enough for a rate of its own: the last interval of a window may
+    /// be very short.
     fn is_whole(&self) -> bool {
         self.seconds() >= WHOLE_S
     }
 
-    /// Length, s.
+    /// Returns the length, s.
     pub fn seconds(&self) -> f64 {
         self.to_s - self.from_s
     }
 
-    /// Successful operations per second; 0 in an interval without length.
+    /// Returns the successful operations per second; 0 in an interval without length.
     pub fn ops_per_s(&self) -> f64 {
         match self.seconds() {
             seconds if seconds > 0.0 => self.ok as f64 / seconds,
@@ -229,7 +236,7 @@ impl Slice {
 }
 
 impl Fault {
-    /// The same, so many seconds later.
+    /// Returns the fault with all times `by_s` seconds later.
     pub fn later(self, by_s: f64) -> Fault {
         let later = |at_s: f64| at_s + by_s;
         Fault {
@@ -239,7 +246,7 @@ impl Fault {
         }
     }
 
-    /// When it was over, as far as is known.
+    /// Returns when it was over, as far as is known; otherwise infinity.
     fn over_s(&self) -> f64 {
         self.whole_s.or(self.healing_s).unwrap_or(f64::INFINITY)
     }
@@ -249,8 +256,8 @@ impl Fault {
     }
 }
 
-/// What became of each of the faults of a trial, in their order; `slices` are the intervals of its
-/// measured window, in order of time.
+/// Returns the recovery from each fault of a trial, in their order. `slices` are the intervals of
+/// the measured window, in order of time.
 pub fn recovery(slices: &[Slice], faults: &[Fault], offered: Offered) -> Vec<Recovery> {
     let mut order: Vec<usize> = (0..faults.len()).collect();
     order.sort_by(|a, b| faults[*a].injected_s.total_cmp(&faults[*b].injected_s));
@@ -307,7 +314,7 @@ fn of(
 }
 
 impl Recovery {
-    /// Until when it touched the load; without end if nobody saw it end.
+    /// Returns the time until which it affected the load, s; infinity if no end was seen.
     fn over_s(&self, fault: &Fault) -> f64 {
         let healed = |returns: &Option<Returns>| returns.as_ref()?.healed?.back_s;
         match (fault.healing_s, healed(&self.throughput), healed(&self.p99)) {
@@ -317,10 +324,10 @@ impl Recovery {
     }
 }
 
-/// The level before a fault.
+/// Returns the level before a fault.
 ///
 /// # Errors
-/// Why there is none: a sentence.
+/// There is no level. The error is the reason, a sentence.
 fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Before, String> {
     let is_free = |slice: &Slice| {
         let hit = |[from_s, to_s]: &[f64; 2]| slice.from_s < *to_s && slice.to_s > *from_s;
@@ -331,7 +338,7 @@ fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Befor
     free.reverse();
     if free.len() < BEFORE_MIN {
         return Err(format!(
-            "{} intervals of the window lie before it that no other fault has touched, \
+            "{} intervals of the window lie before the fault and are free of other faults, \
              {BEFORE_MIN} are needed: inject it later",
             free.len()
         ));
@@ -340,11 +347,12 @@ fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Befor
         let values: Vec<f64> = free.iter().filter_map(|at| value(&slices[*at])).collect();
         (values.len() >= BEFORE_MIN).then(|| Level::of(&values))?
     };
-    let ops_per_s = of(&|slice| Some(slice.ops_per_s())).ok_or("nothing was done before it")?;
+    let ops_per_s = of(&|slice| Some(slice.ops_per_s()))
+        .ok_or("throughput before the fault was 0 in at least half of the intervals")?;
     if ops_per_s.within > NOISE_MAX {
         return Err(format!(
-            "throughput before it varied so much by itself that one interval within {:.0} % of its \
-             median is as usual, limit {:.0} %",
+            "throughput before the fault varied too much: an interval within {:.0} % of the median \
+             is normal (limit {:.0} %)",
             ops_per_s.within * 100.0,
             NOISE_MAX * 100.0
         ));
@@ -358,7 +366,8 @@ fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Befor
 
 fn returns(course: &Course, fault: &Fault, until_s: f64) -> Returns {
     let hold = fault.healing_s.unwrap_or(until_s);
-    // What leaves its level long after it was seen whole is not the fault's.
+    // If a series leaves its level long after the target was seen whole, the fault is not the
+    // cause.
     let after = |healing_s: f64| fault.whole_s.unwrap_or(healing_s) + HOLD_S;
     Returns {
         injected: course.back(fault.injected_s, hold, until_s),
@@ -371,7 +380,7 @@ fn returns(course: &Course, fault: &Fault, until_s: f64) -> Returns {
 /// A count of an interval.
 type Count = fn(&Slice) -> u64;
 
-/// The first interval in which clients could notice it.
+/// Returns the first symptom that clients could notice.
 fn noticed(slices: &[Slice], fault: &Fault, found: &Recovery) -> Option<Noticed> {
     let before = found.before.as_ref().ok();
     let usual = |count: Count| {

@@ -1,8 +1,8 @@
-//! Whether a stated requirement is met, by a number with its error.
+//! Judges whether a number meets a requirement, by its interval.
 //!
-//! A number is missed or met only where its whole 95 % interval says so, so that of requirements
-//! that are just met at most 2.5 in 100 are called missed. Where the interval holds the limit, or
-//! where there is no interval, nobody can tell: [`Outcome::Untold`].
+//! A requirement is met or missed only if the whole 95 % interval says so. So of requirements that
+//! are just met, at most 2.5 in 100 are called missed. If the interval contains the limit, or if
+//! there is none, the result is [`Outcome::Untold`].
 
 use crate::compare::Bound;
 use crate::series;
@@ -12,64 +12,64 @@ use measure::Known;
 const NORMAL_Z: f64 = 1.959_964;
 
 measure::word_enum! {
-    /// What something is required of, by its key in a study.
+    /// Metric with a requirement, by its key in a study.
     #[derive(Default, PartialOrd, Ord)]
     pub enum RequiredMetric {
-        /// The median of latency, ms.
+        /// Median of latency, ms.
         P50Ms = "p50_ms",
-        /// Its 95th percentile, ms.
+        /// 95th percentile of latency, ms.
         P95Ms = "p95_ms",
-        /// Its 99th percentile, ms.
+        /// 99th percentile of latency, ms.
         P99Ms = "p99_ms",
-        /// Its 99.9th percentile, ms.
+        /// 99.9th percentile of latency, ms.
         P999Ms = "p999_ms",
-        /// The share of the operations that failed.
+        /// Share of the operations that failed.
         ErrorRate = "error_rate",
         /// Throughput, operations per second.
         #[default]
         OpsPerS = "ops_per_s",
-        /// How good a variant is beside its baseline.
+        /// Ratio of a variant to its baseline; more is better.
         Ratio = "ratio",
-        /// How good a run's throughput is beside that of an earlier one.
+        /// Ratio of the run's throughput to that of an earlier run; more is better.
         NotWorseOpsPerS = "not_worse_than.ops_per_s",
-        /// How good its p99 is beside that of an earlier one.
+        /// Ratio of an earlier run's p99 to that of the run; more is better.
         NotWorseP99Ms = "not_worse_than.p99_ms",
     }
 }
 
 impl RequiredMetric {
-    /// Whether it is a percentile of latency, in ms.
+    /// Returns true for a percentile of latency, which is in ms.
     pub fn is_latency(self) -> bool {
         use RequiredMetric::{P50Ms, P95Ms, P99Ms, P999Ms};
         matches!(self, P50Ms | P95Ms | P99Ms | P999Ms)
     }
 }
 
-/// What is required of a number.
+/// Limit of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// It may not be above this.
+    /// The number may not be above this.
     AtMost(f64),
-    /// It may not be below this.
+    /// The number may not be below this.
     AtLeast(f64),
 }
 
 measure::word_enum! {
-    /// What can be said of a requirement.
+    /// Result for a requirement.
     #[derive(Default)]
     pub enum Outcome {
         /// The whole interval is within the limit.
         Met = "met",
-        /// The whole interval is beyond it.
+        /// The whole interval is beyond the limit.
         Missed = "missed",
-        /// The interval holds the limit, or there is none.
+        /// The interval contains the limit, or there is no interval.
         #[default]
         Untold = "untold",
     }
 }
 
 impl Limit {
-    /// Which way it bounds.
+    /// Returns the direction of the limit.
     pub fn bound(self) -> Bound {
         match self {
             Limit::AtMost(_) => Bound::AtMost,
@@ -77,14 +77,14 @@ impl Limit {
         }
     }
 
-    /// The number that may not be passed.
+    /// Returns the limit itself.
     pub fn value(self) -> f64 {
         match self {
             Limit::AtMost(value) | Limit::AtLeast(value) => value,
         }
     }
 
-    /// Judges a number. One that is only known to be at least so large has no upper end.
+    /// Judges a number. If it is only a lower bound, its interval has no upper end.
     pub fn judge(self, value: Known, interval: Option<[f64; 2]>) -> Outcome {
         let [low, high] = match (value, interval) {
             (Known::Exactly(_), Some(interval)) => interval,
@@ -102,9 +102,9 @@ impl Limit {
     }
 }
 
-/// 95 % interval of a share of which `part` of `all` were seen (Wilson 1927, "Probable inference,
-/// the law of succession, and statistical inference"); none of nothing. It takes the operations for
-/// independent, so several blocks have [`of_blocks`] beside it.
+/// Returns the 95 % interval of a share, of which `part` of `all` were seen (Wilson 1927, "Probable
+/// inference, the law of succession, and statistical inference"). `None` if `all` is 0. It assumes
+/// that operations are independent. So for several blocks, [`of_blocks`] is needed too.
 pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
     if all == 0 {
         return None;
@@ -118,8 +118,9 @@ pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
     Some([low, end(1.0)])
 }
 
-/// 95 % interval over blocks, each of which is one observation: by Student's t on logarithms, since
-/// a latency varies by a share of itself; none with fewer than three, or where one is not above 0.
+/// Returns the 95 % interval over blocks, each of which is one observation: by Student's t on
+/// logarithms, since a latency varies by a share of itself. `None` with fewer than three blocks, or
+/// if a value is not above 0.
 pub fn of_blocks(values: &[f64]) -> Option<[f64; 2]> {
     if values.iter().any(|value| *value <= 0.0) {
         return None;
@@ -128,7 +129,7 @@ pub fn of_blocks(values: &[f64]) -> Option<[f64; 2]> {
     series::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp))
 }
 
-/// The shortest interval that holds both.
+/// Returns the shortest interval that contains both.
 pub fn hull(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
     [one[0].min(other[0]), one[1].max(other[1])]
 }
@@ -150,7 +151,7 @@ mod tests {
             (least, exactly, Some([10.0, 12.0]), Outcome::Met),
             (least, exactly, Some([9.0, 12.0]), Outcome::Untold),
             (least, exactly, Some([8.0, 9.9]), Outcome::Missed),
-            // Nobody knows how large it is: it can be missed for certain, and never be met.
+            // A lower bound can certainly miss a maximum, and never meet one.
             (Limit::AtMost(9.0), at_least, None, Outcome::Missed),
             (Limit::AtMost(11.0), at_least, None, Outcome::Untold),
             (most, at_least, Some([8.0, 9.0]), Outcome::Untold),

@@ -1,20 +1,21 @@
-//! What a machine makes of more of its units: cores, L3 groups, NUMA nodes or sockets.
+//! Measures how throughput grows with the units of a machine: cores, L3 groups, NUMA nodes or
+//! sockets.
 //!
 //! X(N) is the throughput with N units in use. x1 = X(1) is that of one unit alone, with the same
-//! CPUs, memory and flags for each. Then E(N) = X(N) ÷ (N x1) is the efficiency, 1 where N units do
-//! N times as much as one. Three of them have names (after Talreja et al., "Performance Scaling of
-//! Cassandra on High-Thread Count Servers", ICPE 2019, which says 98 % and 90 % of one machine and
-//! does not say against what the second is):
+//! CPUs, memory and flags for each. E(N) = X(N) ÷ (N x1) is the efficiency: 1 if N units do N times
+//! as much as one. Three efficiencies have names. They follow Talreja et al., "Performance Scaling
+//! of Cassandra on High-Thread Count Servers", ICPE 2019. It gives 98 % and 90 % for one machine,
+//! and does not say to what the second refers:
 //!
 //! - within a socket: X(one socket full) ÷ (n x1), n units on a socket;
 //! - of the system: X(machine full) ÷ (S n x1), S sockets;
-//! - across sockets: X(machine full) ÷ (S X(one socket full)), which is the second by the first.
+//! - across sockets: X(machine full) ÷ (S X(one socket full)), which is the second ÷ the first.
 //!
-//! What is divided has run in the same blocks, so that what changes from block to block is taken
-//! out: ratio and interval are those of [`mod@crate::compare`]. One unit runs with the rest of the
-//! machine idle. Where that lets it run at a higher clock, every efficiency is too low by as much.
+//! Both sides of a ratio ran in the same blocks, so that changes from block to block are removed.
+//! Ratio and interval are those of [`mod@crate::compare`]. One unit runs with the rest of the
+//! machine idle. If that gives it a higher clock rate, every efficiency is too low by as much.
 //!
-//! Curves through the points are in [`fits`], and what they are in [`models`].
+//! [`fits`] has the curves through the points, and [`models`] their formulas.
 
 pub mod fits;
 pub mod models;
@@ -26,42 +27,42 @@ use crate::series;
 use fits::{Fit, NoBest, NoFit};
 pub use models::Model;
 
-/// One number of units in use.
+/// Measurements with one number of units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
     /// Units in use, on all sockets together.
     pub units: u32,
-    /// Sockets that they are on.
+    /// Number of sockets that they are on.
     pub sockets: u32,
-    /// Units on each of these sockets. Empty stands for as many on each. It must be given where
+    /// Units on each of these sockets. Empty if each has the same number. It must be given if
     /// sockets are filled one after the other: 6 units may be 3 and 3, or 4 and 2.
     pub split: Vec<u32>,
-    /// Throughput by block, op/s; none where the trial may not be used.
+    /// Throughput by block, op/s. `None` if the trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
 }
 
-/// The machine.
+/// Size of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// Units that fill one socket.
+    /// Number of units that fill one socket.
     pub units_per_socket: u32,
-    /// The number of sockets.
+    /// Number of sockets.
     pub sockets: u32,
 }
 
-/// A ratio of what ran in the same blocks.
+/// A ratio of throughputs from the same blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     /// The ratio of geometric means.
     pub value: f64,
-    /// 95 % confidence interval; none of one block.
+    /// 95 % confidence interval. `None` with one block.
     pub ci95: Option<[f64; 2]>,
-    /// Blocks that have both sides.
+    /// Number of blocks that have both sides.
     pub blocks: usize,
 }
 
 measure::word_enum! {
-    /// What an efficiency is of.
+    /// An efficiency with a name.
     #[derive(Default)]
     pub enum EfficiencyOf {
         /// X(one socket full) ÷ (its units × x1).
@@ -75,7 +76,7 @@ measure::word_enum! {
 }
 
 measure::word_enum! {
-    /// What units fill, of which an improvement has a name.
+    /// Part of a machine that units fill, if its improvement has a name.
     pub enum Fills {
         /// One socket (I₁).
         Socket = "socket",
@@ -84,12 +85,12 @@ measure::word_enum! {
     }
 }
 
-/// What is meant by a reason.
+/// Subject of a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// One unit by itself.
     Unit,
-    /// The point.
+    /// This number of units.
     Point,
     /// One socket, full.
     Socket,
@@ -99,35 +100,35 @@ pub enum Of {
     Other,
 }
 
-/// Why a ratio cannot be told.
+/// Reason why there is no ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untold {
     /// The machine has one socket.
     OneSocket,
     /// A socket is the unit.
     UnitIsSocket,
-    /// It was not measured.
+    /// The subject was not measured.
     NotMeasured(Of),
-    /// It was measured, and none of its blocks may be used.
+    /// The subject was measured, but none of its blocks may be used.
     NotUsable(Of),
     /// No block has both sides.
     NoCommonBlock,
 }
 
-/// A point, and what it comes to.
+/// Results of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaled {
     /// Units in use.
     pub units: u32,
-    /// Sockets that they are on.
+    /// Number of sockets that they are on.
     pub sockets: u32,
-    /// Units on each socket; none where they do not divide evenly and nobody said how they lie.
+    /// Units on each socket. `None` if they do not divide evenly and the split is unknown.
     pub split: Option<Vec<u32>>,
-    /// Blocks that may be used.
+    /// Number of blocks that may be used.
     pub blocks: usize,
-    /// Mean throughput, op/s; none without a block.
+    /// Mean throughput, op/s. `None` without a usable block.
     pub ops_per_s: Option<f64>,
-    /// Its 95 % confidence interval; none of fewer than three blocks.
+    /// Its 95 % confidence interval. `None` with fewer than three blocks.
     pub ops_per_s_ci95: Option<[f64; 2]>,
     /// X(N) ÷ x1.
     pub speed_up: Result<Ratio, Untold>,
@@ -135,7 +136,7 @@ pub struct Scaled {
     pub efficiency: Result<Ratio, Untold>,
 }
 
-/// All of it.
+/// Analysis of one arm under one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleUp {
     /// The machine.
@@ -148,30 +149,30 @@ pub struct ScaleUp {
     pub system: Result<Ratio, Untold>,
     /// Efficiency across sockets: of the system, against one socket.
     pub cross: Result<Ratio, Untold>,
-    /// The curves.
+    /// Curves through the points, or the reason why there is none.
     pub fits: Vec<(Model, Result<Fit, NoFit>)>,
-    /// Which of them says most with least.
+    /// Curve with the least AICc, or the reason why none is the best.
     pub best: Result<Model, NoBest>,
 }
 
-/// One arm against the other at the same number of units.
+/// Comparison of two arms with the same number of units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Improvement {
     /// Units in use.
     pub units: u32,
-    /// Sockets that the contender's are on.
+    /// Number of sockets that the contender's units are on.
     pub sockets: u32,
-    /// Sockets that the baseline's are on.
+    /// Number of sockets that the baseline's units are on.
     pub baseline_sockets: u32,
-    /// Whether the contender's fill one socket or the machine: [`Of::Socket`], whose ratio is I₁,
-    /// or [`Of::System`]; else [`Of::Point`].
+    /// Part of the machine that the contender's units fill: [`Of::Socket`], whose ratio is I₁,
+    /// [`Of::System`], whose ratio is I₂, or else [`Of::Point`].
     pub fills: Of,
     /// Contender ÷ baseline.
     pub ratio: Result<Ratio, Untold>,
 }
 
 impl Point {
-    /// Units on each socket in use; none where they do not divide evenly.
+    /// Returns the number of units on each socket in use. `None` if it is unknown or differs.
     pub fn per_socket(&self) -> Option<u32> {
         match self.split()?.as_slice() {
             [first, rest @ ..] if rest.iter().all(|units| units == first) => Some(*first),
@@ -179,7 +180,7 @@ impl Point {
         }
     }
 
-    /// Units on each socket in use, if known.
+    /// Returns the units on each socket in use, if known.
     pub fn split(&self) -> Option<Vec<u32>> {
         let (units, sockets) = (self.units, self.sockets);
         if self.split.is_empty() {
@@ -193,7 +194,7 @@ impl Point {
         is_whole.then(|| self.split.clone())
     }
 
-    /// Throughputs that can be used.
+    /// Returns the usable throughputs, op/s.
     fn usable(&self) -> Vec<f64> {
         let all = self.ops_per_s.iter();
         all.filter_map(|ops| least_squares::usable(*ops)).collect()
@@ -205,7 +206,7 @@ impl Point {
 }
 
 impl Machine {
-    /// What such a number of units on so many sockets fills.
+    /// Returns the part of the machine that these units fill on this number of sockets.
     pub fn fills(self, units: u32, sockets: u32) -> Of {
         match (units, sockets) {
             (0, _) | (_, 0) => Of::Point,
@@ -215,14 +216,14 @@ impl Machine {
         }
     }
 
-    /// All units.
+    /// Returns the number of all units.
     pub fn units(self) -> u32 {
         self.units_per_socket.saturating_mul(self.sockets)
     }
 }
 
-/// Reads the points of one arm under one load. `metric` is that of throughput; of what was searched
-/// for on a grid, with its step.
+/// Analyses the points of one arm under one load. `metric` is that of throughput; for results of a
+/// search, with the step of its grid.
 pub fn read(points: &[Point], machine: Machine, metric: Metric) -> ScaleUp {
     let unit = find(points, Of::Unit, |point| point.units == 1);
     let fits = fits::fits(points, machine);
@@ -238,9 +239,9 @@ pub fn read(points: &[Point], machine: Machine, metric: Metric) -> ScaleUp {
     }
 }
 
-/// The contender against the baseline wherever both have the same number of units. Blocks are taken
-/// as pairs, so both must have taken turns. Where an arm has these units on several numbers of
-/// sockets, those on as many sockets are compared.
+/// Compares the contender with the baseline at each number of units that both have. Blocks are
+/// taken as pairs, so both must have taken turns. If an arm has these units on several numbers of
+/// sockets, only equal numbers of sockets are compared.
 pub fn improvements(
     baseline: &[Point],
     contender: &[Point],
@@ -319,7 +320,7 @@ fn filling(points: &[Point], machine: Machine, what: Of) -> Result<&Point, Untol
     })
 }
 
-/// The first such point that can be used.
+/// Returns the first such point that can be used.
 fn find(points: &[Point], what: Of, is: impl Fn(&Point) -> bool) -> Result<&Point, Untold> {
     let such = || points.iter().filter(|point| is(point));
     match (such().next(), such().find(|point| point.is_usable())) {
@@ -337,7 +338,7 @@ fn usable(point: &Point, what: Of) -> Result<&Point, Untold> {
     }
 }
 
-/// What `of` does as a multiple of `times` what `to` does, in the same blocks.
+/// Returns the throughput of `of` ÷ (`times` × that of `to`), in the same blocks.
 fn ratio(to: &Point, of: &Point, times: f64, metric: Metric) -> Result<Ratio, Untold> {
     let pairs: Vec<(f64, f64)> = to
         .ops_per_s
@@ -348,7 +349,7 @@ fn ratio(to: &Point, of: &Point, times: f64, metric: Metric) -> Result<Ratio, Un
     let compared = compare::compare_paired(&pairs, metric).map_err(|why| match why {
         NotCompared::NoValues | NotCompared::BoundsOnBothSides => Untold::NoCommonBlock,
     })?;
-    // One unit against itself is 1, whatever it does.
+    // One unit compared with itself is exactly 1.
     let is_itself = std::ptr::eq(to, of);
     let ci95 = compared.ci95().map(|ci95| ci95.map(|end| end / times));
     Ok(Ratio {

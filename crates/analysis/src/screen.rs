@@ -1,29 +1,31 @@
-//! Many settings at once: which of them matter at all.
+//! Screens many settings at once for those that matter.
 //!
-//! Each setting has two values, and each run has one of them for every setting, so that every run
-//! says something about every setting: the error of an effect is that of all runs, not of two. The
+//! Each setting has two values, and each run has one of them for every setting. So every run says
+//! something about every setting: the error of an effect is that of all runs, not of two. The
 //! designs are the fractional factorials 2^(7−4) and 2^(8−4) (Box and Hunter 1961) and the twelve
-//! runs of Plackett and Burman (1946), each perhaps folded over: run again with all signs turned
-//! (Box and Wilson 1951), which clears main effects of those of two settings together.
+//! runs of Plackett and Burman (1946). They may be folded over: run again with all signs inverted
+//! (Box and Wilson 1951). That clears main effects of the effects of two settings together.
 //!
-//! Nothing is repeated, so no error is seen. Lenth's method (1989, "Quick and easy analysis of
-//! unreplicated factorials") takes it from the small effects, most of which are none: what is
-//! larger than all of them would be in 95 % of screenings is *active*, what a single one would be
-//! in 5 % is *possible*. A screening chooses what to confirm, and confirms nothing.
+//! Nothing is repeated, so no error is measured. Lenth's method (1989, "Quick and easy analysis of
+//! unreplicated factorials") estimates it from the small effects, most of which are only noise. An
+//! effect is *active* if it is larger than all noise effects of 95 % of screenings. It is
+//! *possible* if it is larger than 95 % of single noise effects. A screening chooses settings to
+//! confirm, and confirms nothing.
 
 use crate::series;
 
-/// With fewer settings every combination is as cheap; with more there is no design here.
+/// Minimum and maximum number of settings. With fewer, every combination is as cheap; for more
+/// there is no design here.
 pub const SETTINGS: [usize; 2] = [4, 11];
-/// More settings than this are not confirmed at once: every combination of them is measured.
+/// Maximum number of settings that are confirmed at once: every combination of them is measured.
 pub const CONFIRM_MAX: usize = 3;
-/// Effects larger than so many times a first guess at their deviation are not of chance.
+/// Multiple of a first guess at the deviation from which on an effect is not noise.
 const TRIM: f64 = 2.5;
 /// Median to standard deviation, of absolute normal values (1.4826), as Lenth rounds it.
 const MEDIAN_TO_DEVIATION: f64 = 1.5;
 
 measure::word_enum! {
-    /// Which combinations are run.
+    /// Combinations of settings that are run.
     pub enum Design {
         /// 2^(7−4): eight runs, up to seven settings.
         Eight = "2^(7-4)",
@@ -31,16 +33,16 @@ measure::word_enum! {
         Twelve = "Plackett-Burman 12",
         /// 2^(8−4): sixteen runs, up to eight settings, main effects clear.
         Sixteen = "2^(8-4)",
-        /// [`Design::Eight`], then the same with all signs turned.
+        /// [`Design::Eight`], then the same with all signs inverted.
         EightFolded = "2^(7-4), folded over",
-        /// [`Design::Twelve`], then the same with all signs turned.
+        /// [`Design::Twelve`], then the same with all signs inverted.
         TwelveFolded = "Plackett-Burman 12, folded over",
     }
 }
 
 impl Design {
-    /// The smallest for so many settings; none for fewer or more than [`SETTINGS`], and none of
-    /// eight folded, which are clear without.
+    /// Returns the smallest design for a number of settings. `None` for fewer or more than
+    /// [`SETTINGS`], and for eight that are folded, since their effects are clear without that.
     pub fn of(settings: usize, fold: bool) -> Option<Design> {
         match (settings, fold) {
             (4..=7, false) => Some(Design::Eight),
@@ -52,27 +54,27 @@ impl Design {
         }
     }
 
-    /// What it cannot tell apart.
+    /// Returns in words which effects it cannot separate.
     pub fn price(self) -> &'static str {
         match self {
             Design::Eight => {
-                "each effect is mixed with what up to three pairs of settings do together"
+                "each effect is mixed with the interactions of up to three pairs of settings"
             }
             Design::Twelve => {
-                "a third of what two settings do together leaks into every other effect"
+                "a third of each interaction of two settings leaks into every other effect"
             }
             Design::Sixteen | Design::EightFolded | Design::TwelveFolded => {
-                "effects are clear of what two settings do together, but not those of each other"
+                "effects are clear of interactions of two settings, but those are mixed together"
             }
         }
     }
 
-    /// By run the sign of every contrast: the settings' first, then those that are no setting's and
-    /// tell of noise and of settings together. Every two contrasts are orthogonal.
+    /// Returns the sign of every contrast, by run. The settings' contrasts come first. The others
+    /// belong to no setting: they show noise and interactions. Every two contrasts are orthogonal.
     pub fn signs(self) -> Vec<Vec<i8>> {
         match self {
-            // The products of no letter but one and of three come first: of four settings no effect
-            // is mixed with that of a pair.
+            // The products of one letter and of three come first, so that with four settings no
+            // effect is mixed with that of a pair.
             Design::Eight => factorial(3, &[0b001, 0b010, 0b100, 0b111, 0b011, 0b101, 0b110]),
             Design::Sixteen => factorial(
                 4,
@@ -88,7 +90,8 @@ impl Design {
     }
 }
 
-/// Every combination of so many letters; a contrast is the product of the letters in its mask.
+/// Returns every combination of this number of letters. A contrast is the product of the letters in
+/// its mask.
 fn factorial(letters: u32, masks: &[u32]) -> Vec<Vec<i8>> {
     let sign = |run: u32, mask: &u32| match (!run & mask).count_ones() % 2 {
         0 => 1,
@@ -98,7 +101,7 @@ fn factorial(letters: u32, masks: &[u32]) -> Vec<Vec<i8>> {
     (0..1u32 << letters).map(run).collect()
 }
 
-/// The first row, its eleven rotations, and a row of minus.
+/// Returns the eleven rotations of the first row, and a row of minus.
 fn plackett_burman() -> Vec<Vec<i8>> {
     const ROW: [i8; 11] = [1, 1, -1, 1, 1, 1, -1, -1, -1, 1, -1];
     let rotated = |by: usize| (0..11).map(|at| ROW[(at + 11 - by) % 11]).collect();
@@ -107,8 +110,8 @@ fn plackett_burman() -> Vec<Vec<i8>> {
     runs
 }
 
-/// The runs, then the same with all signs turned; each contrast, then what it is in both halves
-/// alike.
+/// Returns the runs, then the same with all signs inverted. Each run has every contrast, then the
+/// same contrasts with equal signs in both halves.
 fn folded(runs: &[Vec<i8>]) -> Vec<Vec<i8>> {
     let half = |sign: i8| {
         runs.iter().map(move |run| {
@@ -119,8 +122,8 @@ fn folded(runs: &[Vec<i8>]) -> Vec<Vec<i8>> {
     half(1).chain(half(-1)).collect()
 }
 
-/// The effect of every contrast on ln y: how far the mean of the runs with a plus is above the mean
-/// of those with a minus. None unless every run has a value.
+/// Returns the effect of every contrast on ln y: the mean of the runs with a plus less the mean of
+/// those with a minus. `None` unless every run has a value above 0.
 pub fn effects(design: Design, values: &[f64]) -> Option<Vec<f64>> {
     let signs = design.signs();
     let is_good = |value: &f64| value.is_finite() && *value > 0.0;
@@ -136,33 +139,33 @@ pub fn effects(design: Design, values: &[f64]) -> Option<Vec<f64>> {
     Some((0..signs[0].len()).map(of).collect())
 }
 
-/// How large effects are that are none.
+/// Sizes of effects that are only noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lenth {
     /// Pseudo standard error.
     pub pse: f64,
-    /// Margin of error: of one effect that is none in 5 % of cases.
+    /// Margin of error: a single noise effect is larger in 5 % of cases.
     pub me: f64,
-    /// Simultaneous margin of error: of any of them in 5 % of screenings.
+    /// Simultaneous margin of error: some noise effect is larger in 5 % of screenings.
     pub sme: f64,
 }
 
 measure::word_enum! {
-    /// Whether a setting does anything.
+    /// Judgement of a setting's effect.
     #[derive(Default)]
     pub enum Activity {
-        /// Beyond what any effect would come to by chance.
+        /// Larger than all noise effects of 95 % of screenings.
         Active = "active",
-        /// Beyond what a single one would.
+        /// Larger than 95 % of single noise effects.
         Possible = "possible",
-        /// Within what chance does.
+        /// No larger than noise.
         #[default]
         Silent = "silent",
     }
 }
 
 impl Lenth {
-    /// From all effects of a design, most of which are taken to be none.
+    /// Computes it from all effects of a design, most of which are taken to be noise.
     pub fn of(effects: &[f64]) -> Lenth {
         let sizes: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
         let guess = MEDIAN_TO_DEVIATION * series::median(&sizes);
@@ -178,7 +181,7 @@ impl Lenth {
         }
     }
 
-    /// What an effect is.
+    /// Judges an effect.
     pub fn activity(&self, effect: f64) -> Activity {
         match effect.abs() {
             size if size > self.sme => Activity::Active,
@@ -217,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Of which designs a main effect is clear of what two settings do together.
+    /// In some designs, a main effect is clear of the effects of two settings together.
     #[test]
     fn pairs_of_settings_are_mixed_as_the_design_says() {
         let leak = |design: Design, settings: usize| {

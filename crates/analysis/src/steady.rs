@@ -68,7 +68,7 @@ impl Steady {
         }
     }
 
-    /// Takes one second. Returns whether warm-up is over.
+    /// Takes one second. Returns the state after it.
     pub fn push(&mut self, ops_per_s: f64, p99_ms: f64) -> SteadyState {
         self.ops_per_s.push(ops_per_s);
         self.p99_ms.push(p99_ms);

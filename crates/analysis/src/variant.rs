@@ -1,28 +1,28 @@
-//! The names of the sides of a comparison.
+//! Names of variants, which are the sides of a comparison.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What stands in files and in what is shown where there is no name.
+/// Text in files and in the output if there is no name.
 const NONE: &str = "-";
 
-/// The name of a variant; none where a study has only one.
+/// Name of a variant. The only variant of a study has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct VariantName(Option<String>);
 
 impl VariantName {
-    /// The name, if there is one.
+    /// Returns the name, if there is one.
     pub fn named(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    /// Whether there is no name.
+    /// Returns true if there is no name.
     pub fn is_none(&self) -> bool {
         self.0.is_none()
     }
 
-    /// As it stands in files, where `-` says that there is no name.
+    /// Returns the text in files: `-` if there is no name.
     pub fn as_str(&self) -> &str {
         self.named().unwrap_or(NONE)
     }

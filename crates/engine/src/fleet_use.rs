@@ -278,7 +278,7 @@ impl Sources {
     fn made(&self, recordings: Recordings) -> Result<(study::settings::Settings, Arc<Program>)> {
         let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
         let overrides = Overrides {
-            // Trust was checked where the run was started; none of what it allows is done here.
+            // Trust was checked where the run was started. Nothing that it allows is done here.
             granted: Granted {
                 trust: true,
                 secrets: self.secrets.iter().map(named).collect(),

@@ -1,11 +1,11 @@
-//! One slice of a run, one second by default: what every kind of operation saw, and what the
-//! instrument itself cost.
+//! One interval of a run, one second by default: the results of every kind of operation, and the
+//! client's own figures.
 //!
 //! Long because every counter is explained where it is defined.
 //!
-//! What must hold: the measured *population* is every operation whose intended time lies in the
-//! window, however late it ends. An interval keeps it apart from the *early* operations, which were
-//! due before the window, so that nobody downstream has to choose.
+//! Invariant: the measured *population* is every operation whose intended start lies in the window,
+//! however late it ends. An interval keeps *early* operations, which were due before the window,
+//! apart from it. So no later step has to separate them.
 
 use crate::Histogram;
 use crate::clock::SECOND_NS;
@@ -18,23 +18,26 @@ use std::sync::Arc;
 pub struct Interval {
     /// Number of the interval since the start line, from 0.
     pub index: u64,
-    /// Begin, monotonic clock.
+    /// Begin of the interval, monotonic clock, ns.
     pub start_ns: u64,
-    /// End, monotonic clock. The last interval of a run (the drain) may be shorter or longer.
+    /// End of the interval, monotonic clock, ns. The last interval of a run (the drain) may be
+    /// shorter or longer.
     pub end_ns: u64,
-    /// When the measured window begins, monotonic clock; 0: with the run; [`u64::MAX`]: nobody has
-    /// said it yet.
+    /// Begin of the measured window, monotonic clock, ns. 0 if it begins with the run; [`u64::MAX`]
+    /// while it is not known yet.
     pub window_from_ns: u64,
-    /// Whether nothing became due any more: what was due was still sent, and answers were awaited.
+    /// True in the drain: no further operation becomes due, those already due are still sent, and
+    /// responses are awaited.
     pub draining: bool,
     /// One entry per kind of operation, in the program's order.
     pub kinds: Vec<KindInterval>,
-    /// The instrument's own figures.
+    /// Figures of the client itself.
     pub client: ClientInterval,
 }
 
 impl Interval {
-    /// Second `index` of a run that began at 0 and is measured from there on: what tests change.
+    /// Returns second `index` of a run that began at 0 and is measured from the beginning. Tests
+    /// change single fields of it.
     pub fn second(index: u64, kinds: Vec<KindInterval>) -> Interval {
         Interval {
             index,
@@ -47,111 +50,111 @@ impl Interval {
         }
     }
 
-    /// Length in seconds.
+    /// Returns the length, s.
     pub fn seconds(&self) -> f64 {
         (self.end_ns - self.start_ns) as f64 / 1e9
     }
 
-    /// Whether it lies in the measured window, from begin to end.
+    /// Returns true if the whole interval lies in the measured window.
     pub fn is_measured(&self) -> bool {
         !self.draining && self.start_ns >= self.window_from_ns
     }
 
-    /// Operations that ended in it, whatever their outcome. Parts of operations are not counted
-    /// again.
+    /// Returns the number of operations that ended in the interval, with any outcome. Parts of
+    /// operations are not counted again.
     pub fn ended(&self) -> u64 {
         self.whole_kinds().map(|kind| kind.outcomes.total()).sum()
     }
 
-    /// The kinds whose operations are whole: what a sum over kinds must be made of, since a part
-    /// of an operation is in the figures of its whole already.
+    /// Returns the kinds whose operations are whole. A sum over kinds must use only these, since
+    /// the figures of a whole operation already include its parts.
     pub fn whole_kinds(&self) -> impl Iterator<Item = &KindInterval> {
         self.kinds.iter().filter(|kind| !kind.is_part)
     }
 }
 
-/// An interval, and what its operations came to together: added up once, for whoever needs it.
+/// An interval with the sum over its kinds, which is computed once and used several times.
 #[derive(Clone, Debug)]
 pub struct Summed {
     /// The interval.
     pub interval: Arc<Interval>,
-    /// All of its whole kinds.
+    /// Sum over its whole kinds.
     pub all: KindInterval,
 }
 
 impl Summed {
-    /// Adds up.
+    /// Adds up the whole kinds of an interval.
     pub fn new(interval: Arc<Interval>) -> Summed {
         let mut all = KindInterval::default();
         interval.whole_kinds().for_each(|kind| all.add(kind));
         Summed { interval, all }
     }
 
-    /// Successful operations per second; 0 in an interval without length.
+    /// Returns the successful operations per second; 0 in an interval without length.
     pub fn ok_per_s(&self) -> f64 {
         let seconds = self.interval.seconds();
         let ok = self.all.outcomes.get(Outcome::Ok) as f64;
         if seconds > 0.0 { ok / seconds } else { 0.0 }
     }
 
-    /// p99 of the latencies of all successes, ms.
+    /// Returns the p99 of the latencies of all successes, ms.
     pub fn p99_ms(&self) -> f64 {
         self.all.latency_of_all().quantile_ns(0.99) as f64 / 1e6
     }
 }
 
-/// What one kind of operation saw in one interval.
+/// Results of one kind of operation in one interval.
 #[derive(Clone, Debug, Default)]
 pub struct KindInterval {
-    /// Whether this kind only counts parts of other kinds' operations (the read within a
-    /// read-modify-write), which sums over kinds must leave out.
+    /// True if this kind only counts parts of other kinds' operations (the read within a
+    /// read-modify-write). Sums over kinds must leave it out.
     pub is_part: bool,
-    /// Successes of the population: from the intended start to the answer, in ns.
+    /// Successes of the population: from the intended start to the response, ns.
     pub latency: Histogram,
-    /// Successes of the population: from the actual send to the answer, in ns.
+    /// Successes of the population: from the actual send to the response, ns.
     pub service: Histogram,
-    /// Failures of the population: from the intended start to the moment it was known, in ns.
+    /// Failures of the population: from the intended start to the moment at which the client knew,
+    /// ns.
     pub errors: Histogram,
-    /// Of the population, what nobody followed to its end.
+    /// Operations of the population that the client did not follow to their ends.
     pub censored: Censored,
-    /// What was due before the window and ended in this interval.
+    /// Operations that were due before the window and ended in this interval.
     pub early: Early,
-    /// How the operations ended that ended in this interval, early ones too.
+    /// Outcomes of all operations that ended in this interval, early ones included.
     pub outcomes: OutcomeCounts,
-    /// What else came of them.
+    /// Other counters of these operations.
     pub counts: KindCounts,
-    /// Reads that servers have answered, beyond one for each successful operation of a kind that
-    /// reads: further pages, reads within a chain, conditions. With it the client's count can be
-    /// compared with the servers'.
+    /// Reads that servers answered in addition to one for each successful operation of a kind that
+    /// reads: further pages, reads within a chain, conditions. With it, the client's count can be
+    /// compared with the servers' counts.
     pub extra_reads: i64,
-    /// As `extra_reads`, of writes; below zero where conditions were counted as reads.
+    /// Like `extra_reads`, for writes. Negative if conditions were counted as reads.
     pub extra_writes: i64,
-    /// Tries that are no outcome and that a server may or may not have done: those that failed and
-    /// were followed by another, and those that another was faster than.
+    /// Tries without an outcome of their own that a server may have executed: failed tries that
+    /// were retried, and tries that a faster one overtook.
     pub extra_uncertain: u64,
-    /// Reads compared with what the seed says must be there.
+    /// Results of comparing reads with the rows that the seed predicts.
     pub checks: CheckCounts,
 }
 
 crate::word_enum! {
-    /// What is counted of a kind of operation beside outcomes and times: a line for each counter,
-    /// by which it is in the records too.
+    /// A counter of a kind of operation, besides outcomes and times. Its word names it in records.
     pub enum KindCount {
         /// Rows read.
         Rows = "rows",
-        /// Pages read, of statements that are read in pages.
+        /// Pages read by statements that read in pages.
         Pages = "pages",
-        /// Statements of batches that were answered with success, beyond one for each.
+        /// Statements of successful batches, in addition to one for each batch.
         Batched = "batched",
         /// Conditional statements whose condition held.
         Applied = "applied",
-        /// Conditional statements whose condition did not hold: answered, and nothing was written.
+        /// Conditional statements whose condition did not hold: a success that wrote nothing.
         NotApplied = "not_applied",
-        /// Tries after the first one of an operation that failed.
+        /// Tries of an operation after one that failed.
         Retries = "retries",
-        /// Tries beside one that had not been answered for too long.
+        /// Speculative tries: sent because an earlier one had no response for too long.
         Speculations = "speculations",
-        /// Such tries that were answered first.
+        /// Speculative tries that were answered first.
         SpeculationsWon = "speculations_won",
         /// Reads that ended without a row.
         RowsMissing = "rows_missing",
@@ -161,36 +164,37 @@ crate::word_enum! {
 }
 
 counters! {
-    /// What the operations of a kind came to beside outcomes and times.
+    /// Counters of a kind of operation, besides outcomes and times.
     pub struct KindCounts([u64; KindCount]);
 }
 
-/// Operations of the population whose end nobody saw: the client stopped waiting for them, or never
-/// sent them. They would have taken at least as long as stands here.
+/// Operations of the population that the client did not follow to their ends: it stopped waiting
+/// for them, or never sent them. The times are lower bounds.
 #[derive(Clone, Debug, Default)]
 pub struct Censored {
-    /// From the intended start, in ns.
+    /// Time since the intended start, ns.
     pub latency: Histogram,
-    /// From the actual send, in ns; without those that were never sent.
+    /// Time since the actual send, ns; without operations that were never sent.
     pub service: Histogram,
 }
 
-/// Operations that were due before the measured window and ended later than that was known.
+/// Operations that were due before the measured window. All operations count as early until its
+/// begin is known.
 #[derive(Clone, Debug, Default)]
 pub struct Early {
-    /// Successes, from the intended start, in ns.
+    /// Successes: from the intended start to the response, ns.
     pub latency: Histogram,
-    /// Successes, from the actual send, in ns.
+    /// Successes: from the actual send to the response, ns.
     pub service: Histogram,
-    /// Failures, from the intended start to the moment it was known, in ns.
+    /// Failures: from the intended start to the moment at which the client knew, ns.
     pub errors: Histogram,
-    /// How they ended.
+    /// Their outcomes.
     pub outcomes: OutcomeCounts,
 }
 
 impl KindInterval {
-    /// Allocates what successes are recorded in, so that recording one does not. The first failure
-    /// and the first operation that is censored do.
+    /// Allocates the histograms of successes, so that recording a success never allocates. The
+    /// first failure and the first censored operation still allocate.
     pub fn make_room(&mut self) {
         self.latency = Histogram::with_room();
         self.service = Histogram::with_room();
@@ -198,7 +202,7 @@ impl KindInterval {
         self.early.service = Histogram::with_room();
     }
 
-    /// `count` operations ended well, all of them so long after they were due and sent.
+    /// Records `count` successful operations with the same latency and service time.
     #[inline]
     pub fn succeed(&mut self, is_early: bool, latency_ns: u64, service_ns: u64, count: u64) {
         self.outcomes.add_many(Outcome::Ok, count);
@@ -212,7 +216,7 @@ impl KindInterval {
         }
     }
 
-    /// An operation failed so long after it was due, and after it was sent if it was.
+    /// Records a failed operation. `service_ns` is `None` if it was never sent.
     pub fn fail(
         &mut self,
         is_early: bool,
@@ -235,17 +239,19 @@ impl KindInterval {
         }
     }
 
-    /// `count` operations of the population were not sent, `latency_ns` after they were due.
+    /// Records `count` operations of the population that were not sent, `latency_ns` after they
+    /// were due.
     pub fn leave_unsent(&mut self, latency_ns: u64, count: u64) {
         self.censored.latency.record_n(latency_ns, count);
     }
 
-    /// How often an operation of the population ended so.
+    /// Returns the number of operations of the population with this outcome.
     pub fn outcomes_of_population(&self, outcome: Outcome) -> u64 {
         self.outcomes.get(outcome) - self.early.outcomes.get(outcome)
     }
 
-    /// Latencies of all successes of the interval, early ones too: a series over time.
+    /// Returns the latencies of all successes of the interval, early ones included. Series over
+    /// time use them.
     pub fn latency_of_all(&self) -> Histogram {
         let mut all = self.latency.clone();
         all.add(&self.early.latency);
@@ -267,7 +273,7 @@ impl KindInterval {
         self.add_counts(other);
     }
 
-    /// Adds another's counts, and leaves latencies and outcomes alone.
+    /// Adds the counters of `other`, but not its latencies and outcomes.
     pub fn add_counts(&mut self, other: &KindInterval) {
         self.counts.add(&other.counts);
         self.extra_reads += other.extra_reads;
@@ -276,7 +282,7 @@ impl KindInterval {
         self.checks.add(&other.checks);
     }
 
-    /// Forgets everything but what kind it is; keeps the memory.
+    /// Removes all results and keeps the memory. `is_part` stays as it is.
     pub fn clear(&mut self) {
         self.latency.clear();
         self.service.clear();
@@ -296,39 +302,40 @@ impl KindInterval {
     }
 }
 
-/// Verified reads.
+/// Counts of verified reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCounts {
-    /// Answers that were compared.
+    /// Responses that were compared.
     pub checked: u64,
-    /// No row where one must be. Who has a ledger of acknowledged writes leaves out the rows whose
-    /// write was never acknowledged.
+    /// Rows that must exist and were not found. With a ledger of acknowledged writes, rows without
+    /// an acknowledged write are left out.
     pub missing: u64,
-    /// Of the missing, those whose write a ledger says was acknowledged: data that was lost.
+    /// Missing rows whose write was acknowledged according to a ledger: lost data.
     pub lost: u64,
-    /// No row, or only an older one, and a ledger says that nobody was told otherwise: the write
-    /// was never sent, or it failed. Not an error.
+    /// Rows that were not found, or only in an older version, since the expected write was never
+    /// acknowledged. According to a ledger, it was never sent, or it failed. Not an error.
     pub never_written: u64,
-    /// A row that was right once, and should have been overwritten.
+    /// Rows with a value that was right once and should have been overwritten.
     pub stale: u64,
-    /// A right row that a later operation than the first one on it has written. Not an error.
+    /// Right rows that an operation after the first one on them has written. Not an error.
     pub overwritten: u64,
-    /// A row that was never right.
+    /// Rows with a value that was never right.
     pub wrong: u64,
-    /// A row that is there, and was deleted after it was written last, as a ledger says.
+    /// Rows that exist although they were deleted after their last write, according to a ledger.
     pub resurrected: u64,
-    /// No row, and a ledger says that it was deleted, or may have been. Not an error.
+    /// Rows that were not found and, according to a ledger, were deleted or may have been. Not an
+    /// error.
     pub deleted: u64,
-    /// A right row of which a ledger says that none of its writes was acknowledged. Not an error.
+    /// Right rows of which no write was acknowledged, according to a ledger. Not an error.
     pub unconfirmed: u64,
-    /// A counter that is below all that it may be: what was added and acknowledged was lost.
+    /// Counters below every possible value: acknowledged additions were lost.
     pub too_low: u64,
-    /// A counter that is above all that it may be: something was added more than once.
+    /// Counters above every possible value: something was added more than once.
     pub too_high: u64,
 }
 
 impl CheckCounts {
-    /// Adds all of `other`'s.
+    /// Adds all counts of `other`.
     pub fn add(&mut self, other: &CheckCounts) {
         self.checked += other.checked;
         self.missing += other.missing;
@@ -345,48 +352,47 @@ impl CheckCounts {
     }
 }
 
-/// The instrument's own figures in one interval.
+/// Figures of the client itself in one interval.
 #[derive(Clone, Debug, Default)]
 pub struct ClientInterval {
-    /// Release lag: from the intended start to the send, in ns, of operations that were waiting
-    /// for nothing but the clock (no slot was missing). Empty in a closed loop.
+    /// Release lag, ns: from the intended start to the send, of operations that waited only for the
+    /// clock (no slot was missing). Empty in a closed loop.
     pub lag: Histogram,
-    /// CPU time of the workers, user and system, in ns.
+    /// CPU time of the workers, user and system, ns.
     pub cpu_ns: u64,
-    /// What happened to operations before they were sent, and to connections.
+    /// Counters of operations before they were sent, and of connections.
     pub counts: ClientCounts,
-    /// Calls that sent bytes.
+    /// Number of calls that sent bytes.
     pub sends: u64,
-    /// Calls that received bytes.
+    /// Number of calls that received bytes.
     pub receives: u64,
-    /// Time in which the workers could have run and had no CPU, in ns; none where the kernel does
-    /// not count it.
+    /// Time in which the workers were runnable and had no CPU, ns. `None` if the kernel does not
+    /// count it.
     pub wait_ns: Option<u64>,
-    /// The longest time in which a worker waited for answers and none came, in ns; counted where
-    /// it ended.
+    /// Longest time for which a worker awaited responses and none came, ns. It counts in the
+    /// interval in which it ended.
     pub quiet_ns: u64,
-    /// What a thread saw that only sleeps and looks how late it wakes.
+    /// Delays of timers, measured by threads that only sleep.
     pub hiccups: Hiccups,
 }
 
 crate::word_enum! {
-    /// What is counted of the instrument: a line for each counter, by which it is in the records
-    /// too.
+    /// A counter of the client. Its word names it in records.
     pub enum ClientCount {
         /// Operations sent more than 1 ms after they were due.
         Late = "late",
-        /// Operations that had to wait because the limit of in-flight operations was reached.
+        /// Operations that waited because the limit of operations in flight was reached.
         Limited = "limited",
-        /// Operations given up before they were sent (time-out passed while they waited).
+        /// Operations given up before they were sent, since their timeout passed while they waited.
         Dropped = "dropped",
-        /// Operations of the population that were due before issuing stopped and sent only after.
+        /// Operations of the population that were due before the drain and sent only in it.
         SentInDrain = "sent_in_drain",
-        /// Operations of the population that were due before issuing stopped and not sent when the
-        /// drain gave up sending.
+        /// Operations of the population that were due before the drain and still not sent when the
+        /// client stopped sending.
         DueNeverSent = "due_never_sent",
-        /// Operations in flight at the end of the interval: added over workers, not over time.
+        /// Operations in flight at the end of the interval: summed over workers, not over time.
         InFlight = "in_flight",
-        /// Connections open at the end of the interval: added over workers, not over time.
+        /// Connections open at the end of the interval: summed over workers, not over time.
         Connections = "connections",
         /// Connections lost in the interval.
         ConnectionsLost = "connections_lost",
@@ -394,29 +400,29 @@ crate::word_enum! {
 }
 
 counters! {
-    /// What happened to operations before they were sent, and to connections.
+    /// Counters of operations before they were sent, and of connections.
     pub struct ClientCounts([u64; ClientCount]);
 }
 
-/// How late timers were on the client's cores: what threads saw that sleep a millisecond, again and
-/// again, and do nothing else. Whatever keeps them from running keeps the workers from it too.
+/// Delays of timers on the client's cores. Threads measure them that only sleep for a millisecond,
+/// again and again. If something keeps them from running, it also keeps the workers from running.
 #[derive(Clone, Debug, Default)]
 pub struct Hiccups {
-    /// How much later than asked for they woke, in ns; absent in the parts of workers.
+    /// Delay of each wake-up, ns. `None` in the parts of workers.
     pub late: Option<Box<Histogram>>,
-    /// Of that, what came in pieces of at least [`STALL_NS`]: the time in which the client was not
-    /// there, in ns. One that spans intervals is shared out to them.
+    /// Sum of the delays of at least [`STALL_NS`], ns: the client was stalled in this time. A stall
+    /// that spans intervals is divided among them.
     pub stalled_ns: u64,
-    /// CPU time of looking, in ns.
+    /// CPU time of measuring the delays, ns.
     pub cpu_ns: u64,
 }
 
-/// From here on a late timer is a stall: longer than the slices that schedulers give to one of
-/// several tasks on one core (3 ms, doubled on machines with many).
+/// Delay from which on a late timer is a stall, ns. It is longer than the time slice that a
+/// scheduler gives to one of several tasks on a core (3 ms, doubled on machines with many cores).
 pub const STALL_NS: u64 = 10 * crate::clock::MILLISECOND_NS;
 
 impl Hiccups {
-    /// Adds what was seen elsewhere or later.
+    /// Adds the delays of another thread or a later time.
     pub fn add(&mut self, other: &Hiccups) {
         if let Some(late) = &other.late {
             self.late.get_or_insert_default().add(late);
@@ -425,7 +431,7 @@ impl Hiccups {
         self.cpu_ns += other.cpu_ns;
     }
 
-    /// Forgets everything; keeps the memory.
+    /// Removes all values and keeps the memory.
     pub fn clear(&mut self) {
         if let Some(late) = &mut self.late {
             late.clear();
@@ -434,7 +440,7 @@ impl Hiccups {
         self.cpu_ns = 0;
     }
 
-    /// The longest, in ns; none if nobody looked.
+    /// Returns the longest delay, ns. `None` if none was measured.
     pub fn longest_ns(&self) -> Option<u64> {
         let late = self.late.as_ref().filter(|late| !late.is_empty());
         late.map(|late| late.max_ns())
@@ -457,7 +463,7 @@ impl ClientInterval {
         self.hiccups.add(&other.hiccups);
     }
 
-    /// Forgets everything; keeps the memory.
+    /// Removes all values and keeps the memory.
     pub fn clear(&mut self) {
         self.lag.clear();
         self.cpu_ns = 0;

@@ -1,37 +1,39 @@
-//! How one operation ended: a closed list, the same in code, files and report.
+//! Outcomes of operations: a closed list, the same in code, files and report.
 
 use crate::counts::counters;
 
 crate::word_enum! {
-    /// What is not as it was acknowledged.
+    /// Difference between the data and its acknowledged writes.
     #[derive(Default)]
     pub enum Missed {
-        /// A row that is not there.
+        /// A row was not found.
         #[default]
         Lost = "lost",
-        /// A value that was overwritten.
+        /// A value was found that had been overwritten.
         Stale = "stale",
-        /// A value that was deleted.
+        /// A value was found that had been deleted.
         Resurrected = "resurrected",
-        /// A value that nobody wrote.
+        /// A value was found that no operation wrote.
         Wrong = "wrong",
-        /// A counter below what was added to it.
+        /// A counter is below every possible value: additions were lost.
         TooLow = "too low",
-        /// A counter above all that was added to it.
+        /// A counter is above every possible value: something was added more than once.
         TooHigh = "too high",
     }
 }
 
 crate::word_enum! {
-    /// How one operation ended. Only [`Outcome::Ok`] is a success.
+    /// Outcome of one operation. Only [`Outcome::Ok`] is a success.
     #[derive(PartialOrd, Ord, Hash)]
     #[repr(u8)]
     pub enum Outcome {
         /// The server answered with a result.
         Ok = "ok",
-        /// No answer within the client's time-out. Whether the server did it is unknown.
+        /// No response within the client's timeout. It is unknown whether the server executed the
+        /// operation.
         ClientTimeout = "client_timeout",
-        /// The connection ended while the operation was in flight. Whether it was done is unknown.
+        /// The connection ended while the operation was in flight. It is unknown whether the server
+        /// executed it.
         ConnectionLost = "connection_lost",
         /// No connection to any node was open when the operation was due.
         NoConnection = "no_connection",
@@ -63,7 +65,7 @@ crate::word_enum! {
         SyntaxError = "syntax_error",
         /// The statement is well-formed but not valid.
         Invalid = "invalid",
-        /// Refused for a configuration reason.
+        /// The server refused the request because of its configuration.
         ConfigError = "config_error",
         /// The keyspace or table exists already.
         AlreadyExists = "already_exists",
@@ -75,14 +77,14 @@ crate::word_enum! {
         CdcWriteFailure = "cdc_write_failure",
         /// A lightweight transaction may or may not have been applied.
         CasWriteUnknown = "cas_write_unknown",
-        /// An error code that this version of the protocol does not define.
+        /// The server sent an error code that this version of the protocol does not define.
         UnknownError = "unknown_error",
-        /// The answer was not a frame that CQL allows; the connection was closed.
+        /// The response was not a frame that CQL allows. The client closed the connection.
         BadAnswer = "bad_answer",
-        /// The client did not send it, since no frame can hold it: a batch of no or of more than
-        /// 65 535 statements, or more bytes than a frame may have.
+        /// The client did not send the request, since no frame can hold it. A batch has no
+        /// statement or more than 65 535, or there are more bytes than a frame may have.
         ClientRefused = "client_refused",
-        /// The pages of a result did not come to an end, or went round in circles.
+        /// The pages of a result did not end, or came round in a circle.
         EndlessPages = "endless_pages",
     }
 }
@@ -94,8 +96,8 @@ pub const OUTCOMES_COUNT: usize = OUTCOMES.len();
 pub const OUTCOMES: [Outcome; Outcome::ALL.len()] = Outcome::ALL;
 
 impl Outcome {
-    /// Whether the operation would have taken longer, had the client gone on waiting: what is known
-    /// of its latency is a lower bound. What a server answers is an end, also if it is an error.
+    /// Returns true if the latency is only known as a lower bound: the operation would have taken
+    /// longer if the client had waited longer. A server's error is an end, not a lower bound.
     pub fn is_censored(self) -> bool {
         matches!(
             self,
@@ -105,39 +107,39 @@ impl Outcome {
 }
 
 counters! {
-    /// How often each outcome was seen.
+    /// Number of operations with each outcome.
     pub struct OutcomeCounts([u64; Outcome]);
 }
 
 impl OutcomeCounts {
-    /// Counts one more.
+    /// Counts one operation with this outcome.
     #[inline]
     pub fn add_one(&mut self, outcome: Outcome) {
         self[outcome] += 1;
     }
 
-    /// Counts `count` more.
+    /// Counts `count` operations with this outcome.
     #[inline]
     pub fn add_many(&mut self, outcome: Outcome, count: u64) {
         self[outcome] += count;
     }
 
-    /// How often `outcome` was seen.
+    /// Returns the number of operations with this outcome.
     pub fn get(&self, outcome: Outcome) -> u64 {
         self[outcome]
     }
 
-    /// All operations, whatever their outcome.
+    /// Returns the number of all operations.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// All operations that were not [`Outcome::Ok`].
+    /// Returns the number of operations that did not succeed.
     pub fn errors(&self) -> u64 {
         self.total() - self.get(Outcome::Ok)
     }
 
-    /// The errors that were seen at least once, by name, in the order of [`OUTCOMES`].
+    /// Returns the errors that occurred, by name, in the order of [`OUTCOMES`].
     pub fn errors_by_name(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.iter()
             .skip(1)

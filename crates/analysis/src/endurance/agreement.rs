@@ -1,41 +1,41 @@
-//! Whether runs of different lengths did the same: the largest of their throughputs over the least.
+//! Compares the throughputs of runs of different lengths: the ratio of the largest to the smallest.
 
 use crate::series;
 
-/// The throughput of a run.
+/// Throughput of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Its mean.
+    /// Mean of the throughput.
     pub mean: f64,
-    /// The standard error of that.
+    /// Standard error of the mean.
     pub error: f64,
 }
 
-/// How far apart runs are.
+/// Distance between the throughputs of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agreement {
-    /// The largest throughput over the least, less one.
+    /// Largest throughput ÷ smallest, minus 1.
     pub apart: f64,
-    /// Its interval, which holds for all pairs at once with 95 % (Bonferroni).
+    /// Interval of `apart`, which holds for all pairs at once with 95 % (Bonferroni).
     pub ci95: [f64; 2],
-    /// What it is.
+    /// Judgement by that interval.
     pub agreed: Agreed,
 }
 
 measure::word_enum! {
-    /// Whether runs are within a margin of each other.
+    /// Agreement of runs within a margin.
     pub enum Agreed {
-        /// The whole interval is within it.
+        /// The whole interval is within the margin.
         Inside = "inside",
-        /// The whole interval is beyond it.
+        /// The whole interval is beyond the margin.
         Outside = "outside",
-        /// The interval has both sides of it.
+        /// The interval lies on both sides of the margin.
         Untold = "untold",
     }
 }
 
-/// How far apart the throughputs of runs are, where a share of `within` does not matter; none with
-/// fewer than two that did anything.
+/// Returns the distance between the throughputs of runs; a share of `within` does not matter.
+/// `None` with fewer than two runs, or if one of them did nothing.
 pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
     let done: Vec<Load> = loads.iter().copied().filter(|load| load.mean > 0.0).collect();
     let count = done.len();
@@ -44,7 +44,7 @@ pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
     }
     let pairs = (count * (count - 1) / 2) as f64;
     let z = series::normal_quantile(1.0 - 0.05 / 2.0 / pairs);
-    // Ratios are compared by their logarithms, whose errors are the shares.
+    // Ratios are compared by their logarithms, whose errors are the relative errors.
     let (mut apart, mut low, mut high) = (0.0_f64, 0.0_f64, 0.0_f64);
     for (number, one) in done.iter().enumerate() {
         for other in &done[number + 1..] {

@@ -1,45 +1,46 @@
-//! Drift: by which share a series goes up or down over its window.
+//! Measures drift: the share by which a series rises or falls over its window.
 
 use super::BLOCKS;
 use crate::series;
 use crate::trend::{line, spaced};
 
-/// Within which share latency does not drift: the margin within which two latencies count as the
+/// Share within which latency does not drift: the margin within which two latencies count as the
 /// same.
 pub const LATENCY_WITHIN: f64 = 0.10;
 
 /// A drift over a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// From the window's begin to its end, as a share of the median block: Theil and Sen's slope.
+    /// Change from the window's begin to its end, as a share of the median block: Theil and Sen's
+    /// slope.
     pub change: f64,
-    /// Its 95 % interval, by Sen; none where it cannot be had.
+    /// Its 95 % interval, by Sen. `None` with too few blocks.
     pub ci95: Option<[f64; 2]>,
-    /// Mann and Kendall's z, corrected for blocks that follow each other.
+    /// Mann and Kendall's z, corrected for the correlation of the blocks.
     pub z: f64,
-    /// Blocks in the window.
+    /// Number of blocks in the window.
     pub blocks: usize,
-    /// What it is.
+    /// Judgement of the drift.
     pub course: Course,
 }
 
 measure::word_enum! {
-    /// How a series went.
+    /// Direction of a series over its window.
     #[derive(Default)]
     pub enum Course {
         /// Drift and interval are within the margin.
         Steady = "steady",
-        /// It rose for certain, and by more than the margin as far as is known.
+        /// The series certainly rose; the best estimate is more than the margin.
         Rising = "rising",
-        /// It fell likewise.
+        /// The series certainly fell; the best estimate is more than the margin.
         Falling = "falling",
-        /// Its drift is not known well enough.
+        /// The drift is not known well enough.
         #[default]
         Untold = "untold",
     }
 }
 
-/// The drift of blocks of equal length, where one of a share of `within` does not matter.
+/// Returns the drift of blocks of equal length; a drift of `within`, as a share, does not matter.
 pub fn drift(blocks: &[f64], within: f64) -> Drift {
     let line = line(&spaced(blocks));
     let middle = series::median(blocks).abs();

@@ -1,47 +1,47 @@
-//! What grows: memory, files and threads that are taken and never given back.
+//! Detects growth: of memory, files and threads that are taken and never given back.
 //!
-//! The least of each block is looked at, since what is taken and given back stands highest before
-//! it is given back; and the last two thirds of the window, since what is filled once fills at its
-//! begin. A line that is drawn further than thirty times its length is no forecast.
+//! Only the minimum of each block counts, since use is highest just before it is given back. Only
+//! the last two thirds of the window count, since buffers that fill once do so at its begin. No
+//! forecast goes further than thirty times the window's length.
 
 use crate::trend::{VALUES_TO_TELL, line};
 
-/// How far ahead is looked at the most: thirty days, s.
+/// Maximum distance of a forecast: thirty days, s.
 pub const HORIZON_S: f64 = 30.0 * 86_400.0;
-/// And how many times the window's length: a day tells of thirty.
+/// Maximum distance of a forecast, in lengths of the window: a day tells of thirty.
 const HORIZON_WINDOWS: f64 = 30.0;
-/// Blocks of the window.
+/// Number of blocks of the window.
 const BLOCKS: f64 = 64.0;
-/// The share of the window that is looked at, up to its end.
+/// Share of the window that counts, up to its end.
 const LOOKED_AT: f64 = 2.0 / 3.0;
 
-/// How something grows.
+/// Growth of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// By how much in a second: Theil and Sen's slope of the least of each block.
+    /// Growth per second: Theil and Sen's slope of the minima of the blocks.
     pub per_s: f64,
-    /// Its 95 % interval; none where it cannot be had.
+    /// Its 95 % interval. `None` with too few blocks.
     pub per_s_ci95: Option<[f64; 2]>,
-    /// The least of the last block.
+    /// Minimum of the last block.
     pub last: f64,
-    /// After how many seconds it would reach its limit, if it went on like that; none where it does
-    /// not grow, or has no limit that is known.
+    /// Time until it reaches its limit, if the growth continues, s. `None` if it does not certainly
+    /// grow, or if its limit is unknown.
     pub reaches_s: Option<f64>,
-    /// How far ahead a window of this length tells, s.
+    /// Maximum distance of a forecast from a window of this length, s.
     pub horizon_s: f64,
-    /// What it is.
+    /// Judgement of the growth.
     pub growing: Growing,
 }
 
 measure::word_enum! {
-    /// What a growth is.
+    /// Judgement of a growth.
     #[derive(Default)]
     pub enum Growing {
-        /// It does not grow for certain.
+        /// The series does not certainly grow.
         No = "no",
-        /// It grows for certain; it reaches no limit that is known within the horizon.
+        /// The series certainly grows, but reaches no known limit within the horizon.
         Grows = "grows",
-        /// It grows for certain, and so reaches its limit within the horizon.
+        /// The series certainly grows, and reaches its limit within the horizon.
         Leaks = "leaks",
         /// There are too few blocks.
         #[default]
@@ -49,8 +49,8 @@ measure::word_enum! {
     }
 }
 
-/// How a series grows, of which `lowest` are the least values of short stretches, each with its
-/// time in s, in a window of `seconds`.
+/// Returns the growth of a series in a window of `seconds`. `lowest` holds the minima of short
+/// stretches, each with its time, s.
 pub fn growth(lowest: &[(f64, f64)], seconds: f64, limit: Option<f64>) -> Growth {
     let blocks = blocks(lowest, seconds);
     let line = line(&blocks);
@@ -75,7 +75,7 @@ pub fn growth(lowest: &[(f64, f64)], seconds: f64, limit: Option<f64>) -> Growth
     }
 }
 
-/// The least of each block of the part that is looked at, at the time at which it was seen.
+/// Returns the minimum of each block that counts, with the time at which it was seen, s.
 fn blocks(lowest: &[(f64, f64)], seconds: f64) -> Vec<(f64, f64)> {
     let from_s = seconds * (1.0 - LOOKED_AT);
     let width_s = seconds / BLOCKS;

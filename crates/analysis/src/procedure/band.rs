@@ -89,10 +89,10 @@ impl Decide for Band {
             any_order: false,
             decided_by: Some(format!(
                 "Threads go up or down by {} (then by half) until p99 is within {self}{}. After a \
-                 trial above it, what comes next settles the data and rests for {REST_S} s",
+                 trial above it, the next one settles the data and rests for {REST_S} s",
                 self.step,
                 self.expected.map_or(String::new(), |share| format!(
-                    "; then {} % of what was found is measured",
+                    "; then a trial measures {} % of the found load",
                     share * 100.0
                 ))
             )),

@@ -1,93 +1,93 @@
-//! How a search has ended, as facts, and how that is said.
+//! The end of a search: its facts, and the words for them.
 
 use super::{Band, Bound, Point};
 use measure::number::{count, counted};
 
 measure::word_enum! {
-    /// What came of a search.
+    /// Outcome of a search.
     #[derive(Default)]
     pub enum SearchOutcome {
-        /// Found, and it held.
+        /// A load was found, and held.
         Held = "held",
-        /// Found; nothing is held.
+        /// A load was found; this procedure holds none.
         Found = "found",
-        /// It is nowhere.
+        /// No load was found.
         Nowhere = "none",
-        /// It is beyond the most that was to be tried.
+        /// The highest load to be tried is still within the bound.
         NotReached = "not_reached",
-        /// The client is the limit, and not the target.
+        /// The client is the limit, not the target.
         ClientLimit = "client_limit",
         /// Too many trials gave no answer.
         Untold = "untold",
-        /// The run ended before it did.
+        /// The run ended before the search.
         #[default]
         Unfinished = "unfinished",
     }
 }
 
-/// How a search has ended.
+/// End of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
-    /// It has found the most that keeps its bound.
+    /// The highest load within the bound was found.
     Most {
-        /// The most.
+        /// That load.
         at: Point,
-        /// What it keeps.
+        /// The bound.
         bound: Bound,
-        /// Whether it was held twice.
+        /// True if it was held twice.
         is_held: bool,
-        /// What was seen above it.
+        /// Lowest load that was too much, if any.
         above: Option<Above>,
     },
-    /// No load keeps its bound, from here up.
+    /// No load is within the bound, from this one up.
     None {
-        /// The least that was tried.
+        /// Lowest load that was tried.
         from: Point,
-        /// What none keeps.
+        /// The bound.
         bound: Bound,
-        /// What was seen there.
+        /// Lowest load that was too much, if any.
         above: Option<Above>,
     },
-    /// Some loads kept its bound, and none was held.
+    /// Some loads were within the bound, but none was held.
     NotHeld {
-        /// What none keeps.
+        /// The bound.
         bound: Bound,
-        /// What all trials together say; none where no trial kept it.
+        /// Range from all trials together. `None` if no trial was within the bound.
         range: Option<Range>,
-        /// Any load of its axis.
+        /// Any load of the axis.
         point: Point,
-        /// What was seen above.
+        /// Lowest load that was too much, if any.
         above: Option<Above>,
     },
-    /// The most that was to be tried still keeps its bound.
+    /// The highest load to be tried is still within the bound.
     NotReached {
-        /// The greatest load that was to be tried.
+        /// Highest load to be tried.
         at: Point,
-        /// What it keeps.
+        /// The bound.
         bound: Bound,
     },
-    /// The client could not offer what was asked for.
+    /// The client could not offer a load.
     Client {
-        /// The load that was asked for.
+        /// That load.
         at: Point,
-        /// By what that is known.
+        /// Evidence for it, in words.
         why: String,
-        /// What all trials together say, all the same.
+        /// Range from all trials together, if any was within the bound.
         range: Option<Range>,
-        /// What was searched for.
+        /// The bound.
         bound: Bound,
     },
     /// Too many trials gave no answer.
     Untold {
-        /// Where it was given up.
+        /// Load at which the search gave up.
         at: Point,
-        /// How many trials gave none.
+        /// Number of trials without an answer.
         trials: u32,
-        /// Why the last one did not.
+        /// Reason of the last one.
         why: String,
-        /// What all trials together say, all the same.
+        /// Range from all trials together, if any was within the bound.
         range: Option<Range>,
-        /// What was searched for.
+        /// The bound.
         bound: Bound,
     },
     /// A load within a band was found.
@@ -101,41 +101,41 @@ pub enum Ending {
     NeverWithin {
         /// The band.
         band: Band,
-        /// The most threads that were below it.
+        /// Most threads that were below it, if any.
         below: Option<u32>,
-        /// The fewest that were above it.
+        /// Fewest threads that were above it, if any.
         above: Option<u32>,
     },
 }
 
-/// The least load that was too much.
+/// Lowest load that was too much.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Above {
     /// The load.
     pub at: Point,
-    /// By what it was too much.
+    /// Reason in words: `p99 was 12.3 ms`.
     pub why: String,
-    /// Whether it was so for the client.
+    /// True if it was too much for the client.
     pub is_by_client: bool,
 }
 
-/// What all trials of a search say together: between which loads the most is that has the bound.
+/// Range of the highest load within a bound, from all trials of a search together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// How many trials had it.
+    /// Number of trials within the bound.
     pub kept: usize,
-    /// Of how many.
+    /// Number of trials that decided.
     pub trials: usize,
-    /// The most that had it in some trial.
+    /// Highest load of a trial within the bound.
     pub most: Point,
-    /// The most up to which every trial had it, if any.
+    /// Highest load up to which every trial was within the bound, if any.
     pub always: Option<Point>,
-    /// The least from which on no trial had it, if any.
+    /// Lowest load from which on no trial was within the bound, if any.
     pub never: Option<Point>,
 }
 
 impl Ending {
-    /// What all trials together say, where nothing was found.
+    /// Returns the range from all trials together, if no load was found.
     pub fn range(&self) -> Option<Range> {
         match self {
             Ending::NotHeld { range, .. }
@@ -149,7 +149,7 @@ impl Ending {
         }
     }
 
-    /// What the search is looking for, where it was found.
+    /// Returns the load that was found, if any.
     pub fn at(&self) -> Option<Point> {
         match self {
             Ending::Most { at, .. } | Ending::NotReached { at, .. } | Ending::Within { at, .. } => {
@@ -163,7 +163,7 @@ impl Ending {
         }
     }
 
-    /// What came of the search.
+    /// Returns the outcome of the search.
     pub fn outcome(&self) -> SearchOutcome {
         match self {
             Ending::Most { above, .. }
@@ -184,7 +184,7 @@ impl Ending {
         }
     }
 
-    /// In words, of which the load that was found may have `did` beside it, what was done there:
+    /// Returns the end in words. `did` is the result at the found load, which is added to it:
     /// `8 threads (3,030 op/s) is the most with a p99 within 10 ms, held twice`.
     pub fn words(&self, did: Option<&str>) -> String {
         let found = |at: &Point| match did {
@@ -258,6 +258,7 @@ impl Ending {
 }
 
 impl Range {
+    /// Returns the range in words:
     /// `the most with a p99 within 10 ms is between 8,000 and 18,400 op/s: 10 of 21 trials had it`.
     fn words(&self, bound: &Bound) -> String {
         let (kept, trials, bound) = (self.kept, self.trials, bound.words());
@@ -280,7 +281,7 @@ impl Range {
     }
 }
 
-/// `; at 49,100 op/s p99 was 12.3 ms`.
+/// Returns the failure in words: `; at 49,100 op/s p99 was 12.3 ms`.
 fn seen(above: Option<&Above>) -> String {
     above.map_or(String::new(), |above| {
         format!("; at {} {}", above.at.words(), above.why)
@@ -295,7 +296,7 @@ fn limit(is_by_client: bool) -> &'static str {
     }
 }
 
-/// `below at 20 threads, above at 30 threads`.
+/// Returns both sides of a band in words: `below at 20 threads, above at 30 threads`.
 fn sides(below: Option<u32>, above: Option<u32>) -> String {
     let parts: Vec<String> = [
         below.map(|threads| format!("below at {threads} threads")),
@@ -307,7 +308,7 @@ fn sides(below: Option<u32>, above: Option<u32>) -> String {
     parts.join(", ")
 }
 
-/// What is known of a search that has ended without what it was looking for.
+/// Returns the known range of a search that found no load, in words.
 fn known(range: Option<Range>, bound: &Bound) -> String {
     match range {
         Some(range) => range.words(bound),

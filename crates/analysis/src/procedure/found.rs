@@ -1,39 +1,39 @@
-//! What a procedure sees of a trial, and whether that is within a bound.
+//! Outcomes of trials as procedures see them, and how they compare with a bound.
 
 use measure::Known;
 use measure::number::{significant, whole};
 use serde::{Deserialize, Serialize};
 
-/// Where a trial was, and what it came to.
+/// A finished trial: its load and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeenTrial {
-    /// Where it was.
+    /// Load of the trial.
     pub point: super::Point,
-    /// What it was measured for.
+    /// Purpose of the trial.
     pub role: Role,
-    /// What it came to; none if it has failed.
+    /// Outcome of the trial. `None` if it failed.
     pub found: Option<TrialOutcome>,
 }
 
-/// What a trial is measured for.
+/// Purpose of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Role {
-    /// To see how it is there.
+    /// Measures a load.
     #[default]
     Probe,
-    /// To see whether what a probe has found holds: with a longer window.
+    /// Checks the result of a probe with a longer window.
     Hold,
-    /// To see how it is at a share of what was found.
+    /// Measures a share of the load that was found.
     Expected,
-    /// For so long as the shorter window of this number, from 0, to have it beside the long one.
+    /// Measures for the shorter window with this index, from 0, as a comparison for the long one.
     Beside(u8),
-    /// For hours.
+    /// Measures for hours.
     Endurance,
 }
 
 impl Role {
-    /// Its name in files: that of the first shorter window is `beside-1`.
+    /// Returns its name in files. That of the first shorter window is `beside-1`.
     pub fn name(self) -> String {
         match self {
             Role::Probe => "probe".to_owned(),
@@ -44,7 +44,8 @@ impl Role {
         }
     }
 
-    /// The role of this name; that of a probe is left out where it is the only one.
+    /// Returns the role of this name. Any other name is a probe, since files leave out the role
+    /// where probes are the only one.
     pub fn named(name: &str) -> Role {
         match name {
             "hold" => Role::Hold,
@@ -54,12 +55,13 @@ impl Role {
         }
     }
 
-    /// Whether it is a probe, which records leave out where it is the only role.
+    /// Returns true if it is a probe. Records leave out the role where probes are the only one.
     pub fn is_probe(&self) -> bool {
         *self == Role::Probe
     }
 
-    /// How many times as long as a study's window its own is, if its procedure says nothing else.
+    /// Returns the length of its window, in windows of the study, unless its procedure decides
+    /// otherwise.
     pub(super) fn windows(self) -> u64 {
         match self {
             Role::Probe | Role::Expected | Role::Beside(_) | Role::Endurance => 1,
@@ -82,62 +84,61 @@ impl From<String> for Role {
 
 const BESIDE: &str = "beside-";
 
-/// The number in `beside-1`, from 0.
+/// Returns the index in `beside-1`, from 0.
 fn beside(name: &str) -> Option<u8> {
     let number: u8 = name.strip_prefix(BESIDE)?.parse().ok()?;
     number.checked_sub(1)
 }
 
-/// A hold is so much longer than a probe that it does not see what a probe saw by chance.
+/// Windows of a hold: it must be long enough not to repeat what a probe saw by chance.
 const HOLD_WINDOWS: u64 = 3;
 
-/// What a trial came to, as far as a procedure decides by it.
+/// Outcome of a trial, as far as procedures decide by it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialOutcome {
     /// Operations completed per second.
     pub ops_per_s: f64,
-    /// The same in its best second; 0 where nobody looked.
+    /// Operations completed in the best second; 0 if unknown.
     pub best_ops_per_s: f64,
     /// Percentiles of latency.
     pub latency_ms: Percentiles,
-    /// Requests that timed out.
+    /// Number of requests that timed out.
     pub timed_out: u64,
-    /// Share of the operations that failed, time-outs too.
+    /// Share of the operations that failed, timeouts included.
     pub error_share: f64,
-    /// By which share less was done than was offered, beyond what chance explains; 0 in a closed
-    /// loop.
+    /// Share by which less was done than was offered, beyond chance; 0 in a closed loop.
     pub shortfall: f64,
-    /// Whether less was done than was offered, and nothing else was wrong (open loop).
+    /// True if less was done than was offered, and nothing else was wrong (open loop).
     pub is_saturated: bool,
-    /// Whether pending compactions grew while it was measured.
+    /// True if the number of pending compactions grew during the window.
     pub pending_grew: bool,
-    /// Compactions that were pending at its end; none if nobody looked.
+    /// Number of pending compactions at the end. `None` if it was not read.
     pub pending_at_end: Option<f64>,
-    /// Whether it may be believed.
+    /// Judgement by the validity rules.
     pub judged: Judged,
-    /// By whom it was disturbed so much that what it did not keep may be their doing: of a trial
-    /// that may be believed all the same, since the machine is said to be shared.
+    /// Disturbance that may explain a missed bound, in words: by other programs, or a stalled
+    /// client. `None` if there was none.
     pub disturbed: Option<String>,
 }
 
-/// How a trial was judged.
+/// Judgement of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Judged {
-    /// It may be believed.
+    /// The trial can be used.
     #[default]
     Fair,
-    /// It is invalid, and that is the target's doing.
+    /// The trial is invalid because of the target.
     Invalid(String),
-    /// The client did not offer what it should have: too much for it, and perhaps since the target
-    /// left it too little of the machine.
+    /// The client did not offer the load in time. It was too much for the client, perhaps because
+    /// the target left it too little of the machine.
     Late(String),
     /// The client was the limit, or its numbers contradict each other: no answer.
     Client(String),
-    /// Others disturbed it: no answer, and another trial may give one.
+    /// Other programs disturbed it: no answer, but another trial may give one.
     Disturbed(String),
 }
 
-/// Percentiles, ms.
+/// Percentiles of latency, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Percentiles {
     /// The median.
@@ -160,7 +161,7 @@ pub struct Measured {
 }
 
 impl Percentiles {
-    /// The percentile `which`.
+    /// Returns the percentile `which`.
     pub fn of(&self, which: Percentile) -> Measured {
         match which {
             Percentile::P50 => self.p50,
@@ -172,7 +173,7 @@ impl Percentiles {
 }
 
 measure::word_enum! {
-    /// A percentile that may be bounded.
+    /// A percentile of latency that a bound can be for.
     #[derive(Default)]
     pub enum Percentile {
         /// The median.
@@ -188,7 +189,7 @@ measure::word_enum! {
 }
 
 impl Percentile {
-    /// The same for people.
+    /// Returns its name in sentences.
     pub fn words(self) -> &'static str {
         match self {
             Percentile::P50 => "median",
@@ -199,60 +200,62 @@ impl Percentile {
     }
 }
 
-/// What a load must keep to.
+/// Limits that a load must keep to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bound {
-    /// Of which percentile of latency.
+    /// Percentile of latency that is limited.
     pub of: Percentile,
-    /// The most that it may be, ms.
+    /// Maximum of that percentile, ms.
     pub ms: f64,
-    /// The largest share of the operations that may fail.
+    /// Maximum share of failed operations.
     pub errors: f64,
-    /// How many compactions may be pending at the end; none: their number may not grow.
+    /// Maximum number of pending compactions at the end. `None` if their number may not grow.
     pub pending: Option<u64>,
 }
 
-/// By which share less may be done than was offered: 99 % of what was due must have been done.
+/// Maximum shortfall, as a share: 99 % of the operations that were due must be done.
 const SHORTFALL_MAX: f64 = 0.01;
 
-/// By which share less must have been done in a disturbed trial than was offered, to say that this
-/// was too much whoever disturbed it: a pause at its end costs a short window some percent.
+/// Shortfall of a disturbed trial, as a share, from which on the load was too much in any case. A
+/// pause at its end costs a short window some percent.
 const SATURATED_SHORTFALL: f64 = 0.25;
 
-/// A median so many times the limit is no doing of others: they delay some requests, not most.
+/// Multiple of the limit from which on a median does not come from other programs: they delay some
+/// requests, not most.
 const FAR_BEYOND: f64 = 4.0;
 
-/// Whether a load kept to a bound.
+/// Result of comparing a trial with a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BoundCheck {
-    /// It did.
+    /// The trial kept to the bound.
     Yes,
-    /// It did not, and why.
+    /// The trial did not keep to it, with the reason.
     No(String),
-    /// It could not be offered, and why: too much, and not the target's doing for certain.
+    /// The client could not offer the load, with the reason: too much, but not certainly for the
+    /// target.
     NotOffered(String),
-    /// Nobody knows, and why; another trial may tell.
+    /// Undecided, with the reason; another trial may decide.
     Untold(String),
-    /// Nobody can know: the client is the limit.
+    /// Undecidable, with the reason: the client is the limit.
     Client(String),
 }
 
-/// What a disturbed trial tells all the same.
+/// Information that a disturbed trial still gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Despite {
-    /// The bound was kept.
+    /// The trial kept to the bound.
     Kept,
-    /// Not even the median was near the limit.
+    /// Even the median was far above the limit.
     FarBeyond,
-    /// Far less was done than was offered: in its best second so much, op/s.
+    /// Far less was done than was offered. The value is the throughput of the best second, op/s.
     Saturated(f64),
-    /// It tells nothing more.
+    /// No further information.
     Nothing,
 }
 
 impl Bound {
-    /// Whether a trial kept to it. The percentile decides by its value: where its interval is on
-    /// one side of the bound that is the same, and where it is not, see [`Bound::is_near`].
+    /// Compares a trial with the bound. The value of the percentile decides. An interval on one
+    /// side of the limit gives the same result; for other intervals see [`Bound::is_near`].
     pub fn judge(&self, found: Option<&TrialOutcome>) -> BoundCheck {
         let Some(found) = found else {
             return BoundCheck::Untold("the trial has failed".to_owned());
@@ -271,9 +274,9 @@ impl Bound {
         }
     }
 
-    /// What a trial tells that gave no answer, since it was disturbed: what was kept all the same
-    /// can be kept, what not even the median kept is too much, and more than was done when far more
-    /// was offered cannot be had.
+    /// Returns the information of a disturbed trial without an answer. A bound that it kept can be
+    /// kept. A load of which even the median is far above the limit is too much. If far more was
+    /// offered than done, more cannot be done.
     pub(super) fn told_despite(&self, found: Option<&TrialOutcome>) -> Despite {
         match found {
             Some(found) if self.broken(found).is_none() => Despite::Kept,
@@ -287,7 +290,7 @@ impl Bound {
         }
     }
 
-    /// Which part of it a trial did not keep to.
+    /// Returns the limit that a trial did not keep to, in words.
     fn broken(&self, found: &TrialOutcome) -> Option<String> {
         let percent = |share: f64| significant(share * 100.0, 2);
         if found.shortfall > SHORTFALL_MAX {
@@ -299,7 +302,7 @@ impl Bound {
             return Some(format!("{failed} % of the operations failed"));
         }
         let value = found.latency_ms.of(self.of).value;
-        // What is only known to be at least so much had no end that anybody saw.
+        // A lower bound within the limit does not keep to it: the true value is unknown.
         if value.is_above(self.ms) != Some(false) {
             let (of, sign) = (self.of.words(), value.sign());
             let of = if self.of == Percentile::P50 {
@@ -322,13 +325,13 @@ impl Bound {
         }
     }
 
-    /// Whether the percentile is so near the bound that its interval has both sides of it.
+    /// Returns true if the interval of the percentile lies on both sides of the limit.
     pub fn is_near(&self, found: &TrialOutcome) -> bool {
         let interval = found.latency_ms.of(self.of).ci95;
         interval.is_some_and(|[low, high]| low <= self.ms && self.ms < high)
     }
 
-    /// In words: `p99 within 10 ms`.
+    /// Returns it in words: `p99 within 10 ms`.
     pub fn words(&self) -> String {
         let pending = self.pending.map_or(String::new(), |most| {
             format!(" and at most {most} pending compactions")

@@ -1,13 +1,13 @@
-//! Where to measure next, or that nothing is left to ask: procedures that decide by what was found.
+//! Procedures: each decides from the results so far where to measure next, or that it is done.
 //!
-//! A procedure is asked before each trial of a variant in a block, with all that the trials before
-//! it came to, and says which points may be next. It remembers nothing: the same findings give the
-//! same answer. So a run that was interrupted is taken up again by showing its procedures what they
-//! have seen, and a procedure is tested on servers that are formulas.
+//! A procedure is asked before each trial of a variant in a block. It gets the results of all
+//! earlier trials, and returns the points that may be next. It has no state: the same results give
+//! the same answer. So an interrupted run is resumed by showing its procedures the finished trials,
+//! and procedures are tested on servers that are formulas.
 //!
-//! What must hold of each (`tests.rs`): it ends, within the turns of its outlook; it asks for no
-//! probe twice that was answered, nor for one that its outlook leaves out (what holds a point that
-//! was found is another kind of turn); it goes on after a trial that has failed.
+//! Invariants of each procedure (`tests.rs`): it ends within the turns of its outlook. It neither
+//! repeats a probe that was answered nor asks for one outside of its outlook (a hold of a found
+//! point is another kind of turn). It continues after a failed trial.
 
 mod band;
 mod ending;
@@ -33,7 +33,7 @@ pub use search::{BRACKET, Search, grid};
 pub use sweep::Sweep;
 pub use until::Until;
 
-/// The table of procedures: a row each, with what it is asked.
+/// Table of procedures: the enum has a variant for each row, with the settings of the procedure.
 macro_rules! procedures {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// A procedure of the table, with its settings.
@@ -59,96 +59,96 @@ macro_rules! procedures {
 }
 
 procedures! {
-    /// One point.
+    /// Measures one point.
     Fixed,
-    /// Several points, one after the other; perhaps only until something happens.
+    /// Measures several points, one after the other, optionally until a condition occurs.
     Sweep,
-    /// Up or down, to where p99 is in a band.
+    /// Goes up or down until p99 is in a band.
     Band,
-    /// One point for hours, and beside it for shorter times.
+    /// Measures one point for hours, after shorter windows at the same point.
     Endurance,
-    /// To the most load that keeps to a bound.
+    /// Searches for the highest load within a bound.
     Search,
 }
 
-/// How long a target rests after a trial of a search that was too much, s: the longest of the
-/// time-outs that Cassandra has for a request by itself (`range_request_timeout`), after which it
-/// does nothing more for those that nobody waits for.
+/// Time for which a target rests after a trial of a search that was too much, s. It is the longest
+/// default timeout of Cassandra's reads and writes (`range_request_timeout`). After it, Cassandra
+/// stops working on requests that no client awaits.
 pub const REST_S: u64 = 10;
 
-/// What a procedure has to say; pure.
+/// Decisions of a procedure: pure functions.
 trait Decide {
-    /// What is known before anything is measured.
+    /// Returns the outlook: the facts that are known before anything is measured.
     fn outlook(&self) -> Outlook;
 
-    /// What comes after `seen`, the trials of one variant in one block, in the order in which they
-    /// ran.
+    /// Returns the next step after `seen`: the trials of one variant in one block, in the order in
+    /// which they ran.
     fn next(&self, seen: &[SeenTrial]) -> Next;
 
-    /// The p99 of latency that it is about, ms.
+    /// Returns the limit on p99 that the procedure uses, ms, if any.
     fn p99_bound_ms(&self) -> Option<f64> {
         None
     }
 
-    /// What a trial told a search; none where nothing is searched for.
+    /// Returns the result of a trial for a search. `None` if nothing is searched for.
     fn step(&self, _seen: &SeenTrial) -> Option<Step> {
         None
     }
 
-    /// The name of a search, and what it searches for.
+    /// Returns the name of a search, and its goal in words.
     fn goal(&self) -> Option<(SearchProcedure, String)> {
         None
     }
 
-    /// The bound that a search keeps to.
+    /// Returns the bound that a search keeps to, if any.
     fn bound(&self) -> Option<Bound> {
         None
     }
 
-    /// The share of what was found that is measured too.
+    /// Returns the share of the found load that is measured too, if any.
     fn expected(&self) -> Option<f64> {
         None
     }
 
-    /// What the turn of this number is for, as far as that is known before anything is measured.
+    /// Returns the role of a turn, as far as it is known before anything is measured.
     fn role(&self, _turn: usize) -> Role {
         Role::Probe
     }
 
-    /// The length of a window, of that which the study names.
+    /// Returns the length of a trial's window, ns. `measure_ns` is the study's.
     fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
         measure_ns * role.windows()
     }
 }
 
-/// What is known of a procedure before anything is measured.
+/// Facts about a procedure that are known before anything is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
-    /// The points that it may ask for, in the order of their turns, as far as they are known.
+    /// Points that it may ask for, in the order of their turns, as far as they are known.
     pub points: Vec<Point>,
-    /// How many of them, from the first, are measured whatever is found.
+    /// Number of these points, from the first, that are measured in any case.
     pub certain: usize,
-    /// Turns at most. The points of those after `points` are found on the way.
+    /// Maximum number of turns. The points of turns after `points` are found during the run.
     pub turns_max: usize,
-    /// Above which none is found on the way.
+    /// Highest point that may be found during the run.
     pub up_to: Option<Point>,
-    /// Whether they may be measured in any order. Otherwise each depends on those before it.
+    /// True if the points may be measured in any order. Otherwise each depends on those before it.
     pub any_order: bool,
-    /// What decides over those that are not certain: `A variant's points end after …`.
+    /// Words for the decision about points that are not certain: `A variant's points end after …`.
     pub decided_by: Option<String>,
 }
 
-/// What is asked for: a trial at a point, and what for.
+/// A trial that a procedure asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The load it was at.
+    /// Load of the trial.
     pub point: Point,
-    /// What for.
+    /// Purpose of the trial.
     pub role: Role,
 }
 
 impl Ask {
-    /// A probe at a point.
+    /// Returns a probe at a point.
     pub fn probe(point: Point) -> Ask {
         let role = Role::Probe;
         Ask { point, role }
@@ -156,49 +156,49 @@ impl Ask {
 }
 
 measure::word_enum! {
-    /// What searches for something.
+    /// A procedure that searches for a load.
     #[derive(Default)]
     pub enum SearchProcedure {
-        /// The highest rate within bounds.
+        /// For the highest load within a bound, which is then held.
         #[default]
         Peak = "peak",
-        /// The rates at which the nodes are busy to a share.
+        /// For the number of threads at which p99 is in a band.
         Band = "band",
-        /// The load at which a latency is as given.
+        /// For the most threads within a latency, without holds.
         LatencyTarget = "latency_target",
     }
 }
 
 measure::word_enum! {
-    /// What a trial said to a search.
+    /// Result of a trial for a search.
     #[derive(Default)]
     pub enum SearchResult {
-        /// It is within the bounds.
+        /// The trial is within the bound.
         Pass = "pass",
-        /// It is beyond them.
+        /// The trial is beyond the bound.
         Fail = "fail",
-        /// It cannot be believed, or has failed.
+        /// The trial failed, or cannot be used.
         #[default]
         NoAnswer = "no answer",
-        /// Of a band: it is below it.
+        /// The trial is below the band.
         Below = "below",
-        /// It is within it.
+        /// The trial is within the band.
         Within = "within",
-        /// It is above it.
+        /// The trial is above the band, timed out or failed.
         Above = "above",
-        /// Nothing was asked: it shows how it is at a share of what was found.
+        /// The trial decides nothing: it measures a share of the found load.
         Expected = "expected",
     }
 }
 
-/// What a trial told a search.
+/// Step of a search: the result of one trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What it said.
+    /// Result of the trial.
     pub result: SearchResult,
-    /// Whether its percentile is so near the bound that chance may have decided.
+    /// True if its percentile is so near the bound that chance may have decided.
     pub near: bool,
-    /// Why it did not pass; empty if it did.
+    /// Reason for the result; empty if the trial passed, or decides nothing.
     pub why: String,
 }
 
@@ -207,31 +207,31 @@ impl Step {
         Step { result, near, why }
     }
 
-    /// Whether the load was too much, so that the target may still have its backlog to work off.
+    /// Returns true if the load was too much: the target may still have a backlog to work off.
     pub fn is_too_much(&self) -> bool {
         matches!(self.result, SearchResult::Fail | SearchResult::Above)
     }
 }
 
-/// What a procedure says when it is asked.
+/// Next step of a procedure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// One of these points is to be measured, whichever fits best; at least one.
+    /// Measure one of these points, whichever fits best. There is at least one.
     Measure(Vec<Ask>),
-    /// Nothing more is to be measured.
+    /// Measure nothing more.
     Answer(Answer),
 }
 
-/// What a procedure ends with.
+/// End of a procedure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// Every point has been measured.
     Complete,
-    /// What was waited for has happened: nothing above this point is measured.
+    /// The condition of a sweep occurred: no point above this one is measured.
     Ended {
-        /// Where it happened.
+        /// Point at which it occurred.
         at: Point,
-        /// What was waited for.
+        /// The condition.
         until: Until,
     },
     /// A search has ended.
@@ -239,14 +239,15 @@ pub enum Answer {
 }
 
 impl Default for Procedure {
-    /// Nothing is measured: what stands in for a procedure that an import says later.
+    /// Returns a procedure that measures nothing: a placeholder until an import determines the real
+    /// one.
     fn default() -> Self {
         Sweep::default().into()
     }
 }
 
 impl Procedure {
-    /// What is known before anything is measured.
+    /// Returns the outlook: the facts that are known before anything is measured.
     pub fn outlook(&self) -> Outlook {
         let decides = self.decides();
         let outlook = decides.outlook();
@@ -256,8 +257,9 @@ impl Procedure {
         }
     }
 
-    /// What comes after `seen`, the trials of one variant in one block, in the order in which they
-    /// ran. When a search has found something, its expected load is a share of that.
+    /// Returns the next step after `seen`: the trials of one variant in one block, in the order in
+    /// which they ran. After a search has found a load, a trial at the expected share of it
+    /// follows.
     pub fn next(&self, seen: &[SeenTrial]) -> Next {
         let decides = self.decides();
         let is_expected = |trial: &&SeenTrial| trial.role == Role::Expected;
@@ -279,7 +281,7 @@ impl Procedure {
         }
     }
 
-    /// What a trial told a search; none where nothing is searched for.
+    /// Returns the result of a trial for a search. `None` if nothing is searched for.
     pub fn step(&self, seen: &SeenTrial) -> Option<Step> {
         match seen.role {
             Role::Expected => Some(Step::new(SearchResult::Expected, false, String::new())),
@@ -288,12 +290,12 @@ impl Procedure {
         }
     }
 
-    /// The name of a search, and what it searches for; none where nothing is searched for.
+    /// Returns the name of a search, and its goal in words. `None` if nothing is searched for.
     pub fn goal(&self) -> Option<(SearchProcedure, String)> {
         self.decides().goal()
     }
 
-    /// What the percentile that it goes by is kept above and below, ms.
+    /// Returns the lower and upper limit for the percentile that decides, ms.
     pub fn within_ms(&self) -> [Option<f64>; 2] {
         match self {
             Procedure::Band(band) => [Some(band.least_ms), Some(band.most_ms)],
@@ -301,34 +303,33 @@ impl Procedure {
         }
     }
 
-    /// The bound that a search keeps to; none of others, and of a band.
+    /// Returns the bound that a search keeps to. `None` for other procedures, and for a band.
     pub fn bound(&self) -> Option<Bound> {
         self.decides().bound()
     }
 
-    /// The share of what was found that is measured too, if any.
+    /// Returns the share of the found load that is measured too, if any.
     pub fn expected(&self) -> Option<f64> {
         self.decides().expected()
     }
 
-    /// The p99 of latency that it is about, ms.
+    /// Returns the limit on p99 that the procedure uses, ms, if any.
     pub fn p99_bound_ms(&self) -> Option<f64> {
         self.decides().p99_bound_ms()
     }
 
-    /// What the turn of this number is for: a probe where that is not known before anything is
-    /// measured.
+    /// Returns the role of a turn; a probe if it is not known before anything is measured.
     pub fn role(&self, turn: usize) -> Role {
         self.decides().role(turn)
     }
 
-    /// How long a trial's window is, ns, where the study says `measure_ns`: the one place where
-    /// that comes from.
+    /// Returns the length of a trial's window, ns. `measure_ns` is the study's. Nothing else
+    /// decides the length.
     pub fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
         self.decides().window_ns(role, measure_ns)
     }
 
-    /// What one point for hours was asked for; none of other procedures.
+    /// Returns the settings of one point for hours. `None` for other procedures.
     pub fn endurance(&self) -> Option<&Endurance> {
         match self {
             Procedure::Endurance(endurance) => Some(endurance),
@@ -338,12 +339,12 @@ impl Procedure {
 }
 
 impl Answer {
-    /// A search has ended so.
+    /// Returns the answer for the end of a search.
     pub(super) fn searched(ending: Ending) -> Answer {
         Answer::Searched(Box::new(ending))
     }
 
-    /// Why nothing more is measured.
+    /// Returns in words why nothing more is measured.
     pub fn words(&self) -> String {
         match self {
             Answer::Complete => "every point has been measured".to_owned(),
@@ -355,7 +356,7 @@ impl Answer {
     }
 }
 
-/// Probes at the points of `points` that no trial was at.
+/// Returns probes at those of `points` that have no trial yet.
 fn unseen(points: &[Point], seen: &[SeenTrial]) -> Vec<Ask> {
     let is_unseen = |point: &&Point| !seen.iter().any(|trial| trial.point == **point);
     let points = points.iter().filter(is_unseen).copied();

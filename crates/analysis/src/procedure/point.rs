@@ -1,4 +1,4 @@
-//! A point on the axis of a procedure: how much load is offered, and how.
+//! Points on the axis of a procedure: the load that is offered, in a closed or an open loop.
 
 use measure::number::count;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum Point {
 }
 
 impl Point {
-    /// Name of the axis in files: `threads` or `rate`.
+    /// Returns the name of the axis in files: `threads` or `rate`.
     pub fn axis(self) -> &'static str {
         match self {
             Point::Threads(_) => "threads",
@@ -25,7 +25,8 @@ impl Point {
         }
     }
 
-    /// The point with this value on the axis of this name; none if there is no such.
+    /// Returns the point with this value on the axis of this name. `None` if there is no such
+    /// point.
     pub fn named(axis: &str, value: f64) -> Option<Point> {
         let point = match axis {
             "threads" => Point::Threads(value as u32),
@@ -35,7 +36,7 @@ impl Point {
         (point.value() == value).then_some(point)
     }
 
-    /// What is on the axis, in words.
+    /// Returns the noun for a value on the axis.
     pub fn noun(self) -> &'static str {
         match self {
             Point::Threads(_) => "number of threads",
@@ -43,12 +44,12 @@ impl Point {
         }
     }
 
-    /// Whether it is a rate that is offered, whatever is under way.
+    /// Returns true for a rate, which is offered however many operations are in flight.
     pub fn is_rate(self) -> bool {
         matches!(self, Point::Rate(_))
     }
 
-    /// In words: `28 threads`, `10,000 op/s`.
+    /// Returns it in words: `28 threads`, `10,000 op/s`.
     pub fn words(self) -> String {
         match self {
             Point::Threads(1) => "1 thread".to_owned(),
@@ -57,7 +58,7 @@ impl Point {
         }
     }
 
-    /// The whole number nearest to a share of it, at least 1.
+    /// Returns the point at the whole number nearest to a share of it, at least 1.
     pub fn share(self, share: f64) -> Point {
         let value = (self.value() * share).round().max(1.0);
         match self {
@@ -66,7 +67,7 @@ impl Point {
         }
     }
 
-    /// The value on the axis.
+    /// Returns the value on the axis.
     pub fn value(self) -> f64 {
         match self {
             Point::Threads(threads) => f64::from(threads),

@@ -474,19 +474,19 @@ impl Search {
         let held = match self.holds {
             0 => String::new(),
             _ => format!(
-                "; what is found is held twice, with a window three times as long, and lowered by \
-                 3 % as often as that fails ({LOWERED_MAX} times at most)"
+                "; the found load is held twice, with a window three times as long, and lowered by \
+                 3 % whenever that fails ({LOWERED_MAX} times at most)"
             ),
         };
         let expected = self.expected.map_or(String::new(), |share| {
             let percent = share * 100.0;
-            format!("; then {percent} % of what was found is measured")
+            format!("; then a trial measures {percent} % of the found load")
         });
         format!(
             "The {noun} doubles from {} until it no longer has a {} (or over {errors} % of the \
-             operations fail{less}{grow}), at most to {}, then is bisected to 2 %{held}{expected}. \
-             After a trial that was too much, what comes next settles the data and rests for \
-             {REST_S} s. A search is likely to take about {likely} trials",
+             operations fail{less}{grow}), at most to {}. Then it is bisected to \
+             2 %{held}{expected}. After a trial that was too much, the next one settles the data \
+             and rests for {REST_S} s. A search is likely to take about {likely} trials",
             count(self.first()),
             self.bound.words(),
             count(self.to),

@@ -140,10 +140,10 @@ pub fn streamed(watched: &Watched, fault: &Fault, until_s: f64) -> Option<f64> {
 /// hints for a dead node.
 pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> Repair {
     let Some(hints) = hints else {
-        return Repair::Untold("nobody looked at hints".to_owned());
+        return Repair::Untold("no probe read the hints".to_owned());
     };
     let Some(window_s) = window_s else {
-        return Repair::Untold("no node tells for how long it keeps hints".to_owned());
+        return Repair::Untold("no node reports for how long it keeps hints".to_owned());
     };
     let away_s = away.map_or(0.0, |away| away.seconds);
     let lasted = match away {

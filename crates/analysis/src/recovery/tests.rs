@@ -197,7 +197,7 @@ fn without_enough_before_it_or_a_level_there_nothing_is_said_of_it() {
     }));
     assert!(wild.before.unwrap_err().contains("varied"));
     let idle = alone(&slices(120, |_| (0.0, 1.0)));
-    assert_eq!(idle.before.unwrap_err(), "nothing was done before it");
+    assert!(idle.before.unwrap_err().contains("was 0"));
     assert!(recovery(&[], &[FAULT], Offered::Closed)[0].before.is_err());
 }
 

@@ -108,7 +108,7 @@ fn sent_words(
     };
     if limited > 0 {
         parts.push(format!(
-            "{} waited for a free in-flight slot, which is in their latency \
+            "{} waited for a free in-flight slot, which their latency includes \
              (`client.in_flight_max`)",
             count(limited)
         ));
@@ -154,7 +154,7 @@ pub(super) fn two_clocks(evidence: &Evidence) -> Judged {
     if latency == service && ordered {
         (Outcome::Pass, detail)
     } else {
-        let why = "the two must cover the same operations, and latency holds service time";
+        let why = "the two must cover the same operations, and latency includes service time";
         (Outcome::Fail, format!("{detail}: {why}"))
     }
 }
@@ -178,7 +178,7 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> Judged {
     );
     if window.clamped > 0 {
         detail += &format!(
-            "; {} latencies of over an hour stand at one hour",
+            "; {} latencies of over an hour count as one hour",
             window.clamped
         );
     }
@@ -293,7 +293,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
     }
 }
 
-/// Returns whether throughput drifted over the window, or may have, with the words for it.
+/// Returns true if throughput drifted over the window or may have, with the words for it.
 fn drift_words(window: &Window, limits: &Limits, is_fixed: bool) -> (bool, String) {
     let trend = window.trend();
     let (drift, limit) = (percent(trend.drift.abs()), percent(limits.drift_share));
@@ -309,7 +309,7 @@ fn drift_words(window: &Window, limits: &Limits, is_fixed: bool) -> (bool, Strin
     } else if trend.is_untold(limits.drift_share) {
         let said = format!(
             "throughput {went} by {drift} over the window (limit {limit}), and {} values are \
-             too few to tell whether by chance",
+             too few to tell this from chance",
             trend.count
         );
         (true, said)

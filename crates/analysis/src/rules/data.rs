@@ -52,7 +52,10 @@ fn reads(
             Outcome::Warn,
             "; the consistency levels allow missing and stale reads",
         ),
-        Some(Promise::None(_)) => (Outcome::Warn, "; what broke allows missing and stale reads"),
+        Some(Promise::None(_)) => (
+            Outcome::Warn,
+            "; the failures allow missing and stale reads",
+        ),
         _ => (Outcome::Fail, ""),
     };
     let outcome = match (checks.wrong, behind) {
@@ -78,8 +81,8 @@ fn reads(
         detail += &format!(", {} deleted and there again", checks.resurrected);
     }
     if has_strange_rows && checks.wrong > 0 {
-        detail += "; this run has not written the rows that were there: if another tool has, or \
-                   another seed or length of values, give the words that wrote them, or compare \
+        detail += "; this run did not write the rows that were there (another tool, seed or \
+                   length of values may have): give the command line that wrote them, or compare \
                    nothing (--set verify.reads=none)";
     }
     Some((outcome, detail))
@@ -101,7 +104,7 @@ fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<
         _ => Outcome::Fail,
     };
     let detail = format!(
-        "{} of {} reads found no row where rows are said to be there ({}; limit {})",
+        "{} of {} reads found no row although the study says that rows exist ({}; limit {})",
         found.nothing,
         found.reads,
         percent(share),
@@ -153,8 +156,7 @@ fn read_back(back: &ReadBack, promise: Option<&Promise>) -> Judged {
 /// Says that some of the lost writes were acknowledged too long before a fault.
 fn unexplained(lost: u64, by: LostBy) -> String {
     format!(
-        " ({} of them must not be, for they were not acknowledged within {} s before what broke; \
-         {} may be){}",
+        " ({} not allowed, since acknowledged outside of the {} s before a failure; {} allowed){}",
         by.unexplained,
         by.within_s,
         lost.saturating_sub(by.unexplained),
@@ -230,8 +232,8 @@ mod tests {
             (
                 aged(5, 3),
                 Outcome::Fail,
-                "100 rows read back: 5 lost (3 of them must not be, for they were not acknowledged \
-                 within 15 s before what broke; 2 may be); the oldest was acknowledged by 31.5 s",
+                "100 rows read back: 5 lost (3 not allowed, since acknowledged outside of the 15 s \
+                 before a failure; 2 allowed); the oldest was acknowledged by 31.5 s",
             ),
             (
                 aged(0, 0),
@@ -254,8 +256,8 @@ mod tests {
         assert_eq!(nothing(found(49), false, None), None);
         assert_eq!(nothing(PresentRows::default(), false, None), None);
         let (outcome, detail) = nothing(found(50), false, None).unwrap();
-        let expected = "50 of 5000 reads found no row where rows are said to be there (1.0 %; \
-                        limit 1.0 %)";
+        let expected = "50 of 5000 reads found no row although the study says that rows exist \
+                        (1.0 %; limit 1.0 %)";
         assert_eq!((outcome, detail.as_str()), (Outcome::Fail, expected));
         for (weak, promise) in [(true, None), (false, Some(&none))] {
             let (outcome, _) = nothing(found(5000), weak, promise).unwrap();

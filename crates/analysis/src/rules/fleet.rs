@@ -46,8 +46,8 @@ pub(super) fn together(evidence: &Evidence, limits: &Limits) -> Judged {
     }
     let bound = evidence.clients.iter().map(|one| one.clock_bound_s).fold(0.0, f64::max);
     let detail = format!(
-        "{} clients, told of their start in time; their clocks are known to {:.2} ms (limit {:.0} \
-         ms)",
+        "{} clients learned of the start in time; the error of each clock is at most {:.2} ms \
+         (limit {:.0} ms)",
         evidence.clients.len(),
         bound * 1e3,
         limits.clock_bound_s * 1e3
@@ -59,7 +59,7 @@ pub(super) fn together(evidence: &Evidence, limits: &Limits) -> Judged {
 fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<Weighed> {
     let name = &client.name;
     let late = format!(
-        "{name} was told of the start line {:.3} s too late (limit {:.2} s)",
+        "{name} learned of the start line {:.3} s too late (limit {:.2} s)",
         client.late_s, limits.start_late_s[0]
     );
     let warned = |value: f64, detail| Weighed {
@@ -69,14 +69,14 @@ fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<Weighed> {
     };
     let moved = farthest(&client.clock_breaks).map(|(at_s, by_s)| {
         let detail = format!(
-            "the clock by which {name} measures, or ours, moved by {by_s:+.3} s at {at_s:.1} s: it \
-             was set, or a machine stood still"
+            "the clock by which {name} measures, or that of this machine, moved by {by_s:+.3} s at \
+             {at_s:.1} s: a clock jumped, or a machine stood still"
         );
         warned(by_s.abs(), detail)
     });
     let vague = (client.clock_bound_s > limits.clock_bound_s).then(|| {
         let detail = format!(
-            "the clock of {name} is only known to {:.1} ms (limit {:.0} ms)",
+            "the clock of {name} may be off by {:.1} ms (limit {:.0} ms)",
             client.clock_bound_s * 1e3,
             limits.clock_bound_s * 1e3
         );
@@ -126,8 +126,8 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
     let set = evidence.clients.iter().filter_map(|client| {
         let (at_s, by_s) = farthest(&client.clock_set)?;
         let detail = format!(
-            "the clock of {} was set by {by_s:+.3} s at {at_s:.1} s: the order of writes by their \
-             timestamps is not that in which they came",
+            "the clock of {} jumped by {by_s:+.3} s at {at_s:.1} s: timestamps do not show the \
+             order of writes",
             client.name
         );
         Some(Weighed {
@@ -167,7 +167,7 @@ fn each_alone(
 
 /// Returns the worst judgement of several clients.
 fn worst(all: impl Iterator<Item = Weighed>) -> Judged {
-    let none = || (Outcome::Unknown, "no client was there".to_owned());
+    let none = || (Outcome::Unknown, "no client took part".to_owned());
     Weighed::worst(all).map_or_else(none, Weighed::judged)
 }
 
@@ -175,7 +175,7 @@ fn worst(all: impl Iterator<Item = Weighed>) -> Judged {
 fn throttled(client: &ClientSeen, limits: &Limits) -> Option<Weighed> {
     let share = client.throttled_s? / client.window.seconds.max(1e-9);
     let detail = format!(
-        "{} was kept from its CPUs by a quota for {} of the time (limit {})",
+        "a quota kept {} from its CPUs for {} of the time (limit {})",
         client.name,
         percent(share),
         percent(limits.silence_share[0])

@@ -39,7 +39,7 @@ pub struct Limits {
     pub counts_share: [f64; 2],
     /// V8: failed ÷ ended operations, above which the trial fails.
     pub errors_share: f64,
-    /// V8: whether one client timeout fails the trial.
+    /// V8: true if one client timeout fails the trial.
     pub timeout_fails: bool,
     /// V11: stolen CPU time.
     pub steal_share: f64,
@@ -61,7 +61,7 @@ pub struct Limits {
     pub others_disk_share: f64,
     /// V18: time in which all tasks waited for memory.
     pub memory_pressure_share: f64,
-    /// V4, V18: whether the machine is declared as shared: then they only warn.
+    /// V4, V18: true if the machine is declared as shared: then they only warn.
     pub shared_machine: bool,
     /// V19: longest silence of the target ÷ the window.
     pub quiet_share: f64,

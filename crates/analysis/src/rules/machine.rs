@@ -146,7 +146,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Weighed {
     let judged = below(silence_s, longest).max(below(window.stalled_s, together));
     let looked = match window.stall_longest_s {
         Some(_) => "",
-        None => "; nobody looked whether its timers were late",
+        None => "; the delays of timers are unknown",
     };
     let at_longest = format!(
         "for {silence_s:.2} s at the longest (limit {:.2} s)",
@@ -168,7 +168,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Weighed {
     Weighed {
         outcome: at_most_warned(judged, limits),
         over: ratio(silence_s, longest[0]).max(ratio(window.stalled_s, together[0])),
-        detail: format!("the load generator itself was held up {held_up}{looked}"),
+        detail: format!("the load generator itself stalled {held_up}{looked}"),
     }
 }
 
@@ -180,11 +180,11 @@ fn without_interval_s(window: &Window) -> f64 {
 /// V18: the machine belonged to the client, and to the nodes if they run on it.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     let Some(machine) = &evidence.machine else {
-        return (Outcome::Unknown, "the machine was not watched".to_owned());
+        return (Outcome::Unknown, "no probe watched the machine".to_owned());
     };
     if machine.has_strange_nodes {
-        let why = "nodes run on this machine that cassay did not start, so that their use of it \
-                   cannot be told from that of others";
+        let why = "nodes that cassay did not start run on this machine, and their use of it cannot \
+                   be separated from that of other programs";
         return (Outcome::Unknown, why.to_owned());
     }
     let seen = [
@@ -197,7 +197,7 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     let mut seen: Vec<Judged> = seen.into_iter().flatten().collect();
     let unseen = machine.unseen.as_deref();
     if seen.is_empty() {
-        let why = unseen.unwrap_or("no look at the machine fell into the window");
+        let why = unseen.unwrap_or("no reading of the machine fell into the window");
         return (Outcome::Unknown, why.to_owned());
     }
     // The worst first: the detail is also the reason of the verdict.
@@ -297,7 +297,7 @@ fn pressure_of_memory(machine: &Machine, limits: &Limits) -> Option<Judged> {
     let share = machine.pressure.memory?;
     let is_over = share >= limits.memory_pressure_share;
     let detail = format!(
-        "all waited for memory {} of the time (limit {})",
+        "all tasks waited for memory {} of the time (limit {})",
         percent(share),
         percent(limits.memory_pressure_share)
     );
@@ -337,7 +337,7 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
     if window.stall_longest_s.unwrap_or(0.0) >= quiet_s / 2.0 {
         return (
             Outcome::Pass,
-            format!("{detail}: the client itself was away then (V4)"),
+            format!("{detail}: the client itself stalled then (V4)"),
         );
     }
     let alike = window.quiet_s.iter().filter(|s| **s >= quiet_s / 2.0).count();
@@ -351,7 +351,7 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
     };
     let detail = format!(
         "the target stopped answering for up to {quiet_s:.2} s {often} (limit {limit_s:.2} s); a \
-         longer window tells how often that comes"
+         longer window shows how often that happens"
     );
     (Outcome::Warn, detail)
 }
@@ -361,21 +361,22 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
 /// second (`ntpd`), which is not a step.
 pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
     let Some(clock) = evidence.clock else {
-        return (Outcome::Unknown, "nobody compared the clocks".to_owned());
+        return (
+            Outcome::Unknown,
+            "the run did not compare the clocks".to_owned(),
+        );
     };
     let [step_s, slew] = limits.clock_moved;
     let limit_s = step_s + slew * clock.over_s;
     let detail = format!(
-        "the clock of this machine moved by {:+.3} s in {:.0} s beside the time that went by \
+        "the clock of this machine moved by {:+.3} s against the monotonic clock in {:.0} s \
          (limit {limit_s:.3} s)",
         clock.moved_s, clock.over_s
     );
     if clock.moved_s.abs() > limit_s {
         (
             Outcome::Warn,
-            format!(
-                "{detail}: the order of writes by their timestamps is not that in which they came"
-            ),
+            format!("{detail}: timestamps do not show the order of writes"),
         )
     } else {
         (Outcome::Pass, detail)

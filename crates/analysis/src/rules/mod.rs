@@ -1,9 +1,9 @@
-//! The validity rules V1 to V21: whether a trial may be believed.
+//! The validity rules V1 to V21, which decide whether a trial can be used.
 //!
-//! Each rule says pass, warn, fail or unknown, with the numbers and the limit. Any fail makes the
-//! trial *invalid* (kept, never compared), any warn makes it *suspect*; what is unknown is listed
-//! and costs nothing, since a rule that cannot look must not accuse. The limits are proposals of
-//! ours (see [`Limits`]), not laws, and the same in every study.
+//! Each rule results in pass, warn, fail or unknown, with the numbers and the limit. Any fail makes
+//! the trial *invalid* (kept, never compared), any warn makes it *suspect*. An unknown result is
+//! listed and costs nothing, since a rule without evidence must not accuse. The limits are
+//! proposals of this project (see [`Limits`]), not laws, and the same in every study.
 
 mod client;
 mod client_seen;
@@ -27,19 +27,19 @@ pub use outcome::Outcome;
 
 use std::cmp::Reverse;
 
-/// One rule, judged.
+/// Result of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// `V1` to `V21`.
     pub id: &'static str,
-    /// How it was judged.
+    /// Outcome of the rule.
     pub outcome: Outcome,
-    /// What was seen and what the limit is: one sentence without a full stop.
+    /// Observation and limit: one sentence without a full stop.
     pub detail: String,
 }
 
 measure::word_enum! {
-    /// Whether a trial, or a whole run, may be believed. Ordered from good to bad.
+    /// Validity of a trial, or of a whole run. Ordered from good to bad.
     #[derive(Default, PartialOrd, Ord)]
     pub enum Verdict {
         /// No rule warned or failed.
@@ -53,30 +53,31 @@ measure::word_enum! {
 }
 
 impl Verdict {
-    /// The worst of several; of none, invalid: a run without a finished trial shows nothing.
+    /// Returns the worst of several verdicts. Without any it is invalid: a run without a finished
+    /// trial shows nothing.
     pub fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         verdicts.into_iter().max().unwrap_or(Verdict::Invalid)
     }
 }
 
-/// What [`judge`] says.
+/// Result of [`judge`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// Why, one sentence each: what failed before what warned, and the more serious rule first;
-    /// empty when valid.
+    /// Reasons, one sentence each; empty if valid. Failed rules come before rules that warn, and
+    /// more serious rules come first.
     pub reasons: Vec<String>,
     /// All rules, in order.
     pub rules: Vec<Rule>,
 }
 
-/// How a rule came out, with the numbers behind it.
+/// Outcome of a rule, with the words for it.
 type Judged = (Outcome, String);
 
 type Judge = fn(&Evidence, &Limits) -> Judged;
 
-/// Every rule: its name, what must hold in a few words, and how that is judged.
+/// Every rule: its name, its title, and its judge.
 const RULES: [(&str, &str, Judge); 21] = [
     ("V1", "The load was sent when it was due", client::schedule),
     (
@@ -89,11 +90,7 @@ const RULES: [(&str, &str, Judge); 21] = [
         "The client was not the limit",
         fleet::not_the_bottleneck,
     ),
-    (
-        "V4",
-        "Every client was there from start to end",
-        fleet::present,
-    ),
+    ("V4", "Every client ran from start to end", fleet::present),
     (
         "V5",
         "Clients started together, clocks agree",
@@ -137,22 +134,24 @@ const RULES: [(&str, &str, Judge); 21] = [
         target::caching(evidence)
     }),
     ("V17", "The cost of observing is known", target::probes),
-    ("V18", "Nobody else used the machine", fleet::undisturbed),
+    (
+        "V18",
+        "No other program used the machine",
+        fleet::undisturbed,
+    ),
     (
         "V19",
         "The target answered all the time",
         machine::answering,
     ),
-    ("V20", "Nobody set the clock", fleet::clock_unset),
-    (
-        "V21",
-        "Nodes met no exception that nothing caught",
-        |evidence, _| target::exceptions(evidence),
-    ),
+    ("V20", "The clock did not jump", fleet::clock_unset),
+    ("V21", "No node had an uncaught exception", |evidence, _| {
+        target::exceptions(evidence)
+    }),
 ];
 
-/// All rules by seriousness, the most serious first: lost or false data, a target that was not as
-/// it was to be, the machine, the client that a busy machine holds up, and how it was measured.
+/// All rules by seriousness, the most serious first. The groups are lost or wrong data, a target in
+/// a wrong state, the machine, the client that a busy machine delays, and the way of measuring.
 const BY_SERIOUSNESS: [&[&str]; 5] = [
     &["V14"],
     &["V13", "V21", "V8", "V19", "V11", "V9", "V10", "V7"],
@@ -161,19 +160,18 @@ const BY_SERIOUSNESS: [&[&str]; 5] = [
     &["V12", "V17", "V15", "V16"],
 ];
 
-/// How serious a rule is beside the others: 0 of the most serious one. A name that no rule has
-/// comes last.
+/// Returns the rank of a rule by seriousness: 0 for the most serious. Unknown names come last.
 pub fn seriousness(rule: &str) -> usize {
     let mut names = BY_SERIOUSNESS.iter().copied().flatten();
     names.position(|name| *name == rule).unwrap_or(RULES.len())
 }
 
-/// The names of all rules, in order.
+/// Returns the names of all rules, in order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|(name, ..)| *name)
 }
 
-/// What must hold by a rule, in a few words; none of a name that no rule has.
+/// Returns the title of a rule. `None` if no rule has this name.
 pub fn title(rule: &str) -> Option<&'static str> {
     RULES.iter().find(|(name, ..)| *name == rule).map(|(_, title, _)| *title)
 }

@@ -1,17 +1,17 @@
-//! How a rule comes out, and how its numbers are said.
+//! Outcomes of rules, and the format of their numbers.
 
 measure::word_enum! {
-    /// How one rule was judged.
+    /// Outcome of one rule.
     #[derive(Default, PartialOrd, Ord)]
     pub enum Outcome {
-        /// Nobody looked.
+        /// The rule has no evidence.
         #[default]
         Unknown = "unknown",
-        /// As it should be.
+        /// The rule holds.
         Pass = "pass",
-        /// To be read with care.
+        /// The result needs care.
         Warn = "warn",
-        /// Not to be believed.
+        /// The result may not be used.
         Fail = "fail",
     }
 }
@@ -27,19 +27,19 @@ pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> Outcome {
     }
 }
 
-/// A judgement with its weight, so that the worst of several can be told.
+/// A judgement with its weight, so that the worst of several can be found.
 #[derive(Clone, Debug)]
 pub(super) struct Weighed {
-    /// How it comes out.
+    /// Outcome of the judgement.
     pub outcome: Outcome,
-    /// How far over its limit what was judged is: value ÷ limit, 1 at the limit.
+    /// Value ÷ limit: 1 at the limit.
     pub over: f64,
-    /// What is said of it.
+    /// Words for it.
     pub detail: String,
 }
 
 impl Weighed {
-    /// A number that should stay below two limits, against the first of them.
+    /// Judges a number that should stay below two limits. Its weight is by the first of them.
     pub(super) fn below(value: f64, limits: [f64; 2], detail: String) -> Weighed {
         Weighed {
             outcome: below(value, limits),
@@ -48,8 +48,8 @@ impl Weighed {
         }
     }
 
-    /// The worst of several: of those that come out worst, the one farthest over its limit. The
-    /// first of those that are equal in both.
+    /// Returns the worst of several. Of those with the worst outcome, it is the one farthest over
+    /// its limit. The first one wins a tie.
     pub(super) fn worst(all: impl IntoIterator<Item = Weighed>) -> Option<Weighed> {
         let key = |one: &Weighed| (one.outcome, one.over);
         all.into_iter().reduce(|worst, one| {
@@ -59,13 +59,13 @@ impl Weighed {
         })
     }
 
-    /// The judgement without its weight.
+    /// Returns the judgement without its weight.
     pub(super) fn judged(self) -> (Outcome, String) {
         (self.outcome, self.detail)
     }
 }
 
-/// A value by its limit; infinite for what must not be at all.
+/// Returns a value ÷ its limit; infinite if the limit is 0.
 pub(super) fn ratio(value: f64, limit: f64) -> f64 {
     if limit > 0.0 {
         value / limit
@@ -74,7 +74,7 @@ pub(super) fn ratio(value: f64, limit: f64) -> f64 {
     }
 }
 
-/// A share as percent, with as many digits as it needs to be told from its limit.
+/// Formats a share as percent, with enough digits to be distinguished from its limit.
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {

@@ -66,7 +66,10 @@ pub(super) fn settled(evidence: &Evidence) -> Judged {
         ),
         Some(Settle::Timeout) => (Outcome::Warn, "compactions were still running at the limit"),
         Some(Settle::Unknown) => (Outcome::Unknown, "the target cannot say whether it settled"),
-        None => (Outcome::Unknown, "nobody looked whether the target settled"),
+        None => (
+            Outcome::Unknown,
+            "the run did not check whether the target settled",
+        ),
     };
     (outcome, detail.to_owned())
 }
@@ -143,7 +146,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
     if !environment.metadata_changed.is_empty() && evidence.faults.is_empty() {
         outcome = outcome.max(Outcome::Warn);
         parts.push(format!(
-            "the cluster's metadata was changed: {}",
+            "the cluster's metadata changed: {}",
             environment.metadata_changed.join("; ")
         ));
     }
@@ -229,7 +232,7 @@ pub(super) fn recorded(evidence: &Evidence) -> Judged {
         None => {
             return (
                 Outcome::Unknown,
-                "nobody looked what is on record".to_owned(),
+                "the run did not check the record".to_owned(),
             );
         }
         Some([]) => {
@@ -256,16 +259,16 @@ pub(super) fn caching(evidence: &Evidence) -> Judged {
         Some((data, memory)) if memory > 0 => {
             let ratio = data as f64 / memory as f64;
             let what = if ratio < 1.0 {
-                "it can be cached whole"
+                "the node can cache all of it"
             } else {
-                "it cannot be cached"
+                "the node cannot cache all of it"
             };
             let detail = format!("the data is {ratio:.2} times the memory of a node: {what}");
             (Outcome::Pass, detail)
         }
         _ => (
             Outcome::Unknown,
-            "size of the data and of the memory were not read".to_owned(),
+            "the run did not read the sizes of data and memory".to_owned(),
         ),
     }
 }
@@ -276,20 +279,17 @@ pub(super) fn exceptions(evidence: &Evidence) -> Judged {
         return (Outcome::Pass, "null target: it has none".to_owned());
     }
     let Some(met) = &evidence.exceptions else {
-        return (Outcome::Unknown, "no node tells of exceptions".to_owned());
+        return (Outcome::Unknown, "no node reports exceptions".to_owned());
     };
     if met.is_empty() {
-        return (Outcome::Pass, "no exception that nothing caught".to_owned());
+        return (Outcome::Pass, "no uncaught exception".to_owned());
     }
     let met = met.join("; ");
     match evidence.faults_words() {
-        None => (
-            Outcome::Warn,
-            format!("exceptions that nothing caught: {met}"),
-        ),
+        None => (Outcome::Warn, format!("uncaught exceptions: {met}")),
         Some(kinds) => (
             Outcome::Pass,
-            format!("exceptions that nothing caught, in a trial with {kinds}: {met}"),
+            format!("uncaught exceptions in a trial with {kinds}: {met}"),
         ),
     }
 }
@@ -365,11 +365,11 @@ mod tests {
         assert_eq!(outcome, Outcome::Warn);
         assert_eq!(
             detail,
-            "the cluster's metadata was changed: epoch 4: SCHEMA_CHANGE"
+            "the cluster's metadata changed: epoch 4: SCHEMA_CHANGE"
         );
         let (outcome, detail) = exceptions(&evidence);
         assert_eq!(outcome, Outcome::Warn);
-        assert_eq!(detail, "exceptions that nothing caught: node1: 1 of X");
+        assert_eq!(detail, "uncaught exceptions: node1: 1 of X");
         evidence.faults.push(Fault {
             kind: "node-leave".to_owned(),
             confirmed: Some(true),

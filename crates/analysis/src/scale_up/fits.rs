@@ -1,23 +1,24 @@
 //! Fits curves through the points of a scale-up, and chooses the best by AICc.
 //!
-//! Every curve uses the same points, or they could not be compared: those whose number of units on
+//! All curves use the same points, so that they can be compared: those whose number of units on
 //! each socket is known. A curve needs at least two points more than it has coefficients, not
 //! counting its scale: with as many, any curve fits.
 //!
-//! Intervals of coefficients come from the growth of the squares of all trials when one is held
-//! elsewhere. That treats the trials of a block as independent, apart from the block's level. But
-//! the distance of a place from the curve is the same in every block. So the same is computed with
-//! places as the observations, and the wider ends are used. With trials alone, intervals held the
-//! truth of 54 in 100 simulated machines (places 1 % off their law, five blocks of 0.3 % noise).
-//! From five blocks on, whole blocks are resampled as well, which may widen the interval.
+//! Intervals of coefficients come from the growth of the squares of all trials when one coefficient
+//! is held elsewhere. That treats the trials of a block as independent, apart from the block's
+//! level. But the distance of a place from the curve is the same in every block. So the same is
+//! computed with places as the observations, and the wider ends are used. With trials alone,
+//! intervals contained the truth of 54 in 100 simulated machines (places 1 % off their law, five
+//! blocks of 0.3 % noise). From five blocks on, whole blocks are resampled as well, which may widen
+//! the interval.
 //!
 //! Curves are compared by AICc (Akaike 1974 with the correction of Hurvich and Tsai 1989). A trial
-//! is one observation, and each block has a level of its own. Blocks also show the noise, and so
-//! whether the points are off a curve by more than it. Then trials do not tell which curve is
-//! better, and there is no best one. With n trials and k fitted numbers (coefficients, levels,
-//! noise), AICc = n ln(squares ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves within 2 of the best
-//! count as equally good (Burnham and Anderson 2002, "Model selection and multimodel inference",
-//! 2.6).
+//! is one observation, and each block has a level of its own. Blocks also show the noise. If the
+//! points are off the best curve by more than their noise, trials do not show which curve is
+//! better. Then no curve is called the best. With n trials and k fitted numbers (coefficients,
+//! levels, noise), AICc = n ln(squares ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves within 2 of the
+//! best count as equally good (Burnham and Anderson 2002, "Model selection and multimodel
+//! inference", 2.6).
 
 use super::models::{Amdahl, Model, TwoLevel};
 use super::{Machine, Point};
@@ -65,7 +66,7 @@ pub struct Coefficient {
     pub value: f64,
     /// Its 95 % confidence interval, if any.
     pub ci95: Option<[f64; 2]>,
-    /// True if it is held at 0, since the points cannot tell it from another coefficient.
+    /// True if it is held at 0, since the points cannot distinguish it from another coefficient.
     pub is_held: bool,
 }
 
@@ -161,8 +162,8 @@ fn bound(places: &Measured<'_, Vec<f64>>) -> Vec<Place<Vec<f64>>> {
 /// Returns the model with the least AICc.
 ///
 /// # Errors
-/// There are fewer than two curves, or too few trials to compare them, or the trials do not tell
-/// which is better.
+/// There are fewer than two curves, or too few trials to compare them. Or the trials do not show
+/// which curve is better.
 pub fn best(fits: &[(Model, Result<Fit, NoFit>)]) -> Result<Model, NoBest> {
     let fitted: Vec<&Fit> = fits.iter().filter_map(|(_, fit)| fit.as_ref().ok()).collect();
     match fitted.len() {

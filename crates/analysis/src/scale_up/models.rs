@@ -1,23 +1,23 @@
-//! What throughput may do as units are added.
+//! Models of the throughput by the number of units.
 //!
-//! - Amdahl: X(N) = x1 N ÷ (1 + σ (N − 1)), σ the share that waits in line (Amdahl 1967,
-//!   "Validity of the single processor approach").
-//! - The Universal Scalability Law: the same with κ N (N − 1) below the line, the cost of keeping
-//!   all in agreement (see [`crate::curves`]).
+//! - Amdahl: X(N) = x1 N ÷ (1 + σ (N − 1)), with the serialized share σ (Amdahl 1967, "Validity of
+//!   the single processor approach").
+//! - The Universal Scalability Law: the same with κ N (N − 1) in the denominator, the cost of
+//!   coherency (see [`crate::curves`]).
 //! - Two levels: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))), n units on
-//!   each of s sockets: the law within a socket, and what each further socket costs. This one is
-//!   ours. Sockets with unequally many units each do what they would do with so many, by the
-//!   same formula; all pay for the others.
+//!   each of s sockets. This is the law within a socket, with a cost of each further socket. The
+//!   model is this project's own. Sockets with unequal numbers of units each follow the formula
+//!   with their own number; all bear the cost of the others.
 //!
-//! One level cannot say both 98 % within a socket of four units and 90 % of two such sockets: by
-//! Amdahl's law the second would give 95 % for the first. Two levels can: σ₁ = 0.0068, κ₁ = 0 and
-//! κ₂ = 0.089.
+//! One level cannot explain both 98 % within a socket of four units and 90 % of two such sockets.
+//! By Amdahl's law, the second would give 95 % for the first. Two levels can: σ₁ = 0.0068, κ₁ = 0
+//! and κ₂ = 0.089.
 
 use crate::curves::{Law, slowing};
 use crate::least_squares::Curve;
 
 measure::word_enum! {
-    /// A curve.
+    /// A model of the throughput.
     #[derive(Default)]
     pub enum Model {
         /// Amdahl's law over all units.
@@ -25,13 +25,13 @@ measure::word_enum! {
         Amdahl = "amdahl",
         /// The Universal Scalability Law over all units.
         Usl = "usl",
-        /// The law within a socket, and a cost of each further socket.
+        /// The Universal Scalability Law within a socket, and a cost of each further socket.
         TwoLevel = "two_level",
     }
 }
 
 impl Model {
-    /// What people call it.
+    /// Returns its name in sentences.
     pub fn title(self) -> &'static str {
         match self {
             Model::Amdahl => "Amdahl's law",
@@ -40,7 +40,7 @@ impl Model {
         }
     }
 
-    /// The names of its coefficients in records.
+    /// Returns the names of its coefficients in records.
     pub fn coefficients(self) -> &'static [&'static str] {
         match self {
             Model::Amdahl => &["sigma"],
@@ -49,8 +49,8 @@ impl Model {
         }
     }
 
-    /// Throughput with so many units on each socket in use; none without units, and of other
-    /// numbers of coefficients than the model has.
+    /// Returns the throughput with these numbers of units on each socket in use, op/s. `None`
+    /// without units, or if the number of coefficients is not that of the model.
     pub fn ops_per_s(self, x1: f64, coefficients: &[f64], split: &[f64]) -> Option<f64> {
         let units: f64 = split.iter().sum();
         if split.is_empty() || split.iter().any(|units| units.is_nan() || *units <= 0.0) {
@@ -67,7 +67,7 @@ impl Model {
     }
 }
 
-/// A coefficient as people write it.
+/// Returns the usual symbol of a coefficient.
 pub fn symbol(name: &str) -> &str {
     match name {
         "sigma" => "σ",
@@ -79,7 +79,7 @@ pub fn symbol(name: &str) -> &str {
     }
 }
 
-/// σ, by the number of units.
+/// Amdahl's law as a curve: σ, by the number of units.
 pub(super) enum Amdahl {}
 
 impl Curve<1> for Amdahl {
@@ -97,13 +97,13 @@ impl Curve<1> for Amdahl {
     }
 }
 
-/// σ₁, κ₁ and κ₂, by the number of units on each socket.
+/// The two-level model as a curve: σ₁, κ₁ and κ₂, by the number of units on each socket.
 pub(super) enum TwoLevel {}
 
 impl Curve<3> for TwoLevel {
     type At = Vec<f64>;
     const BOUNDS: [[f64; 2]; 3] = [[0.0, 1.0], [0.0, f64::INFINITY], [0.0, f64::INFINITY]];
-    // With κ₂ of 1 a second socket brings nothing, and with more it takes something away.
+    // With κ₂ = 1 a second socket gains nothing, and with more it costs throughput.
     const FAR: [f64; 3] = [1.0, 1.0, 10.0];
     const BEGINS: &'static [[f64; 3]] = &[[0.02, 1e-4, 0.05], [0.2, 1e-2, 0.5]];
 

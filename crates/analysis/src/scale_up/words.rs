@@ -1,4 +1,4 @@
-//! Reasons in words, and what can and cannot be said of a machine.
+//! Sentences about a scale-up: reasons, and statements about the machine.
 
 use super::fits::{Fit, NoBest, NoFit, RIVALS_WITHIN, rivals};
 use super::models::{Model, symbol};
@@ -68,14 +68,14 @@ impl NoBest {
             }
             NoBest::BeyondNoise => {
                 "the points are off the one with the least AICc by more than their noise, so that \
-                 trials do not tell which is better"
+                 trials do not show which is better"
             }
         }
     }
 }
 
 impl ScaleUp {
-    /// Says what these points can and cannot show of the machine, a sentence each.
+    /// Returns sentences on what these points can and cannot show of the machine.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         said.extend(self.of_the_machine());
@@ -94,15 +94,14 @@ impl ScaleUp {
         ];
         if self.machine.sockets < 2 {
             said.push(
-                "This machine has one socket: nothing is said of what a second one would bring."
-                    .to_owned(),
+                "This machine has one socket: the gain of a second one is unknown.".to_owned(),
             );
         }
         for (what, why) in named {
             match why {
                 None | Some(Untold::OneSocket) => {}
                 Some(why) => said.push(format!(
-                    "The efficiency {what} cannot be told: {}.",
+                    "The efficiency {what} is unknown: {}.",
                     why.words()
                 )),
             }
@@ -120,8 +119,8 @@ impl ScaleUp {
         let uneven = usable.filter(|point| point.split.is_none()).count();
         if uneven > 0 {
             said.push(format!(
-                "{uneven} of {} points do not divide evenly among their sockets, and nobody said \
-                 how they lie: no curve goes through them.",
+                "{uneven} of {} points do not divide evenly among their sockets, and the split is \
+                 unknown: no curve goes through them.",
                 self.points.len()
             ));
         }
@@ -133,8 +132,8 @@ impl ScaleUp {
             self.points.iter().filter_map(above).map(|units| units.to_string()).collect();
         if !above.is_empty() {
             said.push(format!(
-                "With {} units more is done than in proportion to what one unit does by itself. \
-                 Why is not known: something else may have held that one back.",
+                "With {} units, throughput is higher than in proportion to that of one unit by \
+                 itself. The reason is unknown: something else may have limited the single unit.",
                 above.join(", ")
             ));
         }
@@ -153,7 +152,7 @@ impl ScaleUp {
         if fitted().next().is_none() {
             return match self.fits.first() {
                 Some((_, Err(NoFit::FewPoints { .. }))) if usable > 1 => vec![format!(
-                    "{usable} points give {}: what lies between and beyond them is not known.",
+                    "{usable} points give {}: throughput between and beyond them is unknown.",
                     if self.has_efficiency() {
                         "an efficiency and no curve"
                     } else {
@@ -216,22 +215,22 @@ impl ScaleUp {
             format!("{title} says most with least (AICc).")
         } else {
             format!(
-                "{title} has the least AICc, and these points do not tell it from {}, which is \
-                 within {RIVALS_WITHIN:.0} of it.",
+                "{title} has the least AICc, but these points do not distinguish it from {}, which \
+                 is within {RIVALS_WITHIN:.0} of it.",
                 near.join(" nor from ")
             )
         }
     }
 }
 
-/// Says what a curve leaves open, and names its peak.
+/// Returns sentences on the open questions of a curve, and on its peak.
 fn of_fit(fit: &Fit) -> Vec<String> {
     let mut said = Vec::new();
     let title = fit.model.title();
     for held in fit.coefficients.iter().filter(|of| of.is_held) {
         said.push(format!(
-            "In {title} {} is held at 0: it takes three numbers of units on a socket, and five \
-             points, to tell it from the others.",
+            "In {title} {} is held at 0: only three numbers of units on a socket, and five \
+             points, would distinguish it from the others.",
             symbol(held.name)
         ));
     }

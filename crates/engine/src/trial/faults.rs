@@ -52,7 +52,7 @@ enum FaultMessage {
 }
 
 impl<'a> Faults<'a> {
-    /// Prepares the faults; none has begun yet.
+    /// Prepares the faults, without beginning any.
     ///
     /// # Errors
     /// The agents that inject and heal are not available; or as [`Place::of`].

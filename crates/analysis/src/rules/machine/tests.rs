@@ -125,10 +125,10 @@ fn what_cannot_be_read_or_told_apart_accuses_nobody_and_says_why() {
         ..laptop()
     };
     for (machine, says) in [
-        (None, "not watched"),
+        (None, "no probe watched"),
         (Some(unseen), "read /proc/stat: not there"),
         (Some(strange), "cassay did not start"),
-        (Some(Machine::default()), "no look"),
+        (Some(Machine::default()), "no reading"),
     ] {
         let evidence = Evidence {
             machine,
@@ -165,7 +165,7 @@ fn a_client_that_was_stopped_is_found_in_closed_loops_too() {
     }
     let (outcome, detail) = rule(&healthy(), &Limits::default(), "V4");
     assert_eq!(outcome, Pass);
-    assert!(detail.contains("nobody looked"), "{detail}");
+    assert!(detail.contains("timers are unknown"), "{detail}");
 }
 
 /// The same stall weighs less in a longer window, but one of two seconds is too much in any.

@@ -22,7 +22,7 @@ fn what_a_user_reads_is_found_by_its_name() {
     for (wanted, part) in [
         ("V12", "shorter than 5 s"),
         ("v12", "Theil"),
-        ("Nobody set the clock", "V20"),
+        ("The clock did not jump", "V20"),
         ("window.warmup", "Time before the measured window"),
         ("warmup_max", "Limit of an `auto` warm-up"),
         ("procedure", "keys: sweep, band, peak"),

@@ -161,7 +161,7 @@ fn rows_of_another_tool_are_told_as_such_and_reads_of_nothing_are_no_reads() {
     );
     let words: Vec<&str> = line.split(' ').collect();
     let (result, detail) = compared(&lab.cassay(&words).ended_with(3));
-    let nothing = "3000 of 3000 reads found no row where rows are said to be there";
+    let nothing = "3000 of 3000 reads found no row although the study says that rows exist";
     assert!(result == "fail" && detail.contains(nothing), "{detail}");
     for row in 0..ROWS {
         let value = format!("{row}").repeat(100);
@@ -173,7 +173,7 @@ fn rows_of_another_tool_are_told_as_such_and_reads_of_nothing_are_no_reads() {
     }
     let (result, detail) = compared(&lab.cassay(&words).measured(&lab));
     assert_eq!(result, "warn", "{detail}");
-    let hint = "this run has not written the rows that were there";
+    let hint = "this run did not write the rows that were there";
     assert!(
         detail.contains(hint) && detail.contains("verify.reads=none"),
         "{detail}"
