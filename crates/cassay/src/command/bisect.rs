@@ -34,9 +34,10 @@ const BLOCKS_MIN: usize = 4;
 
 /// Runs the command.
 ///
-/// 1. Read the study, which has one variant, and the builds. 2. Read the results of earlier steps.
-///    3. Compare the next build, until the first bad one is found or cannot be. 4. Print the
-///    result.
+/// 1. Reads the study, which has one variant, and the builds.
+/// 2. Reads the results of earlier steps.
+/// 3. Compares the next build, until the first bad one is found or cannot be found.
+/// 4. Prints the result.
 pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
