@@ -116,7 +116,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     for damage in interrupted.damages() {
-        terminal::say(&format!("note: damaged, and done again: {damage}"));
+        terminal::say(&format!("note: damaged, and repeated: {damage}"));
     }
     let end = End {
         common,
@@ -191,12 +191,12 @@ fn to_go_on(error: &Error, path: &Path) -> Error {
         )
     });
     let first = if is_full {
-        "make room for it, then "
+        "free some space, then "
     } else {
         ""
     };
     anyhow!(
-        "{error:#}\nhint: {first}go on with: cassay resume {}",
+        "{error:#}\nhint: {first}continue with: cassay resume {}",
         path.display()
     )
 }
@@ -221,7 +221,8 @@ impl End<'_> {
         let Some(findings) = &outcome.findings else {
             say_remains(outcome);
             terminal::say(&format!(
-                "interrupted; everything that was started is stopped. To go on: cassay resume {}",
+                "interrupted; everything that was started is stopped. To continue: cassay resume \
+                 {}",
                 path.display()
             ));
             return Ok(Exit::Interrupted);
@@ -245,7 +246,7 @@ impl End<'_> {
         if !findings.reasons.is_empty() {
             let run = path.display();
             terminal::say(&format!(
-                "each trial with its reasons: cassay show --trials {run}"
+                "all trials with reasons: cassay show --trials {run}"
             ));
         }
         say_remains(outcome);
@@ -299,8 +300,8 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     if !engine::may_be_believed(findings) {
         if engine::misses_a_requirement(findings) {
             terminal::say(&format!(
-                "the run is invalid and missed a requirement: that it is invalid decides the exit \
-                 code ({}, and not {})",
+                "the run is invalid and missed a requirement; the exit code is that of an invalid \
+                 run ({}, not {})",
                 Exit::Invalid.code(),
                 Exit::Missed.code()
             ));
