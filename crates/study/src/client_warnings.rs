@@ -50,8 +50,7 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
 fn remedy(target: &Target) -> &'static str {
     match target {
         Target::Local(_) => {
-            "run the nodes on machines that the clients can reach \
-                             (`target.local.machines`)"
+            "run the nodes on machines that the clients can reach (`target.local.machines`)"
         }
         Target::Attach(_) => "use addresses that the clients can reach",
         Target::Null(_) => "attach to a cluster that the clients can reach (`target.attach`)",

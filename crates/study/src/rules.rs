@@ -131,10 +131,8 @@ fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
         "phases",
     ] {
         if subject.wrote(path) {
-            let message = format!(
-                "`{path}` does not apply to `{import}`, whose command line sets \
-                                   it"
-            );
+            let message =
+                format!("`{path}` does not apply to `{import}`, whose command line sets it");
             let hint = "change the command line, or write a workload file";
             subject.say(path, message, Some(hint), out);
         }
@@ -193,10 +191,8 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
             let (here, whole) = (format!("{phase}.keyspace.{key}"), format!("keyspace.{key}"));
             if subject.wrote(&here) && !subject.wrote(&whole) {
                 let message = format!("`{here}` is set, but its value outside of the phase is not");
-                let hint = format!(
-                    "set `{whole}` too, because the tables keep the value after \
-                                    the phase"
-                );
+                let hint =
+                    format!("set `{whole}` too, because the tables keep the value after the phase");
                 subject.say(&here, message, Some(&hint), out);
             }
         }

@@ -281,10 +281,8 @@ fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &m
         return;
     };
     let (message, hint) = if program.writes(Stage::Load).is_empty() {
-        let message = format!(
-            "`{path}` writes rows, but {file} does not name the statement for \
-                               it"
-        );
+        let message =
+            format!("`{path}` writes rows, but {file} does not name the statement for it");
         let hint = "add `load: write` to it, or use `present` if the rows exist";
         (message, hint.to_owned())
     } else if program.rows() != parts.data.rows {

@@ -64,10 +64,8 @@ fn is_confirmed(args: &CleanArgs, statements: usize, cluster: &Cluster) -> Resul
         terminal::say("nothing was dropped\nhint: add --yes to drop the listed tables");
         return Ok(false);
     }
-    let asks = format!(
-        "Send these statements ({statements}) to {node}? Rows will be lost. yes or \
-                        no"
-    );
+    let asks =
+        format!("Send these statements ({statements}) to {node}? Rows will be lost. yes or no");
     let is_yes = terminal::ask(&asks, "no").eq_ignore_ascii_case("yes");
     if !is_yes {
         terminal::say("nothing was dropped");

@@ -93,10 +93,8 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn page_cache(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.page_cache";
     if subject.text(path) == Some("drop") && subject.has("target.attach") {
-        let message = format!(
-            "`{path}: drop` is not possible: cassay does not control the \
-                               machines"
-        );
+        let message =
+            format!("`{path}: drop` is not possible: cassay does not control the machines");
         let hint = "remove it, or drop it there yourself between runs";
         subject.say(path, message, Some(hint), out);
     }

@@ -118,10 +118,8 @@ impl<'a> Item<'a> {
     /// after reading it, or not at all.
     fn in_a_step(&self, out: &mut Diagnostics) {
         for key in ["until", "every", "seed"].into_iter().filter(|key| self.wrote(key)) {
-            let message = format!(
-                "`faults.{key}` needs a `window`, but an imported command line \
-                                   has none"
-            );
+            let message =
+                format!("`faults.{key}` needs a `window`, but an imported command line has none");
             self.say(key, message, Some("set `at` and `for` of each fault"), out);
         }
     }

@@ -47,10 +47,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         "target.attach.hosts",
     ] {
         if subject.wrote(other) {
-            let message = format!(
-                "`{other}` cannot be combined with `{ATTACHED}`, which provides \
-                                   it"
-            );
+            let message =
+                format!("`{other}` cannot be combined with `{ATTACHED}`, which provides it");
             subject.say(other, message, Some("remove one of them"), out);
         }
     }

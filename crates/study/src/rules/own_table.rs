@@ -71,10 +71,8 @@ fn keys(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     for path in ["workload.keys.count", "workload.keys.rate"] {
         if has_file && subject.wrote(path) {
-            let message = format!(
-                "`{path}` applies to keys from the ring, but the keys come from \
-                                   a file"
-            );
+            let message =
+                format!("`{path}` applies to keys from the ring, but the keys come from a file");
             subject.say(path, message, Some("remove it"), out);
         }
     }

@@ -110,8 +110,7 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
         subject.say(&path, format!("`{path}` has a point twice"), None, out);
     } else if until && points.windows(2).any(|pair| pair[0] > pair[1]) {
         let message = format!(
-            "`{path}` must rise, because `until` ends the sweep at the first \
-                               point that fulfils it"
+            "`{path}` must rise, because `until` ends the sweep at the first point that fulfils it"
         );
         subject.say(&path, message, None, out);
     }

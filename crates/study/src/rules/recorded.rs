@@ -14,10 +14,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     for path in ["workload.mix", "workload.params", "data.load", "keyspace"] {
         if subject.wrote(path) {
-            let message = format!(
-                "`{path}` does not apply to recorded traffic, which determines \
-                                   it"
-            );
+            let message =
+                format!("`{path}` does not apply to recorded traffic, which determines it");
             let hint = "remove it; `workload.recorded.only` selects reads or writes, and \
                         `workload.recorded.schema` creates keyspace and tables";
             subject.say(path, message, Some(hint), out);

@@ -47,8 +47,7 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
         say(
             "to",
             format!(
-                "`faults.to` is {to}, but the nodes start with {from}: downgrades are not \
-                     possible"
+                "`faults.to` is {to}, but the nodes start with {from}: downgrades are not possible"
             ),
             format!("name a release that is newer than {from}"),
         );
