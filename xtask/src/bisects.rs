@@ -12,16 +12,16 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What `cargo xtask bisects` may be asked.
+/// Options of `cargo xtask bisects`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// How many bisections, one after the other
+    /// Number of bisections, run one after the other
     #[arg(long, default_value_t = 10)]
     count: usize,
-    /// How many builds are in the row, 2 or more
+    /// Number of builds in each bisection, at least 2
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(2..))]
     builds: u16,
-    /// How long a request waits in a slow build, in microseconds
+    /// Added delay of each request in a slow build, µs
     #[arg(long, default_value_t = 3000)]
     delay_us: u64,
 }

@@ -1,10 +1,10 @@
-//! The gate: every check in order, cheap first, so that a mistake is known after seconds.
+//! The gate: every check in order, cheap first, so that mistakes are found within seconds.
 //!
-//! The workspace is compiled once: our crates by clippy's compiler, which makes the tests' programs
-//! while it lints. `cargo clippy` before `cargo test` would go through all crates, and those that
-//! they depend on, a second time. The tests that need no Cassandra mostly wait, and those that do
-//! leave CPUs idle while nodes wait for each other: they run side by side. What fails there fails
-//! the gate, and is run again alone to tell how, see [`again`].
+//! The workspace is compiled once: our crates by clippy's compiler, which builds the test programs
+//! while it lints. `cargo clippy` before `cargo test` would compile all crates and their
+//! dependencies twice. Tests without Cassandra mostly wait, and tests with Cassandra leave CPUs
+//! idle while nodes wait for each other, so both run side by side. A test that fails there fails
+//! the gate, and runs again alone to classify the failure: see [`again`].
 
 mod again;
 mod programs;
@@ -27,79 +27,79 @@ use std::time::Duration;
 use times::Times;
 use units::Outcome;
 
-/// What cargo is told to build all that the gate runs; always the same words, since with others it
-/// would choose other features and compile most crates again.
+/// Arguments of cargo that build everything that the gate runs. They never change: with others,
+/// cargo would select other features and recompile most crates.
 pub const BUILD: [&str; 4] = ["test", "--workspace", "--no-run", "--quiet"];
 
-/// The program with the slow tests: the integration tests of the terminal crate.
+/// Test program with the slow tests: the integration tests of the terminal crate.
 const CASSANDRA_TESTS: &str = "cassay it";
 
-/// The module of the tests that start a real Cassandra, each `#[ignore]`d.
+/// Module of the tests that start a real Cassandra, each `#[ignore]`d.
 const CASSANDRA: &str = "cassandra::";
 
-/// Tests of each of these modules use nodes that their process starts for all of them.
+/// Modules whose tests share the nodes that their process starts.
 const SHARED: [&str; 2] = ["cassandra::shared::", "cassandra::shared_pair::"];
 
-/// Tests that are `cargo xtask tidy`, which the gate has run as a step of its own.
+/// Prefix of the tests that repeat `cargo xtask tidy`, which is a step of the gate.
 const TIDY: &str = "tidy::tests::the_";
 
-/// Makes the soaking tests go round as often as [`cassandra`] is asked to.
+/// Variable with the number of rounds of repeating tests; see [`cassandra`].
 const SOAK: &str = "CASSAY_SOAK";
 
-/// The Python of the test of the documents' notebook; see
+/// Variable with the Python for the test of the documented notebook; see
 /// `crates/cassay/tests/it/null_target/leaving.rs`.
 const PYTHON: &str = "CASSAY_PYTHON";
 
-/// Of which line nodes are in tests; `program.rs` knows it too.
+/// Variable with the Cassandra line of nodes in tests; `program.rs` reads it.
 const LINE: &str = "CASSAY_TEST_LINE";
 
-/// What `cargo xtask ci` may leave out, or make harder.
+/// Options of `cargo xtask ci`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Leave out the tests that start a real Cassandra
     #[arg(long)]
     without_cassandra: bool,
-    /// Keep every CPU and the disk busy meanwhile (needs stress-ng)
+    /// Keep every CPU and the disk busy during the tests (needs stress-ng)
     #[arg(long)]
     busy: bool,
-    /// Run everything so often, one after the other
+    /// Number of times to run everything, one after the other
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Print the seconds of each step and test, and store them: later gates are compared with them
+    /// Print the seconds of each step and test, and store them for comparison with later gates
     #[arg(long)]
     times: bool,
 }
 
-/// What `cargo xtask cassandra` may be asked.
+/// Options of `cargo xtask cassandra`.
 #[derive(clap::Args)]
 pub struct CassandraOptions {
-    /// Only tests whose name has this in it
+    /// Only tests whose names contain this
     filter: Option<String>,
-    /// Go round this often where a test repeats itself: 10 is a soak
+    /// Number of rounds of repeating tests: 10 is a soak
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Nodes of this line, as 4.1, instead of the one that is taken where a study names none
+    /// Cassandra line of the nodes, such as 4.1, instead of the default line
     #[arg(long, value_name = "LINE")]
     line: Option<String>,
-    /// Keep every CPU and the disk busy meanwhile (needs stress-ng)
+    /// Keep every CPU and the disk busy during the tests (needs stress-ng)
     #[arg(long)]
     busy: bool,
 }
 
-/// What `cargo xtask audit` may be asked.
+/// Options of `cargo xtask audit`.
 #[derive(clap::Args)]
 pub struct AuditOptions {
-    /// Only real studies whose test has this in its name, as `equal_sides`
+    /// Only real studies whose test name contains this, such as `equal_sides`
     filter: Option<String>,
-    /// Other studies and windows than those of other seeds
+    /// Seed of the studies and windows
     #[arg(long, default_value_t = 1)]
     seed: u32,
-    /// Studies for each kind of world, and ten times as many windows
+    /// Number of studies per kind of simulated world; windows are ten times as many
     #[arg(long, default_value_t = 4000, value_parser = clap::value_parser!(u32).range(100..))]
     runs: u32,
 }
 
-/// Runs all steps; stops at the first that fails.
+/// Runs all steps; stops at the first failure.
 pub fn run(options: &Options) -> Result<()> {
     let mut busy = options.busy.then(Busy::start).transpose()?;
     for time in 1..=options.repeat {
@@ -154,15 +154,15 @@ fn gate(options: &Options) -> Result<()> {
     skips.tell()
 }
 
-/// The Python that `scripts/prerequisites notebook` has made, for the test of the documents'
-/// notebook, unless the user names another one.
+/// Returns the Python that `scripts/prerequisites notebook` installed, for the test of the
+/// documented notebook, unless the user names another one.
 fn notebook() -> Vec<(&'static str, String)> {
     let python = target().join("notebook/bin/python");
     let is_wanted = python.exists() && std::env::var_os(PYTHON).is_none();
     is_wanted.then(|| (PYTHON, python.display().to_string())).into_iter().collect()
 }
 
-/// Runs all tests, those on a real Cassandra beside the others: whether they passed, and the
+/// Runs all tests, those on a real Cassandra beside the others. Returns their result, and the
 /// seconds of each.
 fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds)> {
     let programs = programs::built()?;
@@ -175,7 +175,7 @@ fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds
         let others = scope.spawn(|| tests_of_all(&programs, stored));
         let on_cassandra = tests_on_cassandra(&programs, stored, CASSANDRA, (2, ""), &LONG);
         let others = others.join().map_err(|_| anyhow!("running tests panicked"));
-        // Nothing else runs any more.
+        // No other test is running now.
         let (others, mut seconds) = others??;
         let (on_cassandra, more) = on_cassandra?;
         let passed = both(others.alone(), on_cassandra.alone());
@@ -185,10 +185,10 @@ fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds
     })
 }
 
-/// Tests, each with the seconds that it took.
+/// Tests with their durations, seconds.
 type Seconds = Vec<(String, f64)>;
 
-/// Tests that have failed, and the seconds of all.
+/// Failed tests, and the seconds of all tests.
 type Ran = (Failed, Seconds);
 
 /// Runs the tests of all programs that are not `#[ignore]`d.
@@ -202,7 +202,7 @@ fn tests_of_all(programs: &[Program], stored: &Times) -> Result<Ran> {
         }
         all.extend(units::of(&program, tests, stored));
     }
-    // Those that drive load wait for their windows: one more than CPUs.
+    // Tests that offer load wait for their windows: one more than CPUs.
     let outcomes = units::run(all, process::cpus() + 1, &[], &[])?;
     Ok((again::failed(&outcomes, &[], &[])?, seconds_of(&outcomes)))
 }
@@ -215,7 +215,7 @@ fn seconds_of(outcomes: &[Outcome]) -> Seconds {
     outcomes.iter().flat_map(of).collect()
 }
 
-/// Both, or all that went wrong.
+/// Returns success, or the errors of both.
 fn both(one: Result<()>, other: Result<()>) -> Result<()> {
     match (one, other) {
         (Err(one), Err(other)) => bail!("{one:#}\n{other:#}"),
@@ -223,11 +223,11 @@ fn both(one: Result<()>, other: Result<()>) -> Result<()> {
     }
 }
 
-/// The environment in which cargo compiles our crates with clippy's lints, and each is an error.
+/// Returns the environment in which cargo compiles our crates with clippy's lints as errors.
 ///
 /// # Errors
-/// Clippy is not there, or lints nothing when it is called so: this is how `cargo clippy` calls it,
-/// which a later version may change.
+/// Clippy is missing, or finds nothing in a file with a known defect. `cargo clippy` calls it in
+/// the same way, which a later version may change.
 fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
     let sysroot = process::output("rustc", &["--print", "sysroot"])?;
     let driver = Path::new(sysroot.trim())
@@ -262,14 +262,14 @@ fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
     Ok(environment)
 }
 
-/// A file of ours in cargo's folder.
+/// Returns a path in xtask's folder of cargo's target folder.
 fn scratch(name: &str) -> Result<PathBuf> {
     let folder = target().join("xtask");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     Ok(folder.join(name))
 }
 
-/// The long versions of the simulated studies and windows, which the gate has in short.
+/// Runs the long versions of the simulated studies and windows. The gate runs short ones.
 pub fn audit(options: &AuditOptions) -> Result<()> {
     let variables = [
         ("CASSAY_AUDIT_SEED", options.seed.to_string()),
@@ -292,14 +292,14 @@ pub fn audit(options: &AuditOptions) -> Result<()> {
     let asked = ["--ignored", "audit_", "--nocapture"];
     let simulated = ["test", "-p", "engine", "-p", "analysis", "--lib", "--"];
     process::run_with(&cargo(), &[&simulated[..], &asked].concat(), &variables)?;
-    // Real ones, on the null target.
+    // Real studies, on the null target.
     let real = ["test", "-p", "cassay", "--test", "it", "--"];
-    // Each alone: beside another one it would measure that.
+    // One at a time: a test beside another one would measure its load.
     let alone = ["--test-threads=1"];
     process::run_with(&cargo(), &[&real[..], &asked, &alone].concat(), &variables)
 }
 
-/// The tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` needs no
+/// Runs the tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` needs no
 /// Java.
 pub fn cassandra(options: &CassandraOptions) -> Result<()> {
     let mut busy = options.busy.then(Busy::start).transpose()?;
@@ -315,20 +315,20 @@ pub fn cassandra(options: &CassandraOptions) -> Result<()> {
     skips.tell()
 }
 
-/// The modules whose tests are too long for the gate, and those of [`kills`].
+/// Arguments of libtest that skip tests too long for the gate, and those of [`kills`].
 const LONG: [&str; 4] = ["--skip", "::long::", "--skip", KILLS];
 
-/// The modules of tests that kill in each phase.
+/// Modules of tests that kill a process in each phase.
 const KILLS: &str = "::kills::";
 
-/// Tests that kill at many moments, of the program `agent it`; a few of the moments are the gate's.
+/// Tests of the program `agent it` that kill at many moments. The gate runs a few of the moments.
 const KILLS_OF_AGENTS: [&str; 2] = ["endings::", "volume_ends::"];
 
-/// The tests that kill somebody in each phase and at many moments, of which the gate has one for
-/// each signal.
+/// Runs the tests that kill a process in each phase and at many moments. The gate runs one of them
+/// for each signal.
 ///
 /// # Errors
-/// One fails, or there are none.
+/// A test fails, or there is none.
 pub fn kills() -> Result<()> {
     let (programs, stored) = (programs::built()?, Times::stored()?);
     let agents = programs.iter().find(|program| program.name == "agent it");
@@ -340,7 +340,7 @@ pub fn kills() -> Result<()> {
         KILLS_OF_AGENTS.join(" or ")
     );
     let variables = [("CASSAY_KILLS", "1".to_owned())];
-    // One after the other: a moment means the less, the busier the machine is.
+    // One after the other: on a busy machine the moments of the kills would be less exact.
     let outcomes = units::run(units::of(&agents, tests, &stored), 1, &[], &variables)?;
     again::failed(&outcomes, &[], &variables)?.alone()?;
     tests_on_cassandra(&programs, &stored, KILLS, (1, ""), &[])?.0.alone()
@@ -367,7 +367,7 @@ fn tests_on_cassandra(
         let shared: Vec<String> = tests.extract_if(.., |test| test.starts_with(module)).collect();
         all.extend(units::together(&program, shared, stored));
     }
-    // By themselves, short or not: a start of a node is what takes long, and may be slow today.
+    // One unit each, short or not: starting a node dominates, and its duration varies.
     all.extend(tests.into_iter().flat_map(|test| units::together(&program, vec![test], stored)));
     let variables = [
         ("JAVA_HOME", quick_java()?),
@@ -379,11 +379,11 @@ fn tests_on_cassandra(
     Ok((failed, seconds_of(&outcomes)))
 }
 
-/// Memory that a test may need: of three nodes.
+/// Memory that a test may need, bytes: that of three nodes.
 const TEST_BYTES: u64 = 3 << 30;
 
-/// How many tests run at a time: nodes that start take all CPUs, and then wait for each other, and
-/// windows are waited for. So one more than CPUs, as far as memory goes.
+/// Returns the number of tests that run at a time: one more than CPUs, as far as memory allows.
+/// Starting nodes use all CPUs and then wait for each other, and tests wait for windows.
 fn threads_count() -> Result<usize> {
     let cpus = process::cpus() as u64;
     let memory = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
@@ -396,7 +396,7 @@ fn threads_count() -> Result<usize> {
     Ok((kib * 1024 / TEST_BYTES).clamp(1, cpus + 1) as usize)
 }
 
-/// Removes the folders of the nodes that served several tests and have died with them; see
+/// Removes the folders of nodes that served several tests and died with them; see
 /// `crates/cassay/tests/it/cassandra/shared.rs`.
 fn clear_shared_nodes() -> Result<()> {
     let program = target().join("debug/cassay").display().to_string();
@@ -411,15 +411,15 @@ fn clear_shared_nodes() -> Result<()> {
     Ok(())
 }
 
-/// Cargo's folder.
+/// Returns cargo's target folder.
 pub fn target() -> PathBuf {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     tree::root().join(target)
 }
 
-/// A `JAVA_HOME` whose Java is the machine's, told to compile quickly rather than well: what these
-/// tests ask is whether, not how fast. Half of the processor time of a node's start is the
-/// optimising compiler's.
+/// Returns a `JAVA_HOME` with the machine's Java and a fast compiler instead of an optimizing one.
+/// These tests check results, not speed, and the optimizing compiler takes half of the CPU time of
+/// a node's start.
 fn quick_java() -> Result<String> {
     use std::os::unix::fs::PermissionsExt;
     let home = std::env::var("JAVA_HOME").ok().filter(|home| !home.is_empty());
@@ -448,7 +448,7 @@ fn quick_java() -> Result<String> {
     Ok(home.to_string_lossy().into_owned())
 }
 
-/// Runs a step, and says how long it took and how much CPU time; seconds.
+/// Runs a step, and prints its duration and CPU time. Returns the duration, seconds.
 fn timed(name: &str, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
     println!("== {name}");
     let (started, cpu_s) = (now(), children_cpu_s());
@@ -461,9 +461,9 @@ fn timed(name: &str, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
     Ok(seconds)
 }
 
-/// CPU time of all processes that were started and have ended, seconds; 0 where it cannot be read.
+/// Returns the CPU time of all child processes that ended, seconds; 0 if it cannot be read.
 fn children_cpu_s() -> f64 {
-    /// What the kernel counts in, whatever its own tick is.
+    /// Unit of /proc/self/stat, independent of the tick of the kernel: USER_HZ.
     const TICKS_PER_S: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name of the program may hold blanks; cutime and cstime are the 14th and 15th behind it.
@@ -472,7 +472,7 @@ fn children_cpu_s() -> f64 {
     ticks.sum::<f64>() / TICKS_PER_S
 }
 
-/// Time since an arbitrary point; xtask may not use `measure`.
+/// Returns the time since an arbitrary point; xtask may not use `measure`.
 #[expect(
     clippy::disallowed_methods,
     reason = "xtask uses none of the crates, so not their clock"

@@ -45,20 +45,20 @@ const PROGRAM_BYTES_MAX: usize = 20_000_000;
 /// One-line description of cassay.
 const SUMMARY: &str = "A performance laboratory for Apache Cassandra";
 
-/// What to make.
+/// Options of `cargo xtask dist`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only for these kinds of processors
+    /// Only for these processor architectures
     #[arg(long, value_name = "KIND", num_args = 1..)]
     only: Vec<Architecture>,
-    /// Build a clone of the commit in another folder as well, and compare every byte
+    /// Also build a clone of the commit in another folder, and compare every byte
     #[arg(long)]
     check_reproducible: bool,
-    /// Do not try the programs
+    /// Do not run the programs
     #[arg(long)]
     untried: bool,
-    /// Where the files will be published: the installer then takes them from there, and a formula
-    /// of Homebrew is made
+    /// URL where the files will be published: the installer downloads from there, and a Homebrew
+    /// formula is written
     #[arg(long, value_name = "URL")]
     from: Option<Address>,
 }

@@ -12,10 +12,10 @@ use std::fmt::Write;
 /// Path of the command-line reference, made from `--help` of every command.
 const COMMAND_LINE: &str = "docs/command-line.md";
 
-/// What `cargo xtask docs` may be asked.
+/// Options of `cargo xtask docs`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Write nothing; fail when a document is not what would be written
+    /// Write nothing; fail if a document is out of date
     #[arg(long)]
     check: bool,
 }

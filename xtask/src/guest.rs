@@ -21,28 +21,28 @@ use shape::{SHAPES, Shape};
 use std::path::{Path, PathBuf};
 use steps::AllTold;
 
-/// What `cargo xtask guest` may be asked.
+/// Options of `cargo xtask guest`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only guests of these shapes; without a name all
+    /// Only guests of these shapes; all if no shape is named
     #[arg(value_parser = names())]
     shapes: Vec<String>,
-    /// Names the shapes, and boots none
+    /// List the shapes, and boot none
     #[arg(long)]
     list: bool,
-    /// A program that each guest runs last, with its shared libraries; it must end with 0
+    /// Program that each guest runs last, with its shared libraries; it must exit with 0
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// What the program is given
+    /// Arguments of the program
     #[arg(last = true, requires = "program")]
     arguments: Vec<String>,
-    /// How long a guest may run, in seconds
+    /// Time limit of a guest, seconds
     #[arg(long, default_value_t = 600)]
     limit_s: u64,
-    /// A kernel instead of Debian's, with NUMA and a serial console built in
+    /// Kernel to use instead of Debian's, with NUMA and a serial console built in
     #[arg(long, value_name = "FILE")]
     kernel: Option<PathBuf>,
-    /// A static busybox instead of Debian's
+    /// Static busybox to use instead of Debian's
     #[arg(long, value_name = "FILE")]
     busybox: Option<PathBuf>,
 }

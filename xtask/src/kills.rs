@@ -16,19 +16,19 @@ const REMAINS_S: u64 = 70;
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// What `cargo xtask kills` may be asked.
+/// Options of `cargo xtask kills`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// How often each of the three is killed
+    /// Number of kills of each process: command, agent and guard
     #[arg(long, default_value_t = 20)]
     rounds: u32,
-    /// Chooses the moments
+    /// Seed that chooses the moments
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Only the tests that kill in each phase
     #[arg(long, conflicts_with = "faults")]
     phases: bool,
-    /// In the middle of faults instead: of every kind that this machine allows
+    /// Kill in the middle of faults instead, of every kind that this machine supports
     #[arg(long)]
     faults: bool,
     /// Only faults of these kinds

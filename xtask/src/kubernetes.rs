@@ -15,13 +15,13 @@ use std::io::BufRead;
 /// Builds the tests, and the program that they start.
 const BUILD_TESTS: [&str; 6] = ["test", "--package", "cassay", "--test", "it", "--no-run"];
 
-/// What `cargo xtask kubernetes` may be asked.
+/// Options of `cargo xtask kubernetes`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only tests of this part, as clients, nodes, attached or inside, or clients::NAME
+    /// Only tests of this part: clients, nodes, attached, inside, or clients::NAME
     #[arg(default_value = "")]
     only: String,
-    /// Runs no test: names the file for kubectl, and goes on until a line comes on standard input
+    /// Run no test: print the file for kubectl, and run until a line arrives on standard input
     #[arg(long)]
     keep: bool,
 }

@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What `cargo xtask line` is asked.
+/// Options of `cargo xtask line`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The release that the line is pinned to: 5.0.9
+    /// Release to pin the line to, such as 5.0.9
     release: String,
 }
 

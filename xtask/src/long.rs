@@ -11,17 +11,17 @@ use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What `cargo xtask long` may be asked.
+/// Options of `cargo xtask long`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only one of: plans, history, trials, day
-    #[arg(long)]
+    /// Only one part: plans, history, trials or day
+    #[arg(long, value_name = "PART")]
     only: Option<String>,
-    /// How often each command is run; the fastest time counts, and the most memory
+    /// Number of times that each command runs; the fastest time and the most memory count
     #[arg(long, default_value_t = 3)]
     rounds: u32,
-    /// Leave the runs in this folder, and take those that are there
-    #[arg(long)]
+    /// Keep the runs in this folder, and reuse runs that are already there
+    #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }
 

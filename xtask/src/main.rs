@@ -37,7 +37,7 @@ mod tree;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// How we develop cassay.
+/// Development tasks of cassay.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
@@ -47,45 +47,45 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// All checks in order, cheap first; stops at the first failure
+    /// Run all checks in order, cheap first; stop at the first failure
     Ci(ci::Options),
-    /// The tests against a real Cassandra (needs Java 17 and Maven)
+    /// Run the tests against a real Cassandra (needs Java 17 and Maven)
     Cassandra(ci::CassandraOptions),
-    /// Simulated studies in the thousands: how often a comparison is wrong
+    /// Measure how often a comparison is wrong, in thousands of simulated studies
     Audit(ci::AuditOptions),
-    /// Bisections of builds of a real Cassandra, the slow ones of which are known
+    /// Bisect builds of a real Cassandra, some of which are known to be slow
     Bisects(bisects::Options),
-    /// Dependencies: licences, sources, duplicates, and advisories where cargo-deny is installed
+    /// Check licences, sources and duplicates of dependencies; with cargo-deny, advisories too
     Deny,
-    /// Static programs for both processors, packed with all that goes with them
+    /// Build and package the static programs for both processor architectures
     Dist(dist::Options),
-    /// Guests of several NUMA nodes under QEMU: what is read of a real kernel's /sys, and planned
+    /// Test reader and planner in QEMU guests with several NUMA nodes, on the /sys of a real kernel
     Guest(guest::Options),
-    /// kill -9 of command, agent and guard at any moment of a study: nothing may remain
+    /// Kill command, agent and guard with -9 at any moment of a study; nothing may remain
     Kills(kills::Options),
-    /// A real Kubernetes on this machine alone, made from nothing, and the tests that need one
+    /// Build a real Kubernetes on this machine, and run the tests that need one
     Kubernetes(kubernetes::Options),
-    /// The files of a line of Cassandra's versions, from a release: its lock, its settings
+    /// Write the lock and settings of a Cassandra line from one of its releases
     Line(line::Options),
-    /// What long runs and runs of many trials cost to look at: time, memory, size of the page
+    /// Measure the cost of viewing large runs: time, memory and size of the page
     Long(long::Options),
-    /// The mutation run of the gate, many times over and with another seed
+    /// Repeat the gate's mutation run many times, with another seed
     Mutate(mutate::Options),
-    /// A release: version, date, all checks, all packages, commit and tag; nothing is sent
+    /// Make a release: version, date, all checks, all packages, commit and tag; publishes nothing
     Release(release::Options),
-    /// Searches on a null target whose peak is known: how near they come
+    /// Measure the accuracy of searches on a null target with a known peak
     Searches(searches::Options),
-    /// The load worker against a scripted wire and clock, by seeds
+    /// Simulate the load worker against a scripted wire and clock, by seed
     Simulate(simulate::Options),
-    /// Lines without tests and the largest circle of files, per crate
+    /// Print lines without tests and the largest import circle of files, per crate
     Sizes(sizes::Options),
-    /// House style: lengths, headers, dependencies, links
+    /// Check house style: lengths, headers, dependencies, links
     Tidy,
-    /// Exported plans before their formats' own validators, those that are installed
+    /// Check exported plans with the installed validators of their formats
     TopologyFormats,
-    /// Writes the generated documents; with --check only compares them
+    /// Write the generated documents; --check only compares them
     Docs(docs::Options),
-    /// cassay and its peers on the same work, written to docs/performance.md
+    /// Compare cassay with its peers on the same work, and write docs/performance.md
     Peers(peers::Options),
 }
 

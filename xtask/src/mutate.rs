@@ -3,21 +3,21 @@
 use crate::process::{self, cargo};
 use anyhow::Result;
 
-/// How much `cargo xtask mutate` tries.
+/// Options of `cargo xtask mutate`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Times what the gate does, which takes about a minute
+    /// Number of repetitions of the gate's mutation run, about a minute each
     #[arg(long, default_value_t = 60)]
     times: u64,
-    /// Seed of the first input; the next one is the next number
+    /// Seed of the first input, increased by 1 for each further input
     #[arg(long, default_value_t = 1_000_000)]
     seed: u64,
-    /// Only kinds of input with this in their names: study, stress, nb, ycsb, easy, hlog, …
+    /// Only kinds of input whose names contain this: study, stress, nb, ycsb, easy, hlog, …
     #[arg(long, value_name = "PART")]
     only: Option<String>,
 }
 
-/// Runs it. Failing inputs are kept as files, and the output names them.
+/// Runs the mutations. Keeps failing inputs as files, and names them in the output.
 pub fn run(options: &Options) -> Result<()> {
     let variables = [
         ("CASSAY_MUTATE_TIMES", options.times.to_string()),

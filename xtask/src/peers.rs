@@ -25,16 +25,16 @@ use std::time::Duration;
 use table::Cell;
 use tools::Tool;
 
-/// The arguments of `cargo xtask peers`.
+/// Options of `cargo xtask peers`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// How long each run measures
+    /// Measured time of each run, seconds
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..))]
     seconds: u32,
-    /// How often each tool runs each case
+    /// Number of runs of each tool in each case
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Only against this server
+    /// Only this server
     #[arg(long)]
     only: Option<Place>,
     /// Only these tools
@@ -44,15 +44,15 @@ pub struct Options {
         default_value = "cassay,cassay-batched,latte,cassandra-stress"
     )]
     tools: Vec<Tool>,
-    /// A Cassandra that is running already; otherwise `cassay target up` starts one
+    /// Address of a running Cassandra; by default `cassay target up` starts one
     #[arg(long, value_name = "ADDRESS")]
     cassandra: Option<SocketAddr>,
-    /// Prints the tables and leaves the document alone
+    /// Print the tables, and do not change the document
     #[arg(long)]
     no_write: bool,
 }
 
-/// What the tools run against.
+/// Server that the tools run against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Place {
     /// The null target: client on CPU 0, server on CPU 1.

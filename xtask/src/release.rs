@@ -28,15 +28,15 @@ const LOCKS: [&str; 2] = ["Cargo.lock", "fuzz/Cargo.lock"];
 /// File in the clone, never committed, with the commit whose gate has passed.
 const PASSED: &str = "target/gate-passed";
 
-/// What to release.
+/// Options of `cargo xtask release`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Its version: three numbers
+    /// Version: three numbers
     version: Version,
-    /// Where its files will be published: for the installer, and for the formula of Homebrew
+    /// URL where the files will be published, for the installer and the Homebrew formula
     #[arg(long, value_name = "URL")]
     from: Option<Address>,
-    /// Do everything but the last step: no commit and no tag come out of the clone
+    /// Skip the last step: copy no commit and no tag out of the clone
     #[arg(long)]
     rehearse: bool,
 }

@@ -8,13 +8,13 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::Path;
 
-/// What `cargo xtask searches` may be asked.
+/// Options of `cargo xtask searches`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// How many searches for a peak, one after the other; a third as many of each other kind
+    /// Number of searches for a peak, run one after the other; other kinds run a third as often
     #[arg(long, default_value_t = 20)]
     count: u32,
-    /// What the null target can do, operations per second
+    /// Peak of the null target, operations per second
     #[arg(long, default_value_t = 10_000)]
     capacity: u32,
 }

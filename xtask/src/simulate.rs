@@ -7,19 +7,19 @@ use crate::tree::{self, Tree};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 
-/// What `cargo xtask simulate` may be asked.
+/// Options of `cargo xtask simulate`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The first seed
+    /// First seed
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// How many seeds; one is run by itself
+    /// Number of seeds; a single one runs alone
     #[arg(long, default_value_t = 1_000_000)]
     seeds: u64,
-    /// Tell what happens on the wire of a single seed
+    /// Print the events on the wire of a single seed
     #[arg(long)]
     tell: bool,
-    /// Plant defects in copies of the worker, one after the other, and show that each is found
+    /// Plant defects in copies of the worker, one at a time, and check that each is found
     #[arg(long, conflicts_with = "tell")]
     planted: bool,
 }

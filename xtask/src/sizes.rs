@@ -5,10 +5,11 @@ use crate::tree::Tree;
 use anyhow::Result;
 use clap::Args;
 
-/// `cargo xtask sizes`.
+/// Options of `cargo xtask sizes`.
 #[derive(Args)]
 pub struct Options {
-    /// A crate whose circles of files to list, with what makes them
+    /// List the import circles of files in this crate, with the imports that cause them
+    #[arg(value_name = "CRATE")]
     crate_name: Option<String>,
 }
 

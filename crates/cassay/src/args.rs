@@ -41,17 +41,17 @@ const ABOUT: &str =
 /// Version and commit, as records of runs and pages have it: see `build.rs`.
 pub const VERSION: &str = env!("CASSAY_VERSION");
 
-/// The same for people, with what it was built for.
+/// The same for people, with the platform that it was built for.
 const DESCRIBED: &str = env!("CASSAY_DESCRIBED");
 
 const AFTER: &str = "\
-Folders: CASSAY_CACHE for jars (default ~/.cache/cassay), CASSAY_DATA for clusters that run \
+Folders: CASSAY_CACHE for jars (default ~/.cache/cassay), CASSAY_DATA for running clusters \
 (default ~/.local/state/cassay).
 
-CASSAY_SHARED_MACHINE=1 says that others use this machine too: what they do to a trial (rules V4 \
-and V18) makes it suspect, and no more invalid.";
+CASSAY_SHARED_MACHINE=1 declares that other users share this machine. A trial that they disturb \
+(rules V4 and V18) is then suspect instead of invalid.";
 
-/// What the help ends with.
+/// Returns the end of the help: exit codes and environment variables.
 fn after() -> String {
     let codes = crate::exit::Exit::ALL.map(|exit| format!("{} {}", exit.code(), exit.what()));
     format!("Exit codes: {}.\n\n{AFTER}", codes.join(", "))
@@ -67,138 +67,134 @@ pub struct Args {
     pub command: Command,
 }
 
-/// What every command understands.
+/// Options of every command.
 #[derive(Debug, ClapArgs)]
 pub struct Common {
     /// Print data as JSON on stdout.
     #[arg(long, global = true)]
     pub json: bool,
     /// Folder of all results.
-    #[arg(long, global = true, value_name = "DIR", default_value = "results")]
+    #[arg(long, global = true, value_name = "FOLDER", default_value = "results")]
     pub out: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a first look of one Cassandra on this machine, and say where its report is.
+    /// Measure one Cassandra node on this machine and name the report.
     ///
-    /// The study is written as first-look.yaml, results go to `results`. It takes Java 17 and a few
-    /// minutes; with --target null neither.
+    /// Writes the study to first-look.yaml and the results to `results`. Needs Java 17 and a few
+    /// minutes; --target null needs no Java and takes one minute.
     Demo(DemoArgs),
-    /// Write a study from a template: a few questions, and a file with comments.
+    /// Write a study from a template: asks a few questions, writes a file with comments.
     New(NewArgs),
-    /// List the studies and workload files that are in the program, and write them as files.
+    /// List or copy the studies and workload files that the program contains.
     #[command(subcommand)]
     Studies(StudiesCommand),
-    /// Show every trial of a study, what it will take, and how many client machines; start nothing.
+    /// Show every trial of a study, its time, disk use and client machines. Starts nothing.
     Plan(PlanArgs),
     /// Run a study.
     Run(RunArgs),
-    /// Find the first of a row of builds that is worse than the first one: each step is a study of
-    /// its own, which compares a build with the good one.
+    /// Find the first build in a list that is worse than the good one. Each step is a study that
+    /// compares one build with the good one.
     Bisect(BisectArgs),
-    /// Take an interrupted run up again where it was; do trials again whose files are damaged; add
-    /// blocks to a run.
+    /// Continue an interrupted run, repeat trials with damaged files, or add blocks.
     Resume(ResumeArgs),
-    /// Measure what a screening chose: every combination of it, in blocks.
+    /// Measure every combination of the factors that a screening selected, in blocks.
     Confirm(ConfirmArgs),
     /// List all runs.
     List,
-    /// Give a run a name, to compare later ones with; without one, list all names.
+    /// Name a run, so that later runs can be compared with it; list all names.
     Tag(TagArgs),
     /// Delete runs from the results folder.
     ///
-    /// Lists them first, and asks. With --older-than, runs that have a tag are kept.
+    /// Lists them first and asks for confirmation. --older-than keeps runs that have a tag.
     Delete(DeleteArgs),
-    /// Show a run.
+    /// Show the results of a run.
     Show(ShowArgs),
-    /// Show a study over its runs: where it has changed, and what changed with it.
+    /// Show the results of a study over its runs: when and with which settings they changed.
     History(HistoryArgs),
-    /// Compare runs with the first of them, point by point.
+    /// Compare runs with a baseline run, point by point.
     Compare(CompareArgs),
     /// Write the report of a run as one HTML file.
     Report(ReportArgs),
-    /// Write the tables and figures of a run for other programs; docs/tables.md says what each
-    /// table holds.
+    /// Write the tables (see docs/tables.md) and figures of a run for other programs.
     Export(ExportRunArgs),
-    /// Lay a file of another tool beside a run that has ended, by the time of the wall: what
-    /// `esxtop -b` has written, or samples in Prometheus's text format.
+    /// Add the time series of another tool to a finished run, aligned by wall-clock time: output of
+    /// `esxtop -b`, or samples in Prometheus's text format.
     Import(ImportFileArgs),
-    /// Start, look at and stop local clusters that outlive the command.
+    /// Start, inspect and stop local clusters that keep running when the command ends.
     #[command(subcommand)]
     Target(TargetCommand),
-    /// Drop the tables that earlier runs have left on a cluster that cassay did not start.
+    /// Drop the tables that earlier runs left on a cluster that cassay did not start.
     ///
-    /// Lists them first, and asks. Only tables of runs in the results folder are dropped, and those
-    /// that --allow names.
+    /// Lists them first and asks for confirmation. Drops only tables of runs in the results folder,
+    /// and tables that --allow names.
     Clean(CleanArgs),
-    /// Put the data of a kept cluster away, and bring it back.
+    /// Save, restore and move the data of a kept cluster.
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
-    /// Break something of a kept cluster, see that it is broken, and make it whole.
+    /// List, test and inject faults on a running cluster.
     #[command(subcommand)]
     Fault(FaultCommand),
-    /// Fetch the jars that nodes are started from, carry them to machines without a network, and
-    /// say what is there.
+    /// Download, list, export and import the jars that nodes are started from.
     #[command(subcommand)]
     Supply(SupplyCommand),
-    /// Look at the settings of hosts that Cassandra depends on, each with what is wanted, why, and
-    /// the command that sets it so. Changes nothing.
+    /// Check host settings that affect Cassandra. Shows the wanted value, the reason and the
+    /// command that sets it; changes nothing.
     ///
-    /// A warning costs performance or stability; advice matters for some. What cannot be seen says
-    /// why.
+    /// A warning costs performance or stability. Advice applies to some workloads. Settings that
+    /// cannot be read are listed with the reason.
     Doctor(DoctorArgs),
-    /// Look at machines that nodes are to be put on, measure them, and clear them.
+    /// Check, benchmark and clean the machines that nodes will run on.
     #[command(subcommand)]
     Hosts(HostsCommand),
-    /// Run a study within a Kubernetes cluster, and say what is needed there.
+    /// Run a study inside a Kubernetes cluster, or print the role that it needs.
     #[command(subcommand)]
     Kubernetes(KubernetesCommand),
-    /// Show what machines look like, plan where nodes go on them, and write plans for whoever
-    /// carries them out.
+    /// Show a machine's CPUs and memory; plan, export and apply the placement of nodes on it.
     #[command(subcommand)]
     Topology(TopologyCommand),
-    /// Say what a rule, a key of a study, a figure, a word, a kind of fault or an exit code means.
+    /// Explain a rule, a key of a study, a figure, a term, a fault or an exit code.
     Explain(ExplainArgs),
     /// Print the JSON Schema of studies, findings, plans or intervals.
     Schema(SchemaArgs),
-    /// Print the completions of a shell.
+    /// Print the completion script of a shell.
     Completions(CompletionsArgs),
     /// Write the manual pages.
     Man(ManArgs),
-    /// Serve CQL and answer at once, until Ctrl-C: measures a client.
+    /// Serve CQL with immediate answers until Ctrl-C, to measure a client.
     Null(NullArgs),
     /// List, show, check and sample workloads.
     #[command(subcommand)]
     Workload(WorkloadCommand),
-    /// Run a command line of cassandra-stress.
+    /// Run a cassandra-stress command line.
     Stress(ImportArgs),
-    /// Run a workload file of NoSQLBench: FILE [SCENARIO] NAME=VALUE….
+    /// Run a NoSQLBench workload file: FILE [SCENARIO] NAME=VALUE….
     Nb(ImportArgs),
-    /// Run a command line of YCSB: load|run -P FILE -p NAME=VALUE -threads N -target OPS.
+    /// Run a YCSB command line: load|run -P FILE -p NAME=VALUE -threads N -target OPS.
     Ycsb(ImportArgs),
-    /// Run a command line of cassandra-easy-stress: run WORKLOAD --rate N -d TIME -r SHARE.
+    /// Run a cassandra-easy-stress command line: run WORKLOAD --rate N -d TIME -r SHARE.
     Easy(ImportArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct StudyArgs {
-    /// The study file.
+    /// Study file.
     pub study: PathBuf,
-    /// Another target than the study's: null, local or attach:HOST[:PORT].
+    /// Use this target instead of the study's: null, local or attach:HOST[:PORT].
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
-    /// Another size of the same question, by its name in the study.
+    /// Use this scale of the study (`scales`).
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
-    /// Change one setting; may be given again.
+    /// Change one setting. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Put the hosts of a local target on machines that ssh finds: a file with a list `machines`,
-    /// each `{ssh: HOST, folder: PATH}`.
+    /// Run the hosts of a local target on remote machines, over ssh. The file has a list `machines`
+    /// of `{ssh: HOST, folder: PATH}`.
     #[arg(long, value_name = "FILE")]
     pub machines: Option<PathBuf>,
-    /// Another seed than the study's.
+    /// Use this seed instead of the study's.
     #[arg(long)]
     pub seed: Option<u64>,
     #[command(flatten)]
@@ -213,7 +209,7 @@ pub struct RunArgs {
     pub shown: ShownArgs,
 }
 
-/// How a run is shown while it goes on, and what it writes for pipelines.
+/// Progress display of a run, and its summary files for pipelines.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct ShownArgs {
     #[command(flatten)]
@@ -222,14 +218,14 @@ pub struct ShownArgs {
     pub summaries: SummaryArgs,
 }
 
-/// How a run is shown while it goes on.
+/// Progress display of a run.
 #[derive(Clone, Copy, Debug, Default, ClapArgs)]
 pub struct ViewArgs {
-    /// How the run is shown while it goes on: full (a screen), line (one that moves), plain (lines
-    /// that stay) or auto; plain where there is no terminal.
+    /// Progress display: full (full screen), line (one updated line), plain (appended lines) or
+    /// auto. Without a terminal, always plain.
     #[arg(
         long,
-        value_name = "HOW",
+        value_name = "MODE",
         value_enum,
         default_value = "auto",
         hide_possible_values = true
@@ -237,63 +233,63 @@ pub struct ViewArgs {
     pub view: ViewMode,
 }
 
-/// How a run is shown while it goes on.
+/// Progress display of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ViewMode {
-    /// A full screen where there is one of at least 60 columns and 16 rows, and CI is not set.
+    /// Full screen if the terminal has at least 60 columns and 16 rows and CI is not set.
     #[default]
     Auto,
-    /// A full screen.
+    /// Full screen.
     Full,
-    /// One line that moves.
+    /// One updated line.
     Line,
-    /// Lines that stay, as where nobody looks.
+    /// Appended lines, for log files.
     Plain,
 }
 
-/// What pipelines read, beside the report.
+/// Summary files for pipelines, in addition to the report.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct SummaryArgs {
-    /// Write trials and requirements as JUnit XML to this file.
+    /// Write trials and requirements to this file as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write a summary in Markdown to this file, for a pull request.
+    /// Write a Markdown summary to this file, for a pull request.
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 }
 
-/// What a study is trusted with. By itself it is data: it runs no program and reads no file outside
+/// Permissions of a study. By default a study is data: it runs no program and reads no file outside
 /// its folder.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct TrustArgs {
-    /// Let the study run programs, load code, read other files and ask other addresses: only for
-    /// studies whose author you trust.
+    /// Let the study run programs, load code, read files outside its folder and contact other
+    /// addresses. Use it only if you trust the author.
     #[arg(long)]
     pub trust: bool,
-    /// Where a secret is that the study has a name for: NAME=file:PATH or NAME=env:VARIABLE; may be
-    /// given again.
-    #[arg(long, value_name = "NAME=WHERE", value_parser = secret)]
+    /// Source of a secret that the study names: NAME=file:PATH or NAME=env:VARIABLE. Repeatable.
+    #[arg(long, value_name = "NAME=SOURCE", value_parser = secret)]
     pub secret: Vec<(String, SecretSource)>,
     #[command(flatten)]
     pub allow: AllowArgs,
 }
 
-/// What may be done to a cluster that cassay did not start.
+/// Permissions to change a cluster that cassay did not start.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct AllowArgs {
-    /// What may be done to a cluster that cassay did not start, beside reading:
-    /// ACT=KEYSPACE[.TABLE] with commas between them, ACT one of create, write, alter, truncate and
-    /// drop. What the run itself has made needs no leave. Of its nodes, where
-    /// `target.attach.hosts` names their machines: restart, which stops and starts them, signal,
-    /// which pauses and kills, and network, which loses their packets and connections; where
-    /// `target.attach.kubernetes` finds their pods: pods, which deletes and evicts them. May be
-    /// given again.
+    /// Allow changes to a cluster that cassay did not start. Reading needs no permission, nor do
+    /// changes to objects that the run itself created. Repeatable; commas separate several.
+    ///
+    /// Data: ACT=KEYSPACE[.TABLE], where ACT is create, write, alter, truncate or drop.
+    ///
+    /// Nodes on machines of `target.attach.hosts`: restart (stop and start), signal (pause and
+    /// kill), network (drop packets and reset connections). Pods of `target.attach.kubernetes`:
+    /// pods (delete and evict them, cordon their machines).
     #[arg(long, value_name = "ACT[=NAME]", value_parser = Allow::parse)]
     pub allow: Vec<Allow>,
 }
 
 impl AllowArgs {
-    /// All of it together.
+    /// Returns all permissions together.
     pub fn joined(&self) -> Allow {
         let mut all = Allow::default();
         for one in &self.allow {
@@ -304,7 +300,7 @@ impl AllowArgs {
 }
 
 impl TrustArgs {
-    /// What a study is granted by them; of two secrets with one name the last.
+    /// Returns the permissions. If two secrets have the same name, the last one counts.
     pub fn granted(&self) -> Granted {
         Granted {
             trust: self.trust,
@@ -320,7 +316,7 @@ fn secret(text: &str) -> Result<(String, SecretSource), String> {
     let secret = match place.split_once(':') {
         Some(("file", path)) if !path.is_empty() => SecretSource::File(path.into()),
         Some(("env", variable)) if !variable.is_empty() => SecretSource::Env(variable.to_owned()),
-        // What stands there may be the secret itself.
+        // The value may be the secret itself.
         _ => return Err("a secret is file:PATH or env:VARIABLE, never the secret itself".into()),
     };
     Ok((name.to_owned(), secret))
@@ -330,8 +326,8 @@ fn secret(text: &str) -> Result<(String, SecretSource), String> {
 pub struct ResumeArgs {
     #[command(flatten)]
     pub name: RunName,
-    /// Add so many blocks to a run that has come to its end without an answer. Its intervals are
-    /// then such as hold whenever one looks, and a little longer.
+    /// Add this many blocks to a finished run that was inconclusive. The new intervals allow for
+    /// repeated looks, which makes them slightly wider.
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u16).range(1..=50))]
     pub more: Option<u16>,
     #[command(flatten)]
@@ -344,7 +340,7 @@ pub struct ResumeArgs {
 pub struct ConfirmArgs {
     #[command(flatten)]
     pub name: RunName,
-    /// Show what it would do; start nothing.
+    /// Show the plan; start nothing.
     #[arg(long)]
     pub plan: bool,
     #[command(flatten)]
@@ -353,35 +349,36 @@ pub struct ConfirmArgs {
     pub shown: ShownArgs,
 }
 
-/// A command line of another tool. Our own options may stand anywhere in it.
+/// Command line of another tool. cassay's own options may appear anywhere in it.
 #[derive(Debug, ClapArgs)]
 pub struct ImportArgs {
     #[command(flatten)]
     pub options: ImportOptions,
-    /// The tool's own words, as they are.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    /// Arguments of the tool, unchanged.
+    #[arg(value_name = "ARGUMENT", required = true)]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<String>,
 }
 
-/// Our own options of an imported command line.
+/// cassay's own options of an imported command line.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct ImportOptions {
-    /// Another target than the words': null, local or attach:HOST[:PORT].
+    /// Use this target instead of the command line's: null, local or attach:HOST[:PORT].
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
-    /// Print what the tool itself would print; the run's folder is the same.
+    /// Print in the tool's own output format. The results folder is unchanged.
     #[arg(long)]
     pub compat: bool,
-    /// Show the plan, and what is refused or done differently than the tool does it; run nothing.
+    /// Show the plan, and the options that are refused or behave differently. Runs nothing.
     #[arg(long)]
     pub check: bool,
-    /// Print the first operations of each step, statements with their values; send nothing.
+    /// Print the first operations of each step: statements with values. Sends nothing.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub sample: Option<u64>,
-    /// Change one setting of the study that is made of the words; may be given again.
+    /// Change one setting of the study that cassay makes from the command line. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Seed of all that is drawn.
+    /// Seed of all random values.
     #[arg(long)]
     pub seed: Option<u64>,
     #[command(flatten)]
@@ -394,47 +391,47 @@ pub struct ImportOptions {
 pub struct ShowArgs {
     #[command(flatten)]
     pub name: RunName,
-    /// Show every trial with its figures and all reasons of its verdict, and nothing else.
+    /// Show only the trials, each with its figures and all reasons for its verdict.
     #[arg(long)]
     pub trials: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct RunName {
-    /// A run: its folder, `latest`, a study, `study/stamp`, or the beginning of one.
+    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of one.
     #[arg(default_value = "latest")]
     pub run: String,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct HistoryArgs {
-    /// Name of the study: the folder of its runs.
+    /// Name of the study, which is the folder of its runs.
     pub study: String,
-    /// Exit with 4 if a change for the worse still holds.
+    /// Exit with 4 if a change for the worse persists.
     #[arg(long)]
     pub fail_on_regression: bool,
-    /// Write it as a page to this file, and its figure beside it as SVG.
+    /// Write an HTML page to this file, and its figure as SVG beside it.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Only a change since the run with this stamp: earlier ones are known.
+    /// Count only changes since the run with this stamp.
     #[arg(long, value_name = "STAMP", requires = "fail_on_regression")]
     pub since: Option<String>,
-    /// Write the series for another tool into a folder: `otava` for Apache Otava.
-    #[arg(long, num_args = 2, value_names = ["FORMAT", "DIR"])]
+    /// Write the series for another tool to a folder: `otava` for Apache Otava.
+    #[arg(long, num_args = 2, value_names = ["FORMAT", "FOLDER"])]
     pub export: Option<Vec<String>>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
-    /// The run to compare with.
+    /// Baseline run.
     pub baseline: String,
-    /// The runs that are compared with it.
+    /// Runs to compare with the baseline.
     #[arg(required = true, value_name = "CONTENDER")]
     pub contenders: Vec<String>,
-    /// Write it as a page to this file, and its figure beside it as SVG.
+    /// Write an HTML page to this file, and its figure as SVG beside it.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Exit with 4 if a contender looks slower at any point.
+    /// Exit with 4 if a contender appears slower at any point.
     #[arg(long)]
     pub require_not_slower: bool,
 }
@@ -455,17 +452,17 @@ pub struct ReportArgs {
 pub struct ExportRunArgs {
     #[command(flatten)]
     pub name: RunName,
-    /// The folder that the files go into, instead of `export` in the run's.
+    /// Output folder. Default: `export` in the run's folder.
     #[arg(long, value_name = "FOLDER")]
     pub to: Option<PathBuf>,
-    /// Write the tables as comma-separated values.
+    /// Write the tables as CSV.
     #[arg(long, group = "what")]
     pub csv: bool,
     /// Write the tables as Apache Parquet.
     #[arg(long, group = "what")]
     pub parquet: bool,
-    /// Write the figures as svg or png, or both with a comma: the first screen's, by load,
-    /// distributions, and each trial's course.
+    /// Write the figures as svg, png or both (svg,png): first screen, by load, distributions, and
+    /// the time course of each trial.
     #[arg(
         long,
         group = "what",
@@ -475,54 +472,54 @@ pub struct ExportRunArgs {
         hide_possible_values = true
     )]
     pub figures: Vec<FigureFormat>,
-    /// Write every reading of the probes of a long run too, which otherwise are stretches of time.
+    /// Write every probe reading of a long run, not only summaries of time spans.
     #[arg(long)]
     pub every_reading: bool,
 }
 
-/// How a figure is written.
+/// File format of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FigureFormat {
-    /// A drawing that stands alone, on a light ground.
+    /// Self-contained vector image on a light background.
     Svg,
-    /// A picture of it, with two pixels for each of the drawing.
+    /// The same at 2 pixels per unit.
     Png,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct ImportFileArgs {
-    /// A run: its folder, `latest`, a study, `study/stamp`, or the beginning of one.
+    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of one.
     pub run: String,
-    /// The file, or a folder of scrapes.
+    /// File to read, or a folder of scrapes.
     pub file: PathBuf,
-    /// Columns or metrics whose names contain this, pieces between `*`; may be given again.
+    /// Only columns or metrics whose names contain this; `*` matches any text. Repeatable.
     #[arg(long, value_name = "NAME")]
     pub column: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum TargetCommand {
-    /// Start a local cluster that goes on when this command ends.
+    /// Start a local cluster that keeps running when this command ends.
     Up(Box<UpArgs>),
-    /// Show how the nodes of local clusters are, or of another one.
+    /// Show the state of the nodes of local clusters, or of another cluster.
     ///
-    /// State is Up or Down, then Normal, Joining, Leaving or Moving, as nodetool writes it. Owned
-    /// shares count copies: 100 % is one whole copy of the keyspace.
+    /// State is Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool. Ownership
+    /// counts replicas: 100 % is one full copy of the keyspace.
     Status(StatusArgs),
-    /// List what a target can do, and what would bring the rest.
+    /// List the abilities of a target, and how to get the missing ones.
     Abilities(AbilitiesArgs),
-    /// Stop kept clusters and remove their data: one, or all.
+    /// Stop one kept cluster, or all, and delete the data.
     Down {
-        /// Name of the cluster, as `target status` shows it.
+        /// Name of the cluster, as shown by `target status`.
+        #[arg(value_name = "CLUSTER")]
         id: Option<String>,
     },
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct AbilitiesArgs {
-    /// A cluster that somebody else runs, instead of one of ours on this machine. Or another
-    /// machine: what stand-in hosts could have there, asked over ssh by this program, which is put
-    /// into your cache there.
+    /// Check another cluster (attach:) or another machine (ssh:) instead of this machine. For ssh:,
+    /// cassay copies itself to your cache there and reports what stand-in hosts could do.
     #[arg(long, value_name = "attach:HOST[:PORT]|ssh:HOST", value_parser = ssh::elsewhere)]
     pub target: Option<Elsewhere>,
     #[command(flatten)]
@@ -531,9 +528,9 @@ pub struct AbilitiesArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct DoctorArgs {
-    /// The hosts of a kept cluster, this machine, others that ssh finds, asked by this program,
-    /// which is put into your cache there, or those of a cluster that is attached to, which --set
-    /// names. Without it: of a kept cluster if there is one, else this machine.
+    /// Hosts to check: those of a kept cluster, this machine, machines over ssh, or machines of an
+    /// attached cluster, which --set names. Over ssh, cassay copies itself to your cache there.
+    /// Default: a kept cluster if there is one, else this machine.
     #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]|attach:HOST[:PORT]",
           value_parser = ssh::examined)]
     pub target: Option<MachineAt>,
@@ -543,36 +540,36 @@ pub struct DoctorArgs {
     pub way_in: WayInArgs,
     #[command(flatten)]
     pub cluster: ClusterName,
-    /// Show all settings, also those that are as they should be.
+    /// Show all settings, including correct ones.
     #[arg(long)]
     pub all: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct StatusArgs {
-    /// Show who owns this keyspace; all but Cassandra's own when absent.
+    /// Show the ownership of this keyspace. Default: all except Cassandra's own.
     #[arg(long, value_name = "NAME")]
     pub keyspace: Option<String>,
-    /// A cluster that somebody else runs, instead of those on this machine.
+    /// Show another cluster instead of those on this machine.
     #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
     pub target: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum SnapshotCommand {
-    /// Put the data of a keyspace away: flushes, and links its files.
+    /// Snapshot a keyspace: flushes its tables and hard-links their files.
     Create(SnapshotCreateArgs),
-    /// List what was put away.
+    /// List the snapshots.
     List(ClusterName),
-    /// Bring data back to what it was; what was written since is gone.
+    /// Restore a snapshot. Later writes are lost.
     Restore(SnapshotRestoreArgs),
-    /// Read all files of a snapshot and compare them with what was put away.
+    /// Read all files of a snapshot and compare their checksums.
     Verify(SnapshotName),
-    /// Remove a snapshot.
+    /// Delete a snapshot.
     Remove(SnapshotName),
-    /// Bring a snapshot out of its cluster, to a folder on this machine that any tool moves.
+    /// Copy a snapshot to a folder on this machine, which any tool can move.
     Export(SnapshotExportArgs),
-    /// Bring an exported snapshot into a kept cluster, where `snapshot restore` makes it the data.
+    /// Copy an exported snapshot into a kept cluster; `snapshot restore` then loads it.
     Import(SnapshotImportArgs),
 }
 
@@ -580,18 +577,19 @@ pub enum SnapshotCommand {
 pub struct SnapshotExportArgs {
     #[command(flatten)]
     pub snapshot: SnapshotName,
-    /// The folder, which is made; what is there is never overwritten.
+    /// Output folder. It must not exist.
     #[arg(long, value_name = "FOLDER")]
     pub to: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct SnapshotImportArgs {
-    /// The folder of the export.
+    /// Folder of the exported snapshot.
+    #[arg(value_name = "FOLDER")]
     pub from: PathBuf,
     #[command(flatten)]
     pub cluster: ClusterName,
-    /// Another name for the snapshot.
+    /// Give the snapshot another name.
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
 }
@@ -600,10 +598,10 @@ pub struct SnapshotImportArgs {
 pub struct SnapshotCreateArgs {
     #[command(flatten)]
     pub snapshot: SnapshotName,
-    /// The keyspace.
+    /// Keyspace.
     #[arg(long)]
     pub keyspace: String,
-    /// Some of its tables; all of them without this.
+    /// Tables. Default: all.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub tables: Vec<String>,
 }
@@ -612,7 +610,7 @@ pub struct SnapshotCreateArgs {
 pub struct SnapshotRestoreArgs {
     #[command(flatten)]
     pub snapshot: SnapshotName,
-    /// Swap the files while the nodes are down, instead of TRUNCATE and import while they run.
+    /// Replace files of stopped nodes. Default: TRUNCATE and import on running nodes.
     #[arg(long)]
     pub offline: bool,
 }
@@ -620,6 +618,7 @@ pub struct SnapshotRestoreArgs {
 #[derive(Debug, ClapArgs)]
 pub struct SnapshotName {
     /// Name of the snapshot.
+    #[arg(value_name = "SNAPSHOT")]
     pub name: String,
     #[command(flatten)]
     pub cluster: ClusterName,
@@ -627,28 +626,27 @@ pub struct SnapshotName {
 
 #[derive(Debug, ClapArgs)]
 pub struct ClusterName {
-    /// A kept cluster, as `target status` shows it; needed where there are several.
-    #[arg(long, value_name = "ID")]
+    /// Kept cluster, as shown by `target status`. Required if there are several.
+    #[arg(long, value_name = "CLUSTER")]
     pub cluster: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum FaultCommand {
-    /// List all kinds, and which of them a kept cluster can have; without one, hosts of this
-    /// machine.
+    /// List all faults, and which of them a kept cluster supports. Without a kept cluster: the
+    /// hosts of this machine.
     List(ClusterName),
-    /// Try kinds on a kept cluster that nobody uses: each is injected, seen, healed, and all is
-    /// seen whole.
+    /// Test faults on an idle cluster: injects, observes, heals and checks each of them.
     Test(FaultTestArgs),
-    /// Break one thing of a kept cluster for a while. Ctrl-C heals it at once; if this command is
-    /// killed, the agents of the hosts heal it in time.
+    /// Inject one fault for a time. Ctrl-C heals it at once; if this command is killed, the agents
+    /// of the hosts heal it in time.
     Run(Box<FaultRunArgs>),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct FaultTestArgs {
-    /// These kinds; all that the cluster can have without any.
-    #[arg(value_name = "KIND", value_parser = fault_kind)]
+    /// Faults to test. Default: all that the cluster supports.
+    #[arg(value_name = "FAULT", value_parser = fault_kind)]
     pub kinds: Vec<target::fault::Kind>,
     #[command(flatten)]
     pub at: BrokenArgs,
@@ -656,8 +654,8 @@ pub struct FaultTestArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct FaultRunArgs {
-    /// How it is broken: see `cassay fault list`.
-    #[arg(value_name = "KIND", value_parser = fault_kind)]
+    /// Fault to inject, from `cassay fault list`.
+    #[arg(value_name = "FAULT", value_parser = fault_kind)]
     pub kind: target::fault::Kind,
     /// Number of the node, from 1.
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["host", "hosts"])]
@@ -665,10 +663,10 @@ pub struct FaultRunArgs {
     /// Number of the host, from 1.
     #[arg(long, value_name = "NUMBER", conflicts_with = "hosts")]
     pub host: Option<usize>,
-    /// Numbers of hosts that are cut from others: 1,2.
+    /// Numbers of the hosts to cut off, such as 1,2.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     pub hosts: Vec<usize>,
-    /// Those from which they are cut; all others without it.
+    /// Numbers of the hosts to cut them off from. Default: all others.
     #[arg(
         long,
         value_name = "NUMBERS",
@@ -676,7 +674,7 @@ pub struct FaultRunArgs {
         requires = "hosts"
     )]
     pub from: Vec<usize>,
-    /// For how long; of what is over by itself, how long it may take.
+    /// Duration of the fault, or time limit of a fault that ends by itself.
     #[arg(long = "for", value_name = "TIME", default_value = "30s",
           value_parser = study::human::parse_duration_ns)]
     pub for_ns: u64,
@@ -686,10 +684,10 @@ pub struct FaultRunArgs {
     pub at: BrokenArgs,
 }
 
-/// What can be said of some kinds.
+/// Options of some faults.
 #[derive(Debug, ClapArgs)]
 pub struct FaultKnobs {
-    /// CPU time that is left to a slow node's host, in cores.
+    /// CPU time left to a slow node's host, in cores.
     #[arg(long, value_name = "CORES", value_parser = cores)]
     pub cpus: Option<f64>,
     /// Reads per second of a slow disk.
@@ -698,34 +696,34 @@ pub struct FaultKnobs {
     /// Writes per second of a slow disk.
     #[arg(long, value_name = "COUNT")]
     pub write_iops: Option<u64>,
-    /// What is left free of a full disk.
+    /// Free space left on a full disk.
     #[arg(long, value_name = "SIZE", value_parser = study::human::parse_bytes)]
     pub leave: Option<u64>,
-    /// The share of packets that is lost: 10%.
+    /// Share of packets to drop, such as 10%.
     #[arg(long, value_name = "SHARE", value_parser = study::human::parse_share)]
     pub loss: Option<f64>,
-    /// What a slow link carries.
+    /// Bandwidth of a slow link.
     #[arg(long, value_name = "RATE", value_parser = study::human::parse_bit_rate)]
     pub rate: Option<u64>,
-    /// How much later packets arrive, one way.
+    /// Added delay of packets, one way.
     #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
     pub delay: Option<u64>,
-    /// How far a clock is off.
+    /// Clock offset.
     #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
     pub by: Option<u64>,
-    /// After how long the nodes of a host that is off are started on another one.
+    /// Delay until the nodes of a stopped host start on another host.
     #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
     pub ha_after: Option<u64>,
-    /// Number of that other host, from 1 on; without it the next one.
+    /// Number of that other host, from 1. Default: the next one.
     #[arg(long, value_name = "NUMBER", requires = "ha_after")]
     pub ha_on: Option<NonZeroUsize>,
-    /// Setting of cassandra.yaml that a rolling change gives the nodes, a structure as JSON:
-    /// concurrent_reads=64; may be given again.
+    /// Setting of cassandra.yaml that a rolling change applies, such as concurrent_reads=64;
+    /// structures as JSON. Repeatable.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub yaml: Vec<(String, serde_json::Value)>,
 }
 
-/// The word for a kind of fault.
+/// Parses the name of a kind of fault.
 fn fault_kind(text: &str) -> Result<target::fault::Kind, String> {
     target::fault::Kind::of(text).ok_or_else(|| {
         let names = target::fault::FaultName::ALL.map(target::fault::FaultName::name);
@@ -737,51 +735,51 @@ fn fault_kind(text: &str) -> Result<target::fault::Kind, String> {
 #[derive(Debug, ClapArgs)]
 #[command(group(clap::ArgGroup::new("on_hosts").multiple(true).args(["hosts", "machines"])))]
 pub struct UpArgs {
-    /// Number of nodes; with --hosts, one per host when absent.
-    #[arg(long)]
+    /// Number of nodes. Default: 1; with --hosts or --machines, one per host.
+    #[arg(long, value_name = "COUNT")]
     pub nodes: Option<usize>,
-    /// Version of Cassandra: a release, or a line, as 4.1. Without it, 5.0.9, or that of --like.
+    /// Version of Cassandra: a release, or a line such as 4.1. Default: 5.0.9, or that of --like.
     #[arg(long, value_name = "VERSION", value_parser = supply::release)]
     pub cassandra: Option<Release>,
-    /// Major version of the Java that nodes run on, of those that are installed. Without it, 17 or
-    /// one that fits.
+    /// Major version of the Java for nodes, which must be installed. Default: 17, or one that fits.
     #[arg(long, value_name = "MAJOR")]
     pub java: Option<u32>,
-    /// Make the cluster one that an exported snapshot fits: as many nodes, with their tokens, racks
-    /// and data center, and the version of Cassandra.
+    /// Match an exported snapshot: number of nodes, tokens, racks, data center and version of
+    /// Cassandra.
     #[arg(long, value_name = "EXPORT", conflicts_with_all = ["nodes", "nodes_per_host"])]
     pub like: Option<PathBuf>,
     /// Heap of each node.
-    #[arg(long, default_value = "1GiB", value_parser = study::human::parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "1GiB",
+          value_parser = study::human::parse_bytes)]
     pub heap: u64,
     /// Garbage collector of each node: g1, zgc, shenandoah or parallel.
-    #[arg(long, value_name = "WORD", value_parser = collector)]
+    #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     pub gc: Option<target::Collector>,
-    /// Setting of cassandra.yaml, a structure as JSON: concurrent_reads=64; may be given again. It
-    /// is your own word and needs no --trust, so look at what you copy from others.
+    /// Setting of cassandra.yaml, such as concurrent_reads=64; structures as JSON. Repeatable.
+    /// Needs no --trust, so check settings that you copy from others.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub yaml: Vec<(String, serde_json::Value)>,
-    /// Option of each node's JVM, after cassay's own, so that it wins; may be given again. It is
-    /// your own word and needs no --trust: such an option can run programs.
+    /// JVM option of each node, placed after cassay's own, so that it wins. Repeatable. Needs no
+    /// --trust, so check options that you copy from others: they can run programs.
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub jvm: Vec<String>,
-    /// Map the server's classes from an archive that is made once: nodes start sooner.
+    /// Map the server's classes from an archive that is created once: nodes start sooner.
     #[arg(long)]
     pub class_sharing: bool,
-    /// How long all nodes together may take until they answer.
+    /// Time limit until all nodes answer.
     #[arg(long, value_name = "TIME", default_value = "3m",
           value_parser = study::human::parse_duration_ns)]
     pub start_timeout: u64,
-    /// Ask clients for a password, which is made for this cluster and kept in a file of its folder
-    /// that only you can read; without it, every user of this machine can connect.
+    /// Require a password from clients. cassay generates it and keeps it in a file of the cluster's
+    /// folder that only you can read. Without it, every user of this machine can connect.
     #[arg(long)]
     pub authentication: bool,
-    /// Put the nodes on so many hosts, each in a rack of its own: with a network, limits and a
-    /// volume each where this machine allows it (as root), otherwise only addresses.
+    /// Put the nodes on this many hosts, each in its own rack. As root, each gets a network, limits
+    /// and a volume where the machine supports it; otherwise only addresses.
     #[arg(long, value_name = "COUNT")]
     pub hosts: Option<usize>,
-    /// Put the nodes on machines that ssh finds: a file with a list `machines`, each `{ssh: HOST,
-    /// folder: PATH}`; the first --hosts of them, or all.
+    /// Run the nodes on remote machines, over ssh. The file has a list `machines` of `{ssh: HOST,
+    /// folder: PATH}`; uses the first --hosts of them, or all.
     #[arg(long, value_name = "FILE")]
     pub machines: Option<PathBuf>,
     /// Nodes on each host.
@@ -798,14 +796,14 @@ pub struct UpArgs {
     pub placing: PlacingArgs,
 }
 
-/// What each host is limited to.
+/// Resource limits of each host.
 #[derive(Debug, ClapArgs)]
 pub struct HostArgs {
-    /// How far hosts are kept apart: auto, hosts (refused where it cannot be had) or loopback.
-    #[arg(long, value_name = "WORD", requires = "on_hosts", default_value = "auto",
+    /// Isolation of hosts: auto, hosts (fails where not supported) or loopback.
+    #[arg(long, value_name = "auto|hosts|loopback", requires = "on_hosts", default_value = "auto",
           value_parser = isolation)]
     pub isolation: target::Isolation,
-    /// CPUs that each host may use: 0,1.
+    /// CPUs that each host may use, such as 0,1.
     #[arg(
         long,
         value_name = "NUMBERS",
@@ -813,39 +811,39 @@ pub struct HostArgs {
         value_delimiter = ','
     )]
     pub host_cpus: Option<Vec<usize>>,
-    /// CPU time of each host, in cores: 1.5.
+    /// CPU time of each host, in cores, such as 1.5.
     #[arg(long, value_name = "CORES", requires = "on_hosts", value_parser = cores)]
     pub host_quota: Option<f64>,
-    /// Memory of each host, page cache included: 3GiB.
+    /// Memory of each host, including page cache, such as 3GiB.
     #[arg(long, value_name = "SIZE", requires = "on_hosts",
           value_parser = study::human::parse_bytes)]
     pub host_memory: Option<u64>,
-    /// Data volume of each host: 20GiB.
+    /// Size of the data volume of each host, such as 20GiB.
     #[arg(long, value_name = "SIZE", requires = "on_hosts",
           value_parser = study::human::parse_bytes)]
     pub host_volume: Option<u64>,
-    /// Speed of each host's link: 1Gbit/s.
+    /// Bandwidth of each host's link, such as 1Gbit/s.
     #[arg(long, value_name = "RATE", requires = "on_hosts",
           value_parser = study::human::parse_bit_rate)]
     pub link_rate: Option<u64>,
-    /// Delay of each host's link, one way: 1ms.
+    /// One-way delay of each host's link, such as 1ms.
     #[arg(long, value_name = "TIME", requires = "on_hosts",
           value_parser = study::human::parse_duration_ns)]
     pub link_delay: Option<u64>,
 }
 
-/// The word for an isolation.
+/// Parses the name of an isolation.
 fn isolation(text: &str) -> Result<target::Isolation, String> {
     target::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
 }
 
-/// The word for a collector.
+/// Parses the name of a garbage collector.
 fn collector(text: &str) -> Result<target::Collector, String> {
     let known = || target::Collector::ALL.map(target::Collector::name).join(", ");
     target::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
 }
 
-/// A key of cassandra.yaml with its value: JSON, or else a plain text.
+/// Parses a key of cassandra.yaml with its value, which is JSON or else plain text.
 fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
     let (key, value) = text.split_once('=').ok_or("it is KEY=VALUE")?;
     let (key, value) = (key.trim(), value.trim());
@@ -857,7 +855,7 @@ fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
     Ok((key.to_owned(), value))
 }
 
-/// A number of cores above 0.
+/// Parses a number of cores above 0.
 fn cores(text: &str) -> Result<f64, String> {
     let cores = study::human::parse_number(text)?;
     if cores > 0.0 {
@@ -869,11 +867,11 @@ fn cores(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, ClapArgs)]
 pub struct NullArgs {
-    /// Port; 0 takes a free one.
+    /// Port to listen on; 0 picks a free one.
     #[arg(long, default_value_t = 9042)]
     pub port: u16,
-    /// The address of this machine that it listens on: for clients on other machines, one that they
-    /// reach. Whoever reaches it may ask.
+    /// Address to listen on. Clients on other machines need one that they can reach; anyone who
+    /// reaches it can connect.
     #[arg(long, default_value_t = std::net::Ipv4Addr::LOCALHOST)]
     pub address: std::net::Ipv4Addr,
     /// Latency added to every answer.
@@ -882,42 +880,43 @@ pub struct NullArgs {
     /// Make --latency the mean of an exponential distribution.
     #[arg(long, requires = "latency")]
     pub exponential: bool,
-    /// Stall for this long …
+    /// Length of a stall (with --stall-every).
     #[arg(long, value_name = "TIME", requires = "stall_every",
           value_parser = study::human::parse_duration_ns)]
     pub stall: Option<u64>,
-    /// … again and again, from begin to begin.
+    /// Time from the start of one stall to the start of the next.
     #[arg(long, value_name = "TIME", requires = "stall",
           value_parser = study::human::parse_duration_ns)]
     pub stall_every: Option<u64>,
-    /// Answer this share of the operations with an error: overloaded=0.01; may be given again.
+    /// Answer this share of operations with an error, such as overloaded=0.01. Repeatable.
     #[arg(long, value_name = "NAME=SHARE", value_parser = error_share)]
     pub error: Vec<(String, f64)>,
-    /// Number of the CPU that it is pinned to.
+    /// Number of the CPU to pin the server to.
     #[arg(long)]
     pub cpu: Option<usize>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct TagArgs {
-    /// The name: letters, digits, `-`, `_` and `.`. A run that had it has it no more.
+    /// Name: letters, digits, `-`, `_` and `.`. It moves from the run that had it.
+    #[arg(value_name = "TAG")]
     pub name: Option<String>,
-    /// The run: a path, latest, a study (its newest run), study/stamp, or the beginning of one.
+    /// Run: a folder, latest, a study (its newest run), study/stamp, or the beginning of one.
     #[arg(default_value = "latest", requires = "name")]
     pub run: String,
-    /// Take the name away.
+    /// Remove the name.
     #[arg(long, requires = "name")]
     pub remove: bool,
 }
 
-/// A setting of the target.
+/// Parses a setting of the target.
 fn target_setting(text: &str) -> Result<String, String> {
     let is_one = text.starts_with("target.") && text.contains('=');
     let found = is_one.then(|| text.to_owned());
     found.ok_or_else(|| "write target.PATH=VALUE".to_owned())
 }
 
-/// The contact point of `attach:HOST[:PORT]`.
+/// Parses `attach:HOST[:PORT]` into the contact point.
 fn contact_point(text: &str) -> Result<String, String> {
     match text.strip_prefix("attach:") {
         Some(point) if !point.is_empty() => Ok(point.to_owned()),

@@ -32,12 +32,12 @@ impl Compat {
             Tool::Stress => Compat::Stress(Box::new(stress::Stress::new(words, step))),
             Tool::Ycsb => Compat::Ycsb(ycsb::Ycsb::new(words, step)),
             Tool::Easy => bail!(
-                "--compat: what cassandra-easy-stress prints is a table for people, which is not \
-                 imitated. Leave --compat out, or use --json"
+                "--compat: cassandra-easy-stress prints a table for people, which cassay does not \
+                 imitate. Remove --compat, or use --json"
             ),
             Tool::Nb => bail!(
                 "--compat: NoSQLBench prints no results of its own; it sends them to a metrics \
-                 server. Leave --compat out, or use --json"
+                 server. Remove --compat, or use --json"
             ),
         })
     }

@@ -154,10 +154,10 @@ mod tests {
         check(
             &format!("study: s\n{REST}{target}"),
             expect![[r#"
-                error: `target.attach.password` does not say where the secret is
+                error: `target.attach.password` does not name the source of the secret
                  |
                  = note: in s.yaml:5:49, not shown here
-                help: write `target.attach.password: {secret: NAME}` and say --secret NAME=file:PATH
+                help: write `target.attach.password: {secret: NAME}`, pass --secret NAME=file:PATH
             "#]],
         );
     }

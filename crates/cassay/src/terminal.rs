@@ -123,8 +123,8 @@ pub fn end(exit: Exit) -> Exit {
         return exit;
     };
     say(&format!(
-        "error: write to stdout: {why}; what was printed is not whole\n\
-         hint: what a run has found stands in its folder: cassay show"
+        "error: write to stdout: {why}; the output is incomplete\nhint: the results of a run are \
+         in its folder: cassay show"
     ));
     // A command that has failed has already printed its error.
     if exit == Exit::Done {

@@ -112,7 +112,7 @@ fn unknown_key(key: &str, place: &Place, path: &str, diagnostics: &mut Diagnosti
     let message = format!("`{whole}` is not a key of a study");
     let elsewhere = format::ELSEWHERE.iter().find(|(name, _)| *name == whole);
     let hint = match elsewhere {
-        Some((_, path)) => Some(format!("it stands at `{path}`")),
+        Some((_, path)) => Some(format!("use `{path}`")),
         None => did_you_mean(key, format::children(path).map(|(key, _)| key)),
     };
     diagnostics.add(place, message, hint);
@@ -242,17 +242,17 @@ pub(crate) fn any(node: &Node) -> Tree {
 fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
     let hint = || {
         Some(format!(
-            "write `{path}: {{secret: NAME}}` and say --secret NAME=file:PATH"
+            "write `{path}: {{secret: NAME}}`, pass --secret NAME=file:PATH"
         ))
     };
     let [entry] = node.entries().unwrap_or_default() else {
-        let message = format!("`{path}` does not say where the secret is");
+        let message = format!("`{path}` does not name the source of the secret");
         diagnostics.add_secret(key_place, message, hint());
         return Tree::Null;
     };
     if secret_kind(&entry.key).is_none() {
         let message = format!(
-            "`{path}` knows `secret`, `file` and `env`, not `{}`",
+            "`{path}` accepts `secret`, `file` and `env`, not `{}`",
             entry.key
         );
         diagnostics.add_secret(&entry.place, message, hint());
@@ -277,15 +277,14 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Text(_) if text.trim().is_empty() => Err("it is empty".to_owned()),
         Type::Text(_) => Ok(Tree::Text(text.to_owned())),
         Type::Name(_) if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
-            "`results/{text}` is the link to the run that started last"
+            "`results/{text}` is reserved for the link to the latest run"
         )),
         // The names that exist are known only with the target.
         Type::Name(_) | Type::Fault(_) => name(text).map(|()| Tree::Text(text.to_owned())),
         Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),
-        Type::Bool(_) => text
-            .parse()
-            .map(Tree::Bool)
-            .map_err(|_| "it is neither true nor false".to_owned()),
+        Type::Bool(_) => {
+            text.parse().map(Tree::Bool).map_err(|_| "it must be true or false".to_owned())
+        }
         Type::Count(min, max, _) => human::parse_count(text)
             .and_then(|n| within(n, *min, *max, human::format_count))
             .map(Tree::Count),
@@ -312,7 +311,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
     };
     parsed.unwrap_or_else(|why| {
         // An example helps with a wrong form, not with a value outside the limits.
-        let limit = why.starts_with("the most") || why.starts_with("the least");
+        let limit = why.starts_with("the maximum") || why.starts_with("the minimum");
         let hint = if limit { None } else { example(typ) };
         diagnostics.add(&node.place, format!("`{path}` is `{text}`: {why}"), hint);
         Tree::Null
@@ -326,7 +325,7 @@ const KNOWN_SHOWN_MAX: usize = 16;
 pub(crate) fn unknown(path: &str, text: &str, known: &[&str]) -> (String, Option<String>) {
     let one_of = match known.len() {
         // A list as long as that does not help with a misspelt word.
-        KNOWN_SHOWN_MAX.. => format!("{} that there are", known.len()),
+        KNOWN_SHOWN_MAX.. => format!("{} values", known.len()),
         _ => known.join(", "),
     };
     let message = format!("`{path}` is `{text}`; it must be one of {one_of}");
@@ -360,9 +359,9 @@ fn within<T: PartialOrd + Copy>(
     show: impl Fn(T) -> String,
 ) -> Result<T, String> {
     if value < min {
-        Err(format!("the least is {}", show(min)))
+        Err(format!("the minimum is {}", show(min)))
     } else if value > max {
-        Err(format!("the most is {}", show(max)))
+        Err(format!("the maximum is {}", show(max)))
     } else {
         Ok(value)
     }
@@ -376,7 +375,10 @@ pub(crate) fn name(text: &str) -> Result<(), String> {
     if text.is_empty() || text.len() > NAME_BYTES_MAX {
         Err(format!("a name has 1 to {NAME_BYTES_MAX} characters"))
     } else if !text.chars().all(good) || text.starts_with(['.', '-']) {
-        Err("a name has letters, digits, `.`, `_` and `-`, and begins with one of the first".into())
+        Err(
+            "a name has letters, digits, `.`, `_` and `-`, and begins with none of `.` and `-`"
+                .into(),
+        )
     } else {
         Ok(())
     }
@@ -403,7 +405,7 @@ pub fn words(typ: &Type) -> String {
         Type::Count(..) => "a whole number".into(),
         Type::Number(..) => "a number".into(),
         Type::Share(..) => "a share".into(),
-        Type::Duration(..) => "a length of time".into(),
+        Type::Duration(..) => "a duration".into(),
         Type::Bytes(..) => "a size".into(),
         Type::BitRate(..) => "a bit rate".into(),
         Type::Bool(_) => "true or false".into(),
@@ -417,9 +419,9 @@ pub fn words(typ: &Type) -> String {
         Type::Either(a, b) => format!("{}, or {}", words(a), words(b)),
         Type::Section(_) => "a section".into(),
         Type::Secret(_) => "`{secret: NAME}`, `{file: PATH}` or `{env: NAME}`".into(),
-        Type::Variants => "a mapping of names to what differs".into(),
-        Type::Matrix => "a mapping of axes to names to what differs".into(),
-        Type::Phase => "a mapping of what differs in this phase".into(),
+        Type::Variants => "a mapping of names to settings".into(),
+        Type::Matrix => "a mapping of axes to names to settings".into(),
+        Type::Phase => "a mapping of settings in this phase".into(),
         Type::Scales => "a mapping of names to dotted keys with values".into(),
     }
 }
@@ -428,7 +430,7 @@ pub(crate) fn example(typ: &Type) -> Option<String> {
     let example = match typ {
         Type::Count(..) => "write a whole number such as 250, 10k or 2M",
         Type::Share(..) => "write a share such as 5% or 0.05",
-        Type::Duration(..) => "write a length of time with its unit, such as 10s or 250ms",
+        Type::Duration(..) => "write a duration with its unit, such as 10s or 250ms",
         Type::BitRate(..) => "write a bit rate with its unit, such as 1Gbit or 100Mbit",
         Type::Bytes(..) => "write a size with its unit, such as 1GiB or 512MiB",
         _ => return None,

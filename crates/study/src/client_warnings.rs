@@ -27,8 +27,8 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
     let machines = settings.client.machines.iter();
     if settings.client.kubernetes.is_some() {
         return Some(format!(
-            "pods of `client.kubernetes` cannot reach {what}: a run would end when its clients \
-             connect; {}, or leave the load to this machine",
+            "pods of `client.kubernetes` cannot reach {what}, so the run would fail when its \
+             clients connect; {}, or run the client on this machine",
             remedy(&settings.target)
         ));
     }
@@ -39,8 +39,8 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
     let remedy = remedy(&settings.target);
     (!others.is_empty()).then(|| {
         format!(
-            "{} of `client.machines` cannot reach {what}: a run would end when its clients \
-             connect; {remedy}, or leave the load to this machine (`client.machines: [here]`)",
+            "{} of `client.machines` cannot reach {what}, so the run would fail when its clients \
+             connect; {remedy}, or run the client on this machine (`client.machines: [here]`)",
             some_of(&others)
         )
     })
@@ -49,9 +49,11 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
 /// Returns the change that makes a target reachable from other machines.
 fn remedy(target: &Target) -> &'static str {
     match target {
-        Target::Local(_) => "put its nodes on machines that they reach (`target.local.machines`)",
-        Target::Attach(_) => "name the nodes by addresses that they reach",
-        Target::Null(_) => "attach to a cluster that they reach (`target.attach`)",
+        Target::Local(_) => {
+            "run the nodes on machines that the clients can reach (`target.local.machines`)"
+        }
+        Target::Attach(_) => "use addresses that the clients can reach",
+        Target::Null(_) => "attach to a cluster that the clients can reach (`target.attach`)",
     }
 }
 
@@ -65,10 +67,9 @@ fn one_after_the_other(settings: &Settings) -> Option<String> {
     let is_meant = commands > 1 && forms.len() == 1 && settings.client.machines.len() > 1;
     is_meant.then(|| {
         format!(
-            "the {commands} commands of `workload.{}` differ in their numbers alone, and run one \
-             after the other, each offered by all clients together; for clients that walk through \
-             a range each at the same time write one command with the whole range, and \
-             `client.split: range`",
+            "the {commands} commands of `workload.{}` differ only in their numbers and run one \
+             after the other, each on all clients; to give each client a range at the same time, \
+             write one command with the whole range and `client.split: range`",
             import.tool.name()
         )
     })
@@ -113,8 +114,8 @@ mod tests {
             ("{null: {}}", "cannot reach the null target, which"),
             (
                 "{local: {nodes: 2}}",
-                "cannot reach the nodes of `target.local`, which have loopback addresses: a run \
-                 would end when its clients connect; put its nodes on machines",
+                "cannot reach the nodes of `target.local`, which have loopback addresses, so \
+                 the run would fail when its clients connect; run the nodes on machines",
             ),
             (
                 "{local: {hosts: 2}}",

@@ -31,8 +31,8 @@ pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<Strin
         Ok(made)
     } else {
         Err(
-            "its `screen` does not begin a line, so that what confirms it cannot be put \
-                      in its place; the report has the `matrix` to paste"
+            "its `screen` does not begin a line, so it cannot be replaced automatically; the \
+             report has the `matrix` to paste"
                 .to_owned(),
         )
     }

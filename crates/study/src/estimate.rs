@@ -255,8 +255,8 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         return None;
     }
     let counts = match require.untold {
-        Untold::Estimate => "a number beyond its limit then counts as missed",
-        Untold::Pass => "it then passes whatever the number is",
+        Untold::Estimate => "a value beyond its limit then counts as missed",
+        Untold::Pass => "it then passes with any value",
         Untold::Miss => "it then counts as missed",
     };
     let window = if is_short {
@@ -265,9 +265,9 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "{} may not be told for certain from {}{window}: there may be no interval, and \
-         {counts} (`require.untold`); {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a longer \
-         `window.measure` tell it",
+        "{} may stay untold with {}{window}: there may be no interval, and {counts} \
+         (`require.untold`); {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a longer \
+         `window.measure` are enough",
         untold.join(", "),
         counted(blocks, "window")
     ))
@@ -287,8 +287,8 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{} rows are thought to take {} on each host before they are compressed, and its volume is \
-         {}, a quarter of it for the commit log: it may be full before all are loaded; raise \
+        "{} rows take an estimated {} on each host before compression, and its volume is {}, a \
+         quarter of it for the commit log: it may be full before all rows are loaded; raise \
          `target.local.host.volume`, or lower `data.load.operations`",
         human::format_count(rows),
         measure::number::bytes(data),

@@ -45,9 +45,9 @@ fn too_short(settings: &Settings) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "the window of {} may end before it is seen how the cluster recovers from `{}`, which ends \
-         {} after the window begins: that takes {restart}{} of seconds as before; \
-         `window.measure: {}` is long enough",
+        "the window of {} may end before the recovery from `{}` is visible, which ends {} after \
+         the window begins: that takes {restart}{} of normal seconds; `window.measure: {}` is \
+         long enough",
         seconds_for_people(window_s),
         fault.kind.name,
         seconds_for_people(end_s(fault)),

@@ -89,7 +89,7 @@ fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
             .unwrap_or_else(|| format!("its axes are {}", names().collect::<Vec<_>>().join(", ")));
         out.add(
             &axis.place,
-            format!("a grid has no axis `{key}`"),
+            format!("`{key}` is not an axis of a grid"),
             Some(hint),
         );
         return None;
@@ -116,8 +116,11 @@ fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     let is_local = known.and_then(|known| known.sets).is_some_and(|path| path.starts_with(LOCAL));
     let lacks = is_local && base.at(LOCAL).is_none();
     if lacks {
-        let message = format!("`{PATH}.{}` is of nodes that the study starts", axis.key);
-        let hint = "it needs `target: {local: …}`: remove the axis, or take that target".to_owned();
+        let message = format!(
+            "`{PATH}.{}` only applies to nodes that the study starts",
+            axis.key
+        );
+        let hint = "use `target: {local: …}`, or remove the axis".to_owned();
         out.add(&axis.place, message, Some(hint));
     }
     lacks
@@ -129,7 +132,7 @@ fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics
     for value in values {
         let Some(name) = level_name(value) else {
             let message = format!("`{PATH}.{}` has {} as a value", axis.key, value.describe());
-            let hint = "write a plain value, or use `matrix` for what has several keys".to_owned();
+            let hint = "write a plain value, or use `matrix` for several keys".to_owned();
             out.add(&value.place, message, Some(hint));
             continue;
         };
@@ -178,12 +181,9 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
     let Some((_, param, columns)) = known else {
         let names: Vec<&str> = PAYLOADS.iter().map(|(name, ..)| *name).collect();
         let message = format!(
-            "`{PATH}.payload`: the workload `{workload}` has no parameter for the size of a row"
+            "`{PATH}.payload`: the workload `{workload}` has no parameter for the row size"
         );
-        let hint = format!(
-            "it is known of {}; use `matrix` for others",
-            names.join(" and ")
-        );
+        let hint = format!("{} have one; use `matrix` for others", names.join(" and "));
         out.add(&axis.place, message, Some(hint));
         return None;
     };
@@ -197,11 +197,11 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
             let message = match other {
                 Err(why) => format!("`{PATH}.payload`: {why}"),
                 Ok(bytes) => format!(
-                    "`{PATH}.payload` is {bytes} bytes, which {columns} columns do not share evenly"
+                    "`{PATH}.payload` is {bytes} bytes, which is not divisible by {columns} columns"
                 ),
             };
             let shared = 100 * columns;
-            let hint = format!("write a size that {columns} columns share: {shared}B");
+            let hint = format!("write a size divisible by {columns}: {shared}B");
             out.add(&value.place, message, Some(hint));
             return None;
         }
@@ -218,12 +218,12 @@ fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnost
         .filter(|entry| !matches!(entry.key.as_str(), "grid" | "arrival" | "scale_up"));
     for other in others {
         let message = format!("the procedure has a grid and `{}`", other.key);
-        let hint = "a grid sweeps over its `threads` or `rate`: remove one of the two".to_owned();
+        let hint = "a grid sweeps over its own `threads` or `rate`: remove one of them".to_owned();
         out.add(&other.place, message, Some(hint));
     }
     if points.len() != 1 {
         let message = match points.len() {
-            0 => format!("`{PATH}` says nothing of the load"),
+            0 => format!("`{PATH}` has no load"),
             _ => format!("`{PATH}` has both threads and rate"),
         };
         let hint = "give it one of `threads` and `rate`: a list of at least one".to_owned();
@@ -255,8 +255,8 @@ pub fn beside(
 ) {
     if base.at("screen").is_some() {
         let message =
-            format!("the study has `{path}` and `screen`, which chooses combinations of its own");
-        let hint = "make two studies of it".to_owned();
+            format!("the study has both `{path}` and `screen`, which chooses its own combinations");
+        let hint = "split it into two studies".to_owned();
         out.add(&grid.place, message, Some(hint));
         return;
     }
@@ -286,7 +286,7 @@ pub fn beside(
     for axis in axes {
         if known.iter().any(|other| other.key == axis.key) {
             let message = format!("`matrix` and `{path}` both have an axis `{}`", axis.key);
-            let hint = "rename the one of the matrix, or take one out".to_owned();
+            let hint = "rename the axis of the matrix, or remove one".to_owned();
             out.add(&axis.place, message, Some(hint));
             continue;
         }
@@ -410,7 +410,7 @@ mod tests {
             (
                 "consistancy: [ONE], threads: [1]",
                 "",
-                "a grid has no axis `consistancy`",
+                "`consistancy` is not an axis of a grid",
             ),
             ("consistancy: [ONE], threads: [1]", "", "consistency"),
             (
@@ -424,14 +424,14 @@ mod tests {
                 "has `ONE` twice",
             ),
             ("consistency: [SOME], threads: [1]", "", "s:5:34"),
-            ("heap: [10B], threads: [1]", "", "the least is 256MiB"),
-            ("heap: [1GiB]", "", "says nothing of the load"),
+            ("heap: [10B], threads: [1]", "", "the minimum is 256MiB"),
+            ("heap: [1GiB]", "", "has no load"),
             ("threads: [1], rate: [1]", "", "both threads and rate"),
-            ("threads: [0]", "", "the least is 1"),
+            ("threads: [0]", "", "the minimum is 1"),
             (
                 "payload: [171B], threads: [1]",
                 "",
-                "5 columns do not share evenly",
+                "not divisible by 5 columns",
             ),
             ("replication: [{dc1: 3}], threads: [1]", "", "use `matrix`"),
             (
@@ -456,11 +456,14 @@ mod tests {
         let null = "target: {null: {}}\nworkload: {use: standard1, mix: {write: 1}}\n";
         let heap = "procedure: {grid: {heap: [1GiB, 2GiB], threads: [1]}}";
         let said = study(&format!("{null}{heap}")).unwrap_err();
-        assert!(said.contains("is of nodes that the study starts"), "{said}");
+        assert!(
+            said.contains("only applies to nodes that the study starts"),
+            "{said}"
+        );
         let iot = "target: {local: {nodes: 1}}\nworkload: {use: cql-iot, mix: {write: 1}}\n";
         let said = study(&format!(
             "{iot}procedure: {{grid: {{payload: [100B], threads: [1]}}}}"
         ));
-        assert!(said.unwrap_err().contains("no parameter for the size of a row"));
+        assert!(said.unwrap_err().contains("no parameter for the row size"));
     }
 }

@@ -18,9 +18,9 @@ pub(crate) fn warnings(study: &Study) -> Vec<String> {
     }
     let warning = |name: String| {
         format!(
-            "`{name}` is a guardrail and has no effect here: it binds ordinary users only, and \
-             nodes that ask for no password take every client for a superuser; add \
-             `authentication: password` to `target.local`, and the load logs in as an ordinary user"
+            "`{name}` is a guardrail and has no effect here: guardrails only apply to ordinary \
+             users, and without authentication every client is a superuser; add `authentication: \
+             password` to `target.local`, so that the load logs in as an ordinary user"
         )
     };
     names.into_iter().map(warning).collect()

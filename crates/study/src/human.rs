@@ -57,7 +57,7 @@ const BIT_RATE_UNITS: &[(&str, u64)] = &[
 pub fn parse_count(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     let scale = scale_of(unit, COUNT_UNITS)
-        .ok_or_else(|| format!("unknown suffix `{unit}`; k, M and G are known"))?;
+        .ok_or_else(|| format!("unknown suffix `{unit}`; use k, M or G"))?;
     multiply(&digits, scale).ok_or_else(|| "it is not a whole number below 2^64".to_owned())
 }
 
@@ -78,7 +78,7 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
             return Err("it has no unit".to_owned());
         }
         let scale = scale_of(unit, DURATION_UNITS)
-            .ok_or_else(|| format!("unknown unit `{unit}`; ns, us, ms, s, m, h and d are known"))?;
+            .ok_or_else(|| format!("unknown unit `{unit}`; use ns, us, ms, s, m, h or d"))?;
         let part = multiply(&digits, scale).ok_or("it is finer than 1 ns or too long")?;
         total = total.checked_add(part).ok_or("it is longer than 584 years")?;
         rest = &after[unit_end..];
@@ -93,7 +93,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         return Err("it has no unit".to_owned());
     }
     let scale = scale_of(unit, BYTE_UNITS)
-        .ok_or_else(|| format!("unknown unit `{unit}`; KiB, MiB, GiB, kB, MB and GB are known"))?;
+        .ok_or_else(|| format!("unknown unit `{unit}`; use KiB, MiB, GiB, kB, MB or GB"))?;
     multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bytes".to_owned())
 }
 
@@ -104,7 +104,7 @@ pub fn parse_bit_rate(text: &str) -> Result<u64, String> {
         return Err("it has no unit".to_owned());
     }
     let scale = scale_of(unit.strip_suffix("/s").unwrap_or(unit), BIT_RATE_UNITS)
-        .ok_or_else(|| format!("unknown unit `{unit}`; bit, Kbit, Mbit and Gbit are known"))?;
+        .ok_or_else(|| format!("unknown unit `{unit}`; use bit, Kbit, Mbit or Gbit"))?;
     multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bits".to_owned())
 }
 

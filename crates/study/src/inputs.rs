@@ -58,8 +58,8 @@ impl<'a> Inputs<'a> {
         }
         let Some(folder) = self.folder else {
             return Err(
-                "recorded traffic is not kept with a run; with --trust it is read again from where \
-                 it was"
+                "recorded traffic is not stored with a run; with --trust it is read again from \
+                 its original place"
                     .to_owned(),
             );
         };
@@ -86,7 +86,7 @@ impl<'a> Inputs<'a> {
             return Ok(text.clone());
         }
         let Some(folder) = self.folder else {
-            return Err(format!("{name} is not among the files of this run"));
+            return Err(format!("{name} is not stored with this run"));
         };
         let text = read_below(folder, name)?;
         self.read.borrow_mut().insert(name.to_owned(), text.clone());
@@ -150,7 +150,9 @@ fn without(line: &str, password: &str) -> String {
 /// folder that is not open.
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
-        return Err(format!("{name} cannot be found without the study's folder"));
+        return Err(format!(
+            "{name} cannot be located without the study's folder"
+        ));
     };
     locate(folder, name)
 }
@@ -165,7 +167,7 @@ pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name} leads out of the study's folder {}; put the file beside the study",
+        "{name} is outside the study's folder {}; put the file beside the study",
         folder.path.display()
     ))
 }
@@ -197,7 +199,7 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
         return Ok(path);
     }
     Err(format!(
-        "{name} is a link that leads out of the study's folder"
+        "{name} is a link to a file outside the study's folder"
     ))
 }
 

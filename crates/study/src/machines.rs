@@ -111,13 +111,13 @@ fn parse(name: &str, text: &str, out: &mut Diagnostics) -> Option<Node> {
     let is_known = |key: &str| [MACHINES_KEY, CLIENTS_KEY].contains(&key);
     let entries = root.entries().unwrap_or_default().iter();
     for other in entries.filter(|entry| !is_known(&entry.key)) {
-        let message = format!("`{}` is no key of a file of machines", other.key);
-        let hint = format!("its keys: {MACHINES_KEY}, {CLIENTS_KEY}");
+        let message = format!("`{}` is not a key of a machines file", other.key);
+        let hint = format!("use {MACHINES_KEY} or {CLIENTS_KEY}");
         out.add(&other.place, message, Some(hint));
     }
     if list(&root, MACHINES_KEY).is_empty() {
         let message = format!("{name} has no list `{MACHINES_KEY}`");
-        let hint = "write `machines:` and below it `- {ssh: db1, folder: /data/cassay}`";
+        let hint = "write `machines:` and under it `- {ssh: db1, folder: /data/cassay}`";
         out.add(&root.place, message, Some(hint.to_owned()));
         return None;
     }

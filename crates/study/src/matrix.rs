@@ -71,8 +71,8 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     });
     if count > VARIANTS_MAX {
         let place = &base.nearest("matrix").place;
-        let message = format!("the matrix has {count} combinations; the most is {VARIANTS_MAX}");
-        let hint = "leave out an axis, or make two studies of it".to_owned();
+        let message = format!("the matrix has {count} combinations; the maximum is {VARIANTS_MAX}");
+        let hint = "remove an axis, or split it into two studies".to_owned();
         out.add(place, message, Some(hint));
         // The values are still checked, each of them once.
         let values = axes.iter().flat_map(|axis| entries(Some(&axis.value)));
@@ -146,7 +146,7 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
         for (other, theirs) in &earlier {
             if let Some(path) = mine.iter().find(|path| theirs.iter().any(|p| clash(p, path))) {
                 let message = format!("the {what} `{other}` and `{}` both set `{path}`", axis.key);
-                let hint = "put it into one of them: the other would have no effect".to_owned();
+                let hint = "keep it in one of them: the other would have no effect".to_owned();
                 out.add(&axis.place, message, Some(hint));
             } else if let Some((path, gone)) = removes(&mine, theirs) {
                 let message = format!(
@@ -154,7 +154,7 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
                      other",
                     axis.key
                 );
-                let hint = "put them into one, or take one out".to_owned();
+                let hint = "put them into one, or remove one".to_owned();
                 out.add(&axis.place, message, Some(hint));
             }
         }

@@ -73,7 +73,7 @@ impl Published {
             if let Some(unknown) = unknown {
                 let (fault, known) = (&failure.fault, known.join(", "));
                 return Err(format!(
-                    "{name}: `{fault}`: there is no fault `{unknown}`; there are {known}"
+                    "{name}: `{fault}`: `{unknown}` is not a fault; use one of {known}"
                 ));
             }
             for variant in &failure.variants {
@@ -91,7 +91,7 @@ fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), Strin
         Some(known) => {
             let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
             Err(format!(
-                "there is no variant `{name}`; there are {}",
+                "`{name}` is not a variant; the variants are {}",
                 known.join(", ")
             ))
         }
@@ -117,17 +117,20 @@ impl Ratio {
         }
         let names_place = !self.of_at.is_empty() || !self.to_at.is_empty();
         if !self.over.is_empty() && names_place {
-            return Err("it is over all points, and names one".to_owned());
+            return Err("it has `over`, and also names a point".to_owned());
         }
         if !METRICS.contains(&self.metric.as_str()) {
             let known = METRICS.join(", ");
-            return Err(format!("`{}` is no metric of {known}", self.metric));
+            return Err(format!(
+                "`{}` is not a metric; use one of {known}",
+                self.metric
+            ));
         }
-        let (least, most) = self.range().ok_or("say a `value`, or `least` and `most`")?;
+        let (least, most) = self.range().ok_or("write `value`, or `least` and `most`")?;
         if least > 0.0 && least <= most && most.is_finite() {
             Ok(())
         } else {
-            Err(format!("{least} to {most} is no range of ratios"))
+            Err(format!("{least} to {most} is not a valid range of ratios"))
         }
     }
 
@@ -177,19 +180,19 @@ mod tests {
         assert_eq!(good.failures[0].claim, "c");
         assert_eq!(good.ratios[0].range(), Some((1.198, 1.198)));
         for (wrong, part) in [
-            (ratio.replace("of: on", "of: one"), "no variant `one`"),
-            (ratio.replace("ops_per_s", "ops"), "`ops` is no metric"),
-            (ratio.replace("value: 1.198", "least: 2"), "say a `value`"),
-            (ratio.replace("1.198", "-1"), "is no range"),
+            (ratio.replace("of: on", "of: one"), "`one` is not a variant"),
+            (ratio.replace("ops_per_s", "ops"), "`ops` is not a metric"),
+            (ratio.replace("value: 1.198", "least: 2"), "write `value`"),
+            (ratio.replace("1.198", "-1"), "is not a valid range"),
             (ratio.replace("what", "who"), "unknown field `who`"),
             (
                 "failures: [{fault: node, beside: [node-kil], claim: c}]".to_owned(),
-                "no fault `node-kil`",
+                "`node-kil` is not a fault",
             ),
             (
                 "failures: [{fault: node, beside: [node-kill], variants: [two], claim: c}]"
                     .to_owned(),
-                "no variant `two`",
+                "`two` is not a variant",
             ),
             ("figures: 3".to_owned(), "p.yaml"),
             ("{".to_owned(), "p.yaml"),

@@ -11,29 +11,34 @@ const INTRODUCTION: &str = "\
 <!-- Made from the table in crates/study/src/format/fields.rs. To change it, change the table, run
      UPDATE_EXPECT=1 cargo test -p study -->
 
-A study is one question as one YAML file. Every key is in this page; any other is refused, with the
-line, the column and the nearest key. All mistakes are shown together, before anything starts.
+A study is one question in one YAML file. This page lists every key. Any other key is refused, with
+its line, its column and the most similar key. cassay reports all mistakes together, before it
+starts anything.
 
-Numbers may be written as people write them: counts `250`, `10k`, `2M`; lengths of time `250ms`,
-`10s`, `1m30s`, always with a unit; sizes `512MiB`, `1GiB`; bit rates `100Mbit`, `1Gbit`. Secrets
-never stand in a study: a password is `{secret: NAME}`, and the command line says where it is,
-`--secret NAME=file:PATH` or `--secret NAME=env:VARIABLE`; or it is `{file: PATH}`, a file beside or
+Counts may have a suffix: `250`, `10k`, `2M`. Durations always have a unit: `250ms`, `10s`, `1m30s`.
+Sizes and bit rates have one too: `512MiB`, `1GiB`, `100Mbit`, `1Gbit`. A study never contains
+secrets. A password is `{secret: NAME}`, and the command line names its source:
+`--secret NAME=file:PATH` or `--secret NAME=env:VARIABLE`. Or it is `{file: PATH}`, a file beside or
 below the study.
 
-A study is data: whoever wrote it, running it runs no program of theirs, reads no file outside its
-folder, sends no variable of your environment and asks no address but the target's and this
-machine's. JVM options and settings of cassandra.yaml that are not known to be harmless, other
-files and addresses, and `{env: VARIABLE}` are refused with their place, unless they stand on the
-command line (`--set`) or it says `--trust`.
+A study is data. It runs no program, reads no file outside its folder, and sends no environment
+variable. It contacts no address except those of the target and this machine. cassay refuses JVM
+options and settings of cassandra.yaml that are not known to be harmless. It also refuses other
+files and addresses, and `{env: VARIABLE}`. Each is permitted on the command line (`--set`), and
+`--trust` permits all of them.
 
-**Variants** change some settings of the study; mappings merge key by key, and `workload.mix`,
-`workload.consistency`, `keyspace.replication`, `keyspace.compaction`, `keyspace.compression` and
-`target.null.errors` are replaced whole. A **matrix** is every combination of the values of some
-axes, which must not set the same. **Phases** change the nodes for a part of every trial.
-**Scales** are other sizes of the same question: dotted keys with values, for `--scale NAME`.
-`--set dotted.path=value` changes one setting, `--target null`, `--target local` or
-`--target attach:HOST[:PORT]` the target. The order is: study, scale, `--target`, `--set`, variant
-or the matrix's axes in turn, phase.
+- **Variants** change some settings of the study. Mappings merge key by key, with exceptions that
+  are replaced as a whole: values for each kind of operation in `workload` (`mix`, `consistency`,
+  `timeout` and so on), `keyspace.replication`, `keyspace.compaction`, `keyspace.compression`,
+  `target.null.errors` and passwords.
+- A **matrix** is every combination of the values of its axes, which must not set the same key.
+- **Phases** change the nodes for a part of every trial.
+- **Scales** are other sizes of the same question: dotted keys with values, for `--scale NAME`.
+- On the command line, `--set dotted.path=value` changes one setting. `--target null`,
+  `--target local` and `--target attach:HOST[:PORT]` change the target.
+
+Settings apply in this order: study, scale, `--target`, `--set`, variant or the axes of the matrix
+in turn, phase.
 
 ```yaml
 study: first-look
@@ -49,8 +54,9 @@ scales:
   laptop: {data.load.operations: 50k, window.measure: 5s}
 ```
 
-Three hosts, loaded once with a commit log that is synced periodically, brought back to that state
-before each trial, and measured in all four combinations of two heaps and two commit logs:
+The next study uses three hosts. It loads them once, with a periodically synced commit log, and
+restores that state before each trial. It measures all four combinations of two heaps and two commit
+logs:
 
 ```yaml
 study: two-by-two
@@ -157,7 +163,7 @@ pub fn value_words(typ: &Type) -> String {
             human::format_count(*max),
         ),
         Type::Duration(min, max, _) => between(
-            "a length of time",
+            "a duration",
             human::format_duration_ns(*min),
             human::format_duration_ns(*max),
         ),

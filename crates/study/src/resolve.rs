@@ -138,7 +138,7 @@ fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
         let known: Vec<String> = values.iter().map(u64::to_string).collect();
         out.add(
             &root.nearest("primary.point").place,
-            format!("`primary.point` is `{point}`, and no point is measured there"),
+            format!("`primary.point` is `{point}`, which is not a measured point"),
             Some(format!("the points are {}", known.join(", "))),
         );
     }
@@ -260,7 +260,7 @@ impl Resolver<'_> {
                 let hint = did_you_mean(wanted, known.iter().map(|entry| entry.key.as_str()))
                     .unwrap_or_else(|| "the study has no scales".to_owned());
                 let place = new_source("--scale", wanted, out);
-                let message = format!("the study has no scale `{wanted}`");
+                let message = format!("`{wanted}` is not a scale of the study");
                 out.add(&place, message, Some(hint));
             }
             found.map(|entry| &entry.value)

@@ -76,7 +76,7 @@ fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     if subject.tree.at("faults").is_none() {
         let message =
-            format!("`{path}: faults` ends the window after its faults, and there are none");
+            format!("`{path}: faults` ends the window after its faults, but the study has none");
         let hint = Some("remove it, or write `faults`");
         subject.say(path, message, hint, out);
     }
@@ -131,8 +131,9 @@ fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
         "phases",
     ] {
         if subject.wrote(path) {
-            let message = format!("`{path}` does not apply to `{import}`, which says it itself");
-            let hint = "change the command line, or write the workload in a file of your own";
+            let message =
+                format!("`{path}` does not apply to `{import}`, whose command line sets it");
+            let hint = "change the command line, or write a workload file";
             subject.say(path, message, Some(hint), out);
         }
     }
@@ -143,12 +144,12 @@ fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
         let (user, password) = (format!("{section}.user"), format!("{section}.password"));
         match (subject.wrote(&user), subject.wrote(&password)) {
             (true, false) => {
-                let message = format!("`{user}` is there, `{password}` is missing");
-                let hint = "add `password: {secret: NAME}`, and say --secret NAME=file:PATH";
+                let message = format!("`{user}` is set, but `{password}` is missing");
+                let hint = "add `password: {secret: NAME}`, and pass --secret NAME=file:PATH";
                 subject.say(&user, message, Some(hint), out);
             }
             (false, true) => {
-                let message = format!("`{password}` is there, `{user}` is missing");
+                let message = format!("`{password}` is set, but `{user}` is missing");
                 subject.say(&password, message, None, out);
             }
             _ => {}
@@ -165,8 +166,8 @@ fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
             (false, true) => (key, cert),
             _ => continue,
         };
-        let message = format!("`{there}` is there, `{missing}` is missing");
-        let hint = "name both PEM files: the certificate by `cert`, its private key by `key`";
+        let message = format!("`{there}` is set, but `{missing}` is missing");
+        let hint = "set both PEM files: `cert` (the certificate) and `key` (its private key)";
         subject.say(&there, message, Some(hint), out);
     }
 }
@@ -177,7 +178,7 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
         let target = format!("{phase}.target");
         let has_local = subject.tree.at("target.local").is_some();
         if subject.wrote(&target) && !has_local && !subject.target_replaced {
-            let message = format!("`{target}` changes local nodes, and the target is not local");
+            let message = format!("`{target}` changes local nodes, but the target is not local");
             subject.say(&target, message, None, out);
         }
         let options = subject
@@ -189,15 +190,16 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
         for key in ["compaction".to_owned(), "compression".to_owned()].into_iter().chain(options) {
             let (here, whole) = (format!("{phase}.keyspace.{key}"), format!("keyspace.{key}"));
             if subject.wrote(&here) && !subject.wrote(&whole) {
-                let message = format!("`{here}` is set, and nothing says what it is otherwise");
-                let hint = format!("set `{whole}` too, or the tables keep it after the phase");
+                let message = format!("`{here}` is set, but its value outside of the phase is not");
+                let hint =
+                    format!("set `{whole}` too, because the tables keep the value after the phase");
                 subject.say(&here, message, Some(&hint), out);
             }
         }
     }
     let load = "phases.load";
     if subject.wrote(load) && !subject.wrote("data.load") {
-        let message = format!("`{load}` is of no use: no rows are loaded");
+        let message = format!("`{load}` has no effect: no rows are loaded");
         subject.say(load, message, Some("add `data: {load: …}`"), out);
     }
 }
@@ -205,8 +207,8 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn null_behaviour(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote("target.null.drift") && !subject.wrote("target.null.capacity") {
         let path = "target.null.drift";
-        let message = format!("`{path}` is of a capacity, and there is none");
-        let hint = "add `capacity`: so many operations a second";
+        let message = format!("`{path}` only applies to a target with `capacity`");
+        let hint = "add `capacity`, in operations per second";
         subject.say(path, message, Some(hint), out);
     }
     let ns = |path: &str| subject.tree.at(path).and_then(Tree::duration_ns);
@@ -241,13 +243,13 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
             .filter(|name| cql::response::ErrorCode::of_any_request(name).is_some());
         if !known.clone().any(|outcome| outcome == name) {
             let hint = did_you_mean(name, known);
-            let message = format!("`{name}` is not an error that a server answers");
+            let message = format!("`{name}` is not an error of the CQL protocol");
             subject.say(&format!("{path}.{name}"), message, hint.as_deref(), out);
         }
     }
     let sum: f64 = entries.iter().filter_map(|(_, share)| share.number()).sum();
     if sum > 1.0 {
-        let message = format!("the shares of `{path}` add up to {sum}; the most is 1");
+        let message = format!("the shares of `{path}` add up to {sum}; the maximum is 1");
         subject.say(path, message, None, out);
     }
 }
@@ -268,7 +270,7 @@ fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
         ("data.settle", settle),
     ] {
         if asked && subject.wrote(path) {
-            let message = format!("`{path}` asks for data, but the null target stores nothing");
+            let message = format!("`{path}` needs data, but the null target stores nothing");
             subject.say(path, message, Some("remove it, or use another target"), out);
         }
     }

@@ -37,8 +37,8 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     };
     if base.at(LOCAL).is_none() {
         if !target_replaced {
-            let message = format!("`{PATH}` is of nodes that the study starts");
-            let hint = "it needs `target: {local: …}`: remove it, or take that target".to_owned();
+            let message = format!("`{PATH}` only applies to nodes that the study starts");
+            let hint = "use `target: {local: …}`, or remove it".to_owned();
             out.add(&asked.place, message, Some(hint));
         }
         return;
@@ -56,7 +56,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     };
     if counts.len() > COUNT_MAX {
         let message = format!(
-            "`{PATH}.counts` has {} numbers; the most is {COUNT_MAX}",
+            "`{PATH}.counts` has {} numbers; the maximum is {COUNT_MAX}",
             counts.len()
         );
         out.add(&asked.place, message, None);
@@ -110,10 +110,10 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
         Some((_, of)) if *of == units => true,
         Some((_, of)) => {
             let message = format!(
-                "`{PATH}` counts {}, and `instances: {word}` does not",
+                "`{PATH}` counts {}, but `instances: {word}` does not",
                 units.name()
             );
-            let hint = format!("write `units: {}`: a node for each of them", of.name());
+            let hint = format!("write `units: {}`, for one node per unit", of.name());
             let place = asked.at("instances").map_or(&asked.place, |node| &node.place);
             out.add(place, message, Some(hint));
             false
@@ -123,16 +123,16 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
 
 /// Checks that one node on each unit has one host, and no other number of nodes.
 fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
-    let hint = "remove it: there is a node for each unit";
+    let hint = "remove it: each unit has one node";
     for key in ["nodes", "nodes_per_host"] {
         if base.at(&format!("{LOCAL}.{key}")).is_some() {
-            let message = format!("`{PATH}` and `{LOCAL}.{key}` both say how many nodes there are");
+            let message = format!("`{PATH}` and `{LOCAL}.{key}` both set the number of nodes");
             out.add(place, message, Some(hint.to_owned()));
         }
     }
     let hosts = base.at(&format!("{LOCAL}.hosts")).and_then(Node::text);
     if let Some(hosts) = hosts.filter(|hosts| *hosts != "1") {
-        let message = format!("`{PATH}` is of one machine, and `{LOCAL}.hosts` is {hosts}");
+        let message = format!("`{PATH}` needs a single machine, but `{LOCAL}.hosts` is {hosts}");
         out.add(place, message, Some("write `hosts: 1`".to_owned()));
     }
 }
@@ -141,8 +141,8 @@ fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
 fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     let search = SEARCHES.iter().find(|key| base.at(&format!("procedure.{key}")).is_some());
     if let (Some(search), Some(bound)) = (search, asked.at("p99_ms")) {
-        let message = format!("`{PATH}.p99_ms` and `procedure.{search}` both say what is too slow");
-        let hint = format!("remove it: what `{search}` finds is what counts");
+        let message = format!("`{PATH}.p99_ms` and `procedure.{search}` both set a latency limit");
+        let hint = format!("remove it: the result of `{search}` counts");
         out.add(&bound.place, message, Some(hint));
     }
 }
@@ -160,8 +160,8 @@ fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     });
     for side in sides("variants").into_iter().chain(values) {
         if let Some(own) = side.at(PATH) {
-            let message = format!("`{PATH}` is of the whole study, and a variant has its own");
-            let hint = "write it once, beside `procedure` of the study".to_owned();
+            let message = format!("`{PATH}` applies to the whole study, but a variant sets it");
+            let hint = "set it once, in `procedure` of the study".to_owned();
             out.add(&own.place, message, Some(hint));
         }
     }

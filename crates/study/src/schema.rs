@@ -15,8 +15,8 @@ use imports::Tool;
 use serde_json::{Map, Value, json};
 
 /// Description of the schema.
-const WHAT: &str = "A study: one question to an Apache Cassandra cluster, for cassay. Made of the \
-                    program's own table; docs/study-file.md has the same as a page.";
+const WHAT: &str = "A study of cassay: one question about an Apache Cassandra cluster. Generated \
+                    from the program's table of keys; docs/study-file.md has the same content.";
 
 /// Keys of a study whose sides may complete it.
 const SIDES: [&str; 3] = ["variants", "matrix", "screen"];
@@ -62,7 +62,7 @@ fn variant() -> Value {
     let keys = format::VARIANT_SECTIONS.iter();
     let properties: Map<_, _> = keys.map(|key| ((*key).to_owned(), reference(key))).collect();
     json!({
-        "description": "What differs from the study.",
+        "description": "Settings that differ from the study.",
         "type": ["object", "null"],
         "properties": properties,
         "additionalProperties": false,

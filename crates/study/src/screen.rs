@@ -41,7 +41,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
                 "`{}` has {count} values; a screening takes two",
                 setting.key
             );
-            let hint = "take the two that are furthest apart, or ask by `matrix`".to_owned();
+            let hint = "keep the two that are furthest apart, or use `matrix`".to_owned();
             out.add(&setting.place, message, Some(hint));
         }
         is_good &= count == 2;
@@ -81,13 +81,13 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
         return design;
     }
     let (path, message, hint) = if count < least {
-        let message = format!("a screening of {count} settings; the least is {least}");
+        let message = format!("a screening of {count} settings; the minimum is {least}");
         (PATH, message, "measure every combination of them: `matrix`")
     } else if count > most {
-        let message = format!("a screening of {count} settings; the most is {most}");
-        (PATH, message, "leave some out, or make two studies of it")
+        let message = format!("a screening of {count} settings; the maximum is {most}");
+        (PATH, message, "remove some, or split it into two studies")
     } else {
-        let message = format!("the design for {count} settings gains nothing by folding over");
+        let message = format!("folding over gains nothing in the design for {count} settings");
         (
             "screen.fold",
             message,
@@ -121,11 +121,10 @@ fn dependent(settings: &[Entry], out: &mut Diagnostics) {
                 continue;
             };
             let message = format!(
-                "`{}` sets `{key}`, which holds only with `{other}: {value}`, and `{}` changes \
-                 that",
+                "`{}` sets `{key}`, which requires `{other}: {value}`, but `{}` changes that",
                 setting.key, of_other.key
             );
-            let hint = "take one of them into another study".to_owned();
+            let hint = "move one of them to another study".to_owned();
             out.add(&setting.place, message, Some(hint));
         }
     }
@@ -213,7 +212,7 @@ mod tests {
         let said = |settings: &[&str], rest: &str| study(settings, rest).unwrap_err();
         let few = said(&SETTINGS[..3], "");
         assert!(
-            few.contains("the least is 4") && few.contains("matrix"),
+            few.contains("the minimum is 4") && few.contains("matrix"),
             "{few}"
         );
         let mut three = SETTINGS;
@@ -230,7 +229,7 @@ mod tests {
         let eight: Vec<String> = (0..8).map(named).collect();
         let eight: Vec<&str> = eight.iter().map(String::as_str).collect();
         let fold = said(&eight, "  fold: true");
-        assert!(fold.contains("gains nothing by folding"), "{fold}");
+        assert!(fold.contains("folding over gains nothing"), "{fold}");
     }
 
     #[test]
@@ -245,7 +244,7 @@ mod tests {
         let settings = [&one, &two, SETTINGS[0], SETTINGS[1]];
         let said = study(&settings, "").unwrap_err();
         assert!(
-            said.contains("holds only with `commitlog_sync: periodic`"),
+            said.contains("requires `commitlog_sync: periodic`"),
             "{said}"
         );
     }

@@ -30,10 +30,10 @@ fn walk<'n>(node: &'n Node, path: &mut Vec<&'n str>, out: &mut Diagnostics) {
     let most = most(path).map_or(usual, |most| most.min(usual));
     if count > most {
         let message = format!(
-            "`{}` has {count} entries; the most is {most}",
+            "`{}` has {count} entries; the maximum is {most}",
             path.join(".")
         );
-        let hint = "leave some out, or make several studies of it";
+        let hint = "remove some, or split it into several studies";
         out.add(&node.place, message, Some(hint.to_owned()));
         return;
     }
@@ -80,8 +80,8 @@ pub fn trials(root: &Node, variants: &[Variant], blocks: Option<u64>, out: &mut 
     let blocks = usize::try_from(blocks.unwrap_or(1)).unwrap_or(usize::MAX);
     let trials = of_block.saturating_mul(blocks);
     if trials > TRIALS_MAX {
-        let message = format!("this comes to {trials} trials; the most is {TRIALS_MAX}");
-        let hint = "take fewer blocks, variants or points, or make several studies of it";
+        let message = format!("the study has {trials} trials; the maximum is {TRIALS_MAX}");
+        let hint = "use fewer blocks, variants or points, or split it into several studies";
         out.add(
             &root.nearest("repeat").place,
             message,
@@ -127,18 +127,18 @@ mod tests {
         for (lines, words) in [
             (
                 format!("{load}screen:\n  settings:\n{}", listed(4000, setting)),
-                "`screen.settings` has 4000 entries; the most is 11",
+                "`screen.settings` has 4000 entries; the maximum is 11",
             ),
             (
                 format!("{load}variants:\n{}", listed(9_000, variant)),
-                "`variants` has 9000 entries; the most is 64",
+                "`variants` has 9000 entries; the maximum is 64",
             ),
             (
                 format!(
                     "{load}scales:\n  big:\n    variants:\n{}",
                     listed(65, |n| { format!("      v{n}: {{}}") })
                 ),
-                "`scales.big.variants` has 65 entries; the most is 64",
+                "`scales.big.variants` has 65 entries; the maximum is 64",
             ),
             (
                 format!(
@@ -146,14 +146,14 @@ mod tests {
                     listed(9_000, number),
                     listed(9_000, number)
                 ),
-                "`procedure.grid.payload` has 9000 entries; the most is 64",
+                "`procedure.grid.payload` has 9000 entries; the maximum is 64",
             ),
             (
                 format!(
                     "{load}price_per_hour:\n  amount:\n{}",
                     listed(9_000, |n| { format!("    v{n}: 1") })
                 ),
-                "`price_per_hour.amount` has 9000 entries; the most is 1000",
+                "`price_per_hour.amount` has 9000 entries; the maximum is 1000",
             ),
         ] {
             let said = said(&lines);
@@ -168,7 +168,7 @@ mod tests {
         });
         let load = "procedure: {fixed: {rate: 100}}\nwindow: {measure: 720h}\n";
         let broken = said_on("local", &format!("{load}faults:\n{faults}"));
-        let words = "come to more than 1000 faults in a window";
+        let words = "has more than 1000 faults in a window";
         assert!(broken.contains(words), "{broken}");
         let blocks =
             "repeat: {blocks: 1000}\nprocedure: {sweep: {threads: [THREADS]}}\nvariants:\n";
@@ -179,7 +179,7 @@ mod tests {
         let text = blocks.replace("THREADS", &threads.join(", ")) + &variants;
         let said = said(&text);
         assert!(
-            said.contains("2048000 trials; the most is 100000"),
+            said.contains("2048000 trials; the maximum is 100000"),
             "{said}"
         );
     }

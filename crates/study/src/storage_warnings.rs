@@ -39,9 +39,9 @@ fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Optio
     };
     let class = study.variants.iter().find_map(|variant| slow(&variant.settings))?;
     Some(format!(
-        "Cassandra flushes with LZ4 where a table has {class}, and uses that only when it \
-         compacts: what a short run leaves on disk was compressed by LZ4; `target: {{local: \
-         {{yaml: {{flush_compression: table}}}}}}` flushes with {class}"
+        "Cassandra flushes a table with {class} by LZ4 and uses {class} only when it compacts, so \
+         the files of a short run are compressed by LZ4; `target: {{local: {{yaml: \
+         {{flush_compression: table}}}}}}` flushes with {class}"
     ))
 }
 
@@ -66,8 +66,8 @@ fn incompressible(
     })?;
     let keys: Vec<String> = differing.iter().map(|key| format!("`{key}`")).collect();
     Some(format!(
-        "variants differ in {}, and the rows of {} hardly compress (LZ4 leaves {:.0} % of them): \
-         what is found of disk space and of compressors holds for random bytes; {}",
+        "variants differ in {}, but the rows of {} hardly compress (LZ4 leaves {:.0} % of them): \
+         results about disk space and compressors only apply to random bytes; {}",
         keys.join(", "),
         workload.file.as_ref().unwrap_or(&workload.name),
         share * 100.0,

@@ -29,7 +29,7 @@ pub(crate) fn warnings(study: &Study) -> Vec<String> {
                 };
                 warnings.insert(format!(
                     "`faults.upgrade_sstables: after` will rewrite nothing: Cassandra {to} writes \
-                     `{before}` here, which is the format of the files of {}{way_out}",
+                     `{before}` here, the format of the files of {}{way_out}",
                     spec.release
                 ));
             }

@@ -255,9 +255,8 @@ fn without_hottest(node: &Node, draft: &Draft, program: Program, out: &mut Diagn
         _ => &[],
     };
     for (item, _) in items.iter().zip(&draft.faults).filter(|(_, one)| asks(one)) {
-        let message = "the workload asks for no partition much more often than for others";
-        let hint =
-            "name a node, or choose rows unevenly: `workload: {params: {distribution: zipf}}`";
+        let message = "the workload has no partition that it requests much more often than others";
+        let hint = "name a node, or skew the rows: `workload: {params: {distribution: zipf}}`";
         let place = &item.nearest("where.role").place;
         out.add(place, message.to_owned(), Some(hint.to_owned()));
     }
@@ -268,8 +267,8 @@ fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics
     let path = "verify.sample";
     let asks = tree.at(path).and_then(Tree::text) == Some("all");
     if asks && !can_be_read && tree.at("target.null").is_none() {
-        let message = "the workload has no read whose rows could be compared with what was written";
-        let hint = "name one under `verify` of the workload's file, or use another workload";
+        let message = "the workload has no read whose rows can be compared with the written ones";
+        let hint = "name one under `verify` of the workload file, or use another workload";
         let place = &node.nearest(path).place;
         out.add(place, message, Some(hint.to_owned()));
     }
@@ -282,12 +281,13 @@ fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &m
         return;
     };
     let (message, hint) = if program.writes(Stage::Load).is_empty() {
-        let message = format!("`{path}` writes rows, and {file} does not say which statement does");
-        let hint = "add `load: write` to it, or say `present` if the rows are there";
+        let message =
+            format!("`{path}` writes rows, but {file} does not name the statement for it");
+        let hint = "add `load: write` to it, or use `present` if the rows exist";
         (message, hint.to_owned())
     } else if program.rows() != parts.data.rows {
         let message = format!(
-            "`{path}` asks for {} rows, and the CSV of {file} has {} records, which are its rows",
+            "`{path}` requests {} rows, but the CSV of {file} has only {} records",
             parts.data.rows,
             program.rows()
         );
@@ -321,9 +321,8 @@ fn reads_without_rows(
     };
     let is_read = |name: &str| program.kinds().iter().any(|k| k.name == name && !k.is_write);
     if let Some((kind, _)) = mix.iter().find(|(kind, weight)| *weight > 0.0 && is_read(kind)) {
-        let message = format!("the mix has `{kind}`, but no rows are loaded to be read");
-        let hint =
-            "add `data: {load: {operations: 100k}}`, or `present` if they are there".to_owned();
+        let message = format!("the mix has `{kind}`, but no rows are loaded for it to read");
+        let hint = "add `data: {load: {operations: 100k}}`, or `present` if they exist".to_owned();
         let place = &node.nearest(&format!("workload.mix.{kind}")).place;
         out.add(place, message, Some(hint));
     }
@@ -427,8 +426,8 @@ mod tests {
         mistakes(
             "{use: standard1, mix: {write: 9, read: 1}}",
             expect![[r#"
-                s:5:50: the mix has `read`, but no rows are loaded to be read
-                  hint: add `data: {load: {operations: 100k}}`, or `present` if they are there"#]],
+                s:5:50: the mix has `read`, but no rows are loaded for it to read
+                  hint: add `data: {load: {operations: 100k}}`, or `present` if they exist"#]],
         );
         mistakes(
             "{use: standard1, mix: {write: 1}}",

@@ -1,22 +1,22 @@
-//! Tests that fail beside others are run once more, alone, and have failed either way.
+//! Runs tests that failed beside others once more, alone. They fail the gate either way.
 //!
-//! The slow tests drive load in real time and start nodes, several at a time on two CPUs. The
-//! second attempt tells two defects apart: a test that fails alone too is easy to look into, and
-//! one that passes then depends on what runs beside it. Neither lets the gate pass: a test that
-//! holds now and then has a cause, in the product or in itself.
+//! The slow tests offer load in real time and start nodes, several at a time on two CPUs. The
+//! second attempt tells two defects apart: a test that also fails alone is easy to debug; a test
+//! that passes alone depends on other tests. Both fail the gate, because an unsteady test has a
+//! cause in the product or in the test.
 
 use super::units::Outcome;
 use crate::process;
 use anyhow::{Result, bail, ensure};
 use std::path::PathBuf;
 
-/// More failures than that are no accident of the machine.
+/// Maximum number of failures that are repeated. More are not an accident of the machine.
 const FAILURES_MAX: usize = 3;
 
-/// The program of slow tests: others have no excuse.
+/// Test program with the slow tests. Failures of other programs are not repeated.
 const SLOW: &str = "cassay it";
 
-/// What is to be run again.
+/// Failed tests, and how to run them again.
 #[derive(Debug, Default)]
 pub struct Failed {
     program: String,
@@ -26,11 +26,11 @@ pub struct Failed {
     variables: Vec<(&'static str, String)>,
 }
 
-/// The tests that have failed of units which were run with these arguments and variables.
+/// Returns the failed tests of units that ran with these arguments and variables.
 ///
 /// # Errors
-/// One of another program than that of slow tests has failed, or too many, or a program ended
-/// without saying which.
+/// A test of another program failed, too many tests failed, or a program ended without naming the
+/// failed test.
 pub fn failed(
     outcomes: &[Outcome],
     arguments: &[&'static str],
@@ -72,10 +72,10 @@ pub fn failed(
 }
 
 impl Failed {
-    /// Runs each of them alone, which nothing else may run beside.
+    /// Runs each test alone. Nothing else may run at the same time.
     ///
     /// # Errors
-    /// There is one, whether it passes alone or not: all of them, and which is which.
+    /// Any test had failed, even if it passes alone. The error names all, with both results.
     pub fn alone(self) -> Result<()> {
         let attempts = self.tests.into_iter().map(|test| {
             println!("== again, alone: {test}");
@@ -87,7 +87,7 @@ impl Failed {
     }
 }
 
-/// Judges tests that have failed beside others, each with whether it has passed alone.
+/// Returns an error that separates tests that also failed alone from tests that passed alone.
 fn judge(attempts: impl Iterator<Item = (String, bool)>) -> Result<()> {
     let (unsteady, broken): (Vec<_>, Vec<_>) = attempts.partition(|(_, passed)| *passed);
     let names = |tests: Vec<(String, bool)>| {

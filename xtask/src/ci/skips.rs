@@ -1,23 +1,23 @@
-//! The tests that were left out, for a reason of this machine. A test that passes is shown by
-//! nobody, and neither is what it says, so each writes its line into a file.
+//! Lists the tests that this machine cannot run. libtest hides passing tests and their output, so
+//! each such test appends a line to a file.
 
 use super::scratch;
 use crate::process;
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
-/// Where tests say that they were left out; see `crates/cassay/tests/it/program.rs` and
+/// Variable with the path of that file; see `crates/cassay/tests/it/program.rs` and
 /// `crates/kernel/src/skipped.rs`.
 const SKIPS: &str = "CASSAY_SKIPS";
 
-/// Begin of the line of a test that no installed program would make possible.
+/// Prefix of the line of a test that no additional program would make possible.
 const UNABLE: &str = "unable ";
 
-/// The list of tests that were left out.
+/// File with the skipped tests.
 pub struct Skips(PathBuf);
 
 impl Skips {
-    /// An empty list, which all commands from now on can add to.
+    /// Creates an empty list, to which all later commands can append.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -28,10 +28,10 @@ impl Skips {
         Ok(Skips(path))
     }
 
-    /// Says what was left out.
+    /// Prints the skipped tests.
     ///
     /// # Errors
-    /// A test was left out where none may be: see [`is_complete_expected`].
+    /// A test was skipped although all are required: see [`is_complete_expected`].
     pub fn tell(&self) -> Result<()> {
         let text = std::fs::read_to_string(&self.0)
             .with_context(|| format!("read {}", self.0.display()))?;
@@ -52,7 +52,7 @@ impl Skips {
     }
 }
 
-/// How many tests were left out and why, in a line; none if there are none.
+/// Returns the number of skipped tests with the reasons, on one line. `None` if there are none.
 fn summary(text: &str) -> Option<String> {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for line in text.lines() {
@@ -74,15 +74,15 @@ fn summary(text: &str) -> Option<String> {
     })
 }
 
-/// Whether all tests can run: where `CI` is set, and `scripts/prerequisites` installs what is
-/// missing, as root on Debian.
+/// Returns true if all tests must run: `CI` is set, and `scripts/prerequisites` can install missing
+/// programs, as root on Debian.
 fn is_complete_expected() -> bool {
     let is_ci = std::env::var("CI").is_ok_and(|value| !value.is_empty());
     let is_root = || process::output("id", &["-u"]).is_ok_and(|id| id.trim() == "0");
     is_ci && std::path::Path::new("/etc/debian_version").exists() && is_root()
 }
 
-/// Says that a test of ours is left out on this machine, for this reason.
+/// Records that a test of xtask is skipped on this machine, with the reason.
 #[cfg(test)]
 pub fn skip(why: &str) {
     use std::io::Write;

@@ -1,8 +1,8 @@
-//! How long each step and each test of the gate took, in a file: the longest tests then run first,
-//! and a gate that became longer says so.
+//! Stores the duration of each step and each test of the gate. The longest tests then run first,
+//! and a gate that became longer prints a warning.
 //!
-//! `target/xtask/times.tsv` is of this machine; where there is none yet, `xtask/times.tsv` of the
-//! tree stands for it. Nothing depends on what is in them but the order of tests and a warning.
+//! `target/xtask/times.tsv` is from this machine. Until it exists, `xtask/times.tsv` of the tree is
+//! used. Only the order of tests and a warning depend on these files.
 
 use crate::process;
 use anyhow::{Context, Result};
@@ -10,27 +10,27 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// A gate that took so much longer than the stored one is said to have grown.
+/// Factor over the stored duration of the gate from which the warning is printed.
 const GROWTH: f64 = 1.05;
 
-/// Tests that took less are not written down: their order changes nothing. Seconds.
+/// Shortest test to store, s. The order of shorter tests does not matter.
 const SHORTEST_S: f64 = 0.5;
 
-/// How many of the steps and tests that grew are named.
+/// Number of grown steps and tests that the warning names.
 const NAMED: usize = 5;
 
-/// Begin of the name of a step.
+/// Prefix of the name of a step.
 const STEP: &str = "step: ";
 
-/// What was taken, in seconds, by name: steps, and tests as `package program test`.
+/// Durations by name, s: steps, and tests as `package program test`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times(BTreeMap<String, f64>);
 
 impl Times {
-    /// Those of this machine's last stored gate, or else those in the tree.
+    /// Reads the durations of this machine's last stored gate, or else those in the tree.
     ///
     /// # Errors
-    /// A file is there and cannot be read, or is not what [`Times::text`] writes.
+    /// A file exists, but cannot be read or has another format than [`Times::text`] writes.
     pub fn stored() -> Result<Times> {
         for path in [of_this_machine(), of_the_tree()] {
             if path.is_file() {
@@ -60,7 +60,7 @@ impl Times {
         Ok(Times(all))
     }
 
-    /// A line each, the longest first.
+    /// Formats the durations, one per line, the longest first.
     fn text(&self) -> String {
         let mut text = format!(
             "# Seconds of steps and tests, by `cargo xtask ci --times` on {} CPUs.\n",
@@ -81,22 +81,22 @@ impl Times {
         all.into_iter()
     }
 
-    /// Seconds of a test; none if it was too short to be written down, or is new.
+    /// Returns the duration of a test, s. `None` if it was too short to be stored, or is new.
     pub fn of(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
     }
 
-    /// Notes how long a test took, in seconds.
+    /// Adds the duration of a test, s.
     pub fn add(&mut self, name: String, seconds: f64) {
         self.0.insert(name, seconds);
     }
 
-    /// Notes how long a step took, in seconds.
+    /// Adds the duration of a step, s.
     pub fn add_step(&mut self, name: &str, seconds: f64) {
         self.add(format!("{STEP}{name}"), seconds);
     }
 
-    /// All steps together, in seconds.
+    /// Returns the duration of all steps together, s.
     fn steps(&self) -> f64 {
         let steps = self.0.iter().filter(|(name, _)| name.starts_with(STEP));
         steps.map(|(_, seconds)| seconds).sum()
@@ -119,8 +119,8 @@ impl Times {
         );
     }
 
-    /// What became longer than in another gate, in words; none if the gate did not. A gate that
-    /// left steps out, or has others, cannot be compared.
+    /// Returns the warning that names what became longer than in a stored gate. `None` if the gate
+    /// did not grow, or if its steps differ, since such gates cannot be compared.
     pub fn growth_over(&self, stored: &Times) -> Option<String> {
         let steps = |times: &Times| -> Vec<String> {
             times.0.keys().filter(|name| name.starts_with(STEP)).cloned().collect()

@@ -1,9 +1,9 @@
-//! Tests in units: what one process runs, one test after the other. Units run side by side, the
-//! longest first, so that no long one begins when the others have ended.
+//! Runs tests in units. A unit is one process that runs its tests one after the other. Units run
+//! side by side, the longest first, so that no long unit starts when the others have ended.
 //!
-//! libtest runs the tests of one program in the order of their names, and cargo one program after
-//! the other: the end of each then waits for its longest test. A test that is known to be long is a
-//! unit by itself; short ones share a process, whose start they would otherwise pay for.
+//! libtest runs the tests of one program in the order of their names, and cargo runs one program
+//! after the other, so that each program waits for its longest test. Here a long test is a unit of
+//! its own. Short tests share a process, to save its start.
 
 use super::programs::Program;
 use super::times::Times;
@@ -12,41 +12,41 @@ use anyhow::{Result, anyhow};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Short tests share a unit until it takes so long, in seconds; a longer test has its own.
+/// Duration at which a unit of short tests is full, s. A test that takes longer has its own unit.
 const UNIT_S: f64 = 3.0;
 
-/// Tests that share a node are in one unit until it takes so long, in seconds: then another node
-/// costs less than waiting for the last of them.
+/// Maximum duration of a unit of tests that share a node, s. Beyond it, another node costs less
+/// than waiting for the last test.
 const SHARED_S: f64 = 200.0;
 
-/// Where a unit's tests read its number: they name by it what only their process uses.
+/// Variable with the number of a unit. Its tests use it in the names of their own resources.
 const UNIT: &str = "CASSAY_UNIT";
 
-/// What a test is taken for whose time is not written down: those are the short ones.
+/// Assumed duration of a test without a stored one, s. Such tests are short.
 const UNKNOWN_S: f64 = 0.05;
 
-/// What one process runs.
+/// Tests that one process runs.
 #[derive(Clone, Debug)]
 pub struct Unit {
     program: Arc<Program>,
     tests: Vec<String>,
-    /// How long it took the last time, in seconds.
+    /// Stored duration, s.
     expected_s: f64,
 }
 
-/// What came of a unit.
+/// Result of a unit.
 pub struct Outcome {
-    /// The program.
+    /// Test program.
     pub program: Arc<Program>,
-    /// All that it said.
+    /// Its whole output.
     pub said: String,
-    /// Whether each test passed.
+    /// True if every test passed.
     pub passed: bool,
-    /// Tests that came to an end, with their seconds.
+    /// Finished tests with their durations, s.
     pub seconds: Vec<(String, f64)>,
 }
 
-/// The tests of a program in units.
+/// Divides the tests of a program into units.
 pub fn of(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut short: Option<Unit> = None;
@@ -76,7 +76,7 @@ pub fn of(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit
     units
 }
 
-/// Tests of a program in as few units as are not too long, for what tests share in their process.
+/// Divides tests that share resources of their process into as few units as are not too long.
 pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for test in tests {
@@ -97,10 +97,10 @@ pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Ve
     units
 }
 
-/// Runs units, so many at a time, the longest first. `more` is what libtest is told besides.
+/// Runs units, `at_a_time` in parallel, the longest first. `more` has further arguments of libtest.
 ///
 /// # Errors
-/// One cannot be started.
+/// A unit cannot be started.
 pub fn run(
     mut units: Vec<Unit>,
     at_a_time: usize,

@@ -45,7 +45,7 @@ fn packages_of_c_library(tree: &Tree) -> BTreeSet<String> {
     of_crates.collect()
 }
 
-/// What is built, and where.
+/// Sources and output folder of a build.
 pub struct Build {
     /// The root of the sources.
     root: PathBuf,

@@ -3,7 +3,7 @@
 
 use super::Violation;
 use crate::tree::Tree;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// External names that comments may use although no code contains them: of Cassandra, its tools,
 /// the JVM and Linux.
@@ -69,48 +69,20 @@ const UNNAMED: [&str; 7] = [
     "; none", "nobody", "somebody", "whoever", " whom ", " of ours", "so many",
 ];
 
-/// Comment lines with such words, by folder. Most of them become texts for users, which change with
-/// their documents. These numbers only fall.
-const STILL_THERE: [(&str, usize); 6] = [
-    ("crates/analysis", 211),
-    ("crates/cassay", 49),
-    ("crates/engine", 2),
-    ("crates/measure", 24),
-    ("fuzz", 6),
-    ("xtask", 36),
-];
-
 /// Checks that comments name their subject and their actors.
 pub fn plain(tree: &Tree) -> Vec<Violation> {
-    let mut counts: BTreeMap<&str, (usize, Violation)> = BTreeMap::new();
+    let mut found = Vec::new();
     for file in tree.with_extension("rs") {
         for (number, line) in file.text().lines().enumerate() {
             let Some(text) = comment(line).filter(|text| is_private(text)) else {
                 continue;
             };
-            let entry = counts.entry(folder(&file.path)).or_insert_with(|| {
-                let text = text.trim_start_matches(['/', '!']).trim();
-                let what = format!("`{text}` names no subject or no actor");
-                (0, Violation::at(&file.path, number + 1, what))
-            });
-            entry.0 += 1;
+            let text = text.trim_start_matches(['/', '!']).trim();
+            let what = format!("`{text}` names no subject or no actor");
+            found.push(Violation::at(&file.path, number + 1, what));
         }
     }
-    let allowed = |folder: &str| {
-        let known = STILL_THERE.iter().find(|(name, _)| *name == folder);
-        known.map_or(0, |(_, count)| *count)
-    };
-    let grown = counts.into_iter().filter(|(folder, (count, _))| *count > allowed(folder));
-    grown
-        .map(|(folder, (count, first))| Violation {
-            what: format!(
-                "{}; {folder} has {count} such lines, {} are allowed",
-                first.what,
-                allowed(folder)
-            ),
-            ..first
-        })
-        .collect()
+    found
 }
 
 /// Returns true if a comment has an opening or a word of those above.
@@ -118,13 +90,6 @@ fn is_private(text: &str) -> bool {
     let words = text.trim_start_matches(['/', '!']).trim_start();
     OPENINGS.iter().any(|opening| words.starts_with(opening))
         || UNNAMED.iter().any(|word| words.contains(word))
-}
-
-/// Returns the crate's folder: `crates/NAME`, or the first part of the path.
-fn folder(path: &str) -> &str {
-    let parts = if path.starts_with("crates/") { 2 } else { 1 };
-    let end = path.match_indices('/').nth(parts - 1).map_or(path.len(), |(at, _)| at);
-    &path[..end]
 }
 
 /// Returns true if a comment is one word that is not code.
@@ -189,18 +154,16 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_without_a_subject_is_found_with_the_number_of_its_crate() {
-        let text = "/// What nobody has.\nstruct A;\n/// The width, mm.\nstruct B;\n";
-        let tree = Tree::of(&[("crates/a/src/lib.rs", text), ("xtask/b.rs", "// Done.\n")]);
-        let found = plain(&tree);
-        let said = found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-        assert!(
-            said.starts_with("crates/a/src/lib.rs:1: `What nobody has.` names no subject"),
-            "{said}"
-        );
-        assert!(
-            said.ends_with("crates/a has 1 such lines, 0 are allowed"),
-            "{said}"
+    fn a_comment_without_a_subject_or_an_actor_is_found() {
+        let text = "/// What it has.\nstruct A;\n/// The width, mm.\nstruct B;\n// As nobody is.\n";
+        let said = plain(&Tree::of(&[("crates/a/src/lib.rs", text)]));
+        let said: Vec<String> = said.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "crates/a/src/lib.rs:1: `What it has.` names no subject or no actor",
+                "crates/a/src/lib.rs:5: `As nobody is.` names no subject or no actor",
+            ]
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Examples of every command, as data: what its help ends with, and the reference shows.
+//! Examples of every command, as data, for the end of its help and for the reference.
 //!
 //! Long because every command has some.
 //!
@@ -7,10 +7,10 @@
 use super::Args;
 use clap::{Command, CommandFactory};
 
-/// A command line, and what it does.
+/// Command line, and its description.
 pub type Example = (&'static str, &'static str);
 
-/// The command with its examples.
+/// Returns the command with its examples.
 pub fn command() -> Command {
     let mut command = Args::command();
     for (path, examples) in EXAMPLES {
@@ -44,15 +44,15 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay new", "Lists the templates."),
             (
                 "cassay new peak",
-                "Asks four questions, and writes peak.yaml.",
+                "Asks four questions and writes peak.yaml.",
             ),
             (
                 "cassay new sweep --target local --set repeat.blocks=3 --yes",
-                "Asks nothing: one answer is given, the others are the defaults.",
+                "Asks nothing; one answer is given, the others are defaults.",
             ),
             (
                 "cassay new upgrade --target attach:10.0.0.1 --to before.yaml",
-                "Of a cluster that is there.",
+                "For an existing cluster.",
             ),
         ],
     ),
@@ -61,21 +61,21 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay demo",
-                "One Cassandra on this machine, from nothing to a report.",
+                "One Cassandra node on this machine, from download to report.",
             ),
             (
                 "cassay demo --target null",
-                "The same in a minute without Java: a look at cassay, not at Cassandra.",
+                "Takes one minute and no Java; shows cassay, not Cassandra.",
             ),
         ],
     ),
     (
         "studies",
-        &[("cassay studies list", "What is in the program.")],
+        &[("cassay studies list", "Lists the studies in the program.")],
     ),
     (
         "studies list",
-        &[("cassay studies list --json", "For programs.")],
+        &[("cassay studies list --json", "JSON, for programs.")],
     ),
     (
         "studies copy",
@@ -83,7 +83,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay studies copy first-look", "Writes first-look.yaml."),
             (
                 "cassay studies copy dse-vsan --to mine",
-                "A folder of studies, with the figures that were published.",
+                "A folder of studies, with the published figures.",
             ),
         ],
     ),
@@ -92,19 +92,16 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay plan studies/first-look.yaml",
-                "Every trial, its time and its disk.",
+                "Every trial with its time and disk use.",
             ),
             (
                 "cassay plan study.yaml --target attach:10.0.0.1 --allow create=cassay_peak",
-                "Also asks the cluster whether it would be allowed.",
+                "Also checks the permissions on the cluster.",
             ),
-            (
-                "cassay plan study.yaml --offline",
-                "Asks no cluster: where it is not in reach.",
-            ),
+            ("cassay plan study.yaml --offline", "Contacts no cluster."),
             (
                 "cassay plan study.yaml --json",
-                "The same for programs: `cassay schema plan`.",
+                "JSON; `cassay schema plan` describes it.",
             ),
         ],
     ),
@@ -113,19 +110,19 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay run studies/first-look.yaml",
-                "Starts a cluster, measures, writes a report.",
+                "Starts a cluster, measures it and writes a report.",
             ),
             (
                 "cassay run study.yaml --target null --set window.measure=2s",
-                "The same without a cluster, with one setting changed.",
+                "Uses no cluster, and changes one setting.",
             ),
             (
                 "cassay run study.yaml --json",
-                "findings.json on stdout when it ends.",
+                "Prints findings.json on stdout at the end.",
             ),
             (
                 "cassay run study.yaml --junit junit.xml --markdown summary.md",
-                "Files for a pipeline.",
+                "Writes files for a pipeline.",
             ),
         ],
     ),
@@ -134,21 +131,21 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay bisect study.yaml --builds 5.0.4,5.0.5,5.0.6,5.0.7,5.0.8",
-                "Which release has made the study's answer worse, if one has.",
+                "Finds the release that made the result worse, if any.",
             ),
             (
                 "cassay bisect study.yaml --builds builds.yaml --good r101 --bad r108 --trust",
-                "Builds of yours, as the file names and makes them.",
+                "Uses your own builds, which the file names.",
             ),
         ],
     ),
     (
         "resume",
         &[
-            ("cassay resume", "The latest run, where it was interrupted."),
+            ("cassay resume", "Continues the latest run."),
             (
                 "cassay resume compare --more 4",
-                "Four more blocks of a run without an answer.",
+                "Adds four blocks to an inconclusive run.",
             ),
         ],
     ),
@@ -156,34 +153,34 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "confirm",
         &[(
             "cassay confirm screening --plan",
-            "What confirming a screening would take.",
+            "Shows the plan for confirming a screening.",
         )],
     ),
     (
         "list",
         &[
-            ("cassay list", "All runs, oldest first."),
-            ("cassay list --json", "For programs."),
+            ("cassay list", "Lists all runs, oldest first."),
+            ("cassay list --json", "JSON, for programs."),
         ],
     ),
     (
         "show",
         &[
-            ("cassay show", "The latest run."),
+            ("cassay show", "Shows the latest run."),
             (
                 "cassay show --trials peak",
                 "Each trial of the newest run of a study, with reasons.",
             ),
-            ("cassay show --json latest", "The report as data."),
+            ("cassay show --json latest", "The report as JSON."),
         ],
     ),
     (
         "history",
         &[
-            ("cassay history nightly", "A study over its runs."),
+            ("cassay history nightly", "Shows a study over its runs."),
             (
                 "cassay history nightly --fail-on-regression",
-                "Ends with 4 if it became slower.",
+                "Exits with 4 if it became slower.",
             ),
         ],
     ),
@@ -192,11 +189,11 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay clean --target attach:10.0.0.1",
-                "Lists the tables that your runs have left there, and asks before it drops them.",
+                "Lists the tables that your runs left there, and drops them after confirmation.",
             ),
             (
                 "cassay clean --target attach:10.0.0.1 --yes",
-                "The same without a question.",
+                "Drops them without confirmation.",
             ),
         ],
     ),
@@ -207,7 +204,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "cassay tag release-5.0 nightly/20261120T232909Z",
                 "For `require: {not_worse_than: release-5.0}`.",
             ),
-            ("cassay tag", "The names that there are."),
+            ("cassay tag", "Lists the names."),
         ],
     ),
     (
@@ -215,11 +212,11 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay delete peak/20261120T232909Z",
-                "Lists the run with its size, and asks before it deletes it.",
+                "Shows the run with its size, and deletes it after confirmation.",
             ),
             (
                 "cassay delete --older-than 30d --yes",
-                "Every run that began more than 30 days ago, but those with a tag.",
+                "Deletes all untagged runs that began more than 30 days ago.",
             ),
         ],
     ),
@@ -228,7 +225,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay export latest --csv",
-                "The tables of the last run, as CSV.",
+                "Writes the tables of the latest run as CSV.",
             ),
             (
                 "cassay export nightly --parquet --figures svg,png --to tables",
@@ -240,28 +237,28 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "compare",
         &[(
             "cassay compare upgrade/20261120T232909Z latest --require-not-slower",
-            "Ends with 4 if the later one looks slower at any point.",
+            "Exits with 4 if the later run appears slower at any point.",
         )],
     ),
     (
         "report",
         &[(
             "cassay report latest --to report.html",
-            "The report of the latest run again.",
+            "Writes the report of the latest run again.",
         )],
     ),
     (
         "import",
         &[(
             "cassay import latest esxtop.csv --column 'CPU*'",
-            "Columns of esxtop -b beside a run.",
+            "Adds columns of esxtop -b to a run.",
         )],
     ),
     (
         "target",
         &[(
             "cassay target up --nodes 3",
-            "A cluster that stays until `target down`.",
+            "Starts a cluster that runs until `target down`.",
         )],
     ),
     (
@@ -273,11 +270,11 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay target up --hosts 3 --host-memory 3GiB --host-volume 20GiB",
-                "Three hosts with limits, as root.",
+                "Three hosts with limits; needs root.",
             ),
             (
                 "cassay target up --machines lab.yaml --nodes-per-host 2",
-                "Two nodes on each of the machines of a file.",
+                "Two nodes on each machine of a file.",
             ),
         ],
     ),
@@ -285,42 +282,42 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts",
         &[(
             "cassay hosts check lab.yaml",
-            "Whether nodes can be put on the machines of a file.",
+            "Checks that the machines of a file can run nodes.",
         )],
     ),
     (
         "hosts check",
         &[(
             "cassay hosts check lab.yaml",
-            "Before the long run: all that is in the way, on all machines.",
+            "Lists every problem on all machines, before a long run.",
         )],
     ),
     (
         "hosts bench",
         &[(
             "cassay hosts bench lab.yaml --json",
-            "What the disks and links are, to keep with a study.",
+            "Benchmarks disks and links, to keep with a study.",
         )],
     ),
     (
         "hosts clean",
         &[(
             "cassay hosts clean lab.yaml --all",
-            "As if cassay had never been there.",
+            "Removes everything of cassay there.",
         )],
     ),
     (
         "kubernetes",
         &[(
             "cassay kubernetes rbac --namespace load",
-            "The role that clients in pods need.",
+            "Prints the role that clients in pods need.",
         )],
     ),
     (
         "kubernetes run",
         &[(
             "cassay kubernetes run study.yaml --image cassandra:5.0 -- --trust --allow create=ks",
-            "Within the cluster, whatever becomes of this terminal.",
+            "Runs inside the cluster, even if this terminal closes.",
         )],
     ),
     (
@@ -328,16 +325,16 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay kubernetes rbac --namespace load --for clients,nodes",
-                "A service account that may do what runs need.",
+                "Prints a service account with the role that runs need.",
             ),
             (
                 "cassay kubernetes rbac --namespace load --user ann",
-                "The same for a user, to hand to whoever keeps the cluster.",
+                "The same for a user, to send to the cluster's administrator.",
             ),
             (
                 "cassay kubernetes rbac --namespace db --for cass_operator --secret \
                  demo-superuser",
-                "To attach to a data center of cass-operator.",
+                "For attaching to a data center of cass-operator.",
             ),
         ],
     ),
@@ -345,14 +342,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "target status",
         &[(
             "cassay target status --target attach:10.0.0.1",
-            "The nodes of a cluster of others.",
+            "Shows the nodes of an existing cluster.",
         )],
     ),
     (
         "target abilities",
         &[(
             "cassay target abilities",
-            "What this machine can give to hosts.",
+            "Lists the abilities of hosts on this machine.",
         )],
     ),
     (
@@ -366,25 +363,28 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "snapshot",
         &[(
             "cassay snapshot create full --keyspace keyspace1",
-            "Puts the data of a cluster away.",
+            "Snapshots the data of a keyspace.",
         )],
     ),
     (
         "snapshot create",
         &[(
             "cassay snapshot create full --keyspace keyspace1",
-            "All tables of the keyspace.",
+            "Snapshots all tables of the keyspace.",
         )],
     ),
     (
         "snapshot list",
-        &[("cassay snapshot list", "Of the only kept cluster.")],
+        &[(
+            "cassay snapshot list",
+            "Lists the snapshots of the only kept cluster.",
+        )],
     ),
     (
         "snapshot restore",
         &[(
             "cassay snapshot restore full",
-            "What was written since is gone.",
+            "Restores it; later writes are lost.",
         )],
     ),
     (
@@ -393,7 +393,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "snapshot remove",
-        &[("cassay snapshot remove full", "Removes it.")],
+        &[("cassay snapshot remove full", "Deletes it.")],
     ),
     (
         "snapshot export",
@@ -407,33 +407,36 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay snapshot import full-20M",
-                "Then `cassay snapshot restore full` makes it the data.",
+                "Then `cassay snapshot restore full` loads it.",
             ),
             (
                 "cassay snapshot import full-20M --as before",
-                "Under another name.",
+                "Gives it another name.",
             ),
         ],
     ),
     (
         "fault",
-        &[("cassay fault list", "What can be broken here.")],
+        &[(
+            "cassay fault list",
+            "Lists the faults that are possible here.",
+        )],
     ),
     (
         "fault list",
-        &[("cassay fault list --json", "For programs.")],
+        &[("cassay fault list --json", "JSON, for programs.")],
     ),
     (
         "fault test",
         &[
             (
                 "cassay fault test node-pause net-loss",
-                "Tries two kinds, one by one.",
+                "Tests two faults, one after the other.",
             ),
             (
                 "cassay fault test node-pause --target attach:10.0.0.1 --set \
                  'target.attach.hosts={ssh: [db1, db2, db3], sudo: true}' --allow signal",
-                "Of a cluster that somebody else runs, before a study does it.",
+                "Tests a fault on an existing cluster, before a study uses it.",
             ),
         ],
     ),
@@ -441,27 +444,27 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "fault run",
         &[(
             "cassay fault run net-loss --loss 10% --host 2 --for 1m",
-            "Breaks it for a minute.",
+            "Drops 10 % of the packets of a host for one minute.",
         )],
     ),
     (
         "supply",
-        &[("cassay supply list", "What nodes would be started from.")],
+        &[("cassay supply list", "Lists jars and Java for nodes.")],
     ),
     (
         "supply list",
-        &[("cassay supply list --json", "For programs.")],
+        &[("cassay supply list --json", "JSON, for programs.")],
     ),
     (
         "supply fetch",
         &[
             (
                 "cassay supply fetch",
-                "The jars of the version that is pinned.",
+                "Downloads the jars of the pinned version.",
             ),
             (
                 "cassay supply fetch --repository https://maven.example.org/central",
-                "From a mirror.",
+                "Downloads them from a mirror.",
             ),
         ],
     ),
@@ -469,61 +472,64 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "supply export",
         &[(
             "cassay supply export cassandra.tar",
-            "One file for a machine without a network.",
+            "Writes one file for a machine without a network.",
         )],
     ),
     (
         "supply import",
-        &[("cassay supply import cassandra.tar", "There.")],
+        &[(
+            "cassay supply import cassandra.tar",
+            "Imports it on that machine.",
+        )],
     ),
     (
         "doctor",
         &[
-            ("cassay doctor --target local", "This machine's settings."),
+            ("cassay doctor --target local", "Checks this machine."),
             (
                 "cassay doctor --target ssh:db1 --all",
-                "All settings of another one.",
+                "Shows all settings of another machine.",
             ),
             (
                 "cassay doctor --target ssh:db1,me@db2 --sudo",
-                "Of two others, seen as root.",
+                "Checks two machines as root.",
             ),
             (
                 "cassay doctor --target attach:10.0.0.1 --set 'target.attach.hosts={ssh: [db1]}'",
-                "Of the machines of somebody else's cluster, and its nodes there.",
+                "Checks the machines and nodes of an existing cluster.",
             ),
         ],
     ),
     (
         "topology",
-        &[("cassay topology show", "What this machine looks like.")],
+        &[("cassay topology show", "Draws this machine.")],
     ),
     (
         "topology show",
         &[(
             "cassay topology show --machine 'pack:2 core:8 pu:2'",
-            "One that is described.",
+            "Draws a described machine.",
         )],
     ),
     (
         "topology plan",
         &[(
             "cassay topology plan --instances 4 --vcpus 4 --memory 16GiB",
-            "Where four nodes go.",
+            "Plans the placement of four nodes.",
         )],
     ),
     (
         "topology export",
         &[(
             "cassay topology export libvirt --instances 2 --vcpus 4 --into plan",
-            "The same for libvirt, as files.",
+            "Writes a plan for libvirt to files.",
         )],
     ),
     (
         "topology read",
         &[(
             "cassay topology read libvirt plan/node1.xml",
-            "What a file places where.",
+            "Shows the placement in a file.",
         )],
     ),
     (
@@ -536,13 +542,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "explain",
         &[
-            (
-                "cassay explain V12",
-                "A rule that has made a trial suspect.",
-            ),
-            ("cassay explain window.warmup", "A key of a study."),
-            ("cassay explain release lag", "A word in a report."),
-            ("cassay explain", "All that there is."),
+            ("cassay explain V12", "Explains a validity rule."),
+            ("cassay explain window.warmup", "Explains a key of a study."),
+            ("cassay explain release lag", "Explains a term of a report."),
+            ("cassay explain", "Lists all names."),
         ],
     ),
     (
@@ -550,16 +553,16 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay schema study --to study.schema.json",
-                "For an editor: completes a study, and marks mistakes.",
+                "For an editor, which then completes and checks studies.",
             ),
-            ("cassay schema findings", "What findings.json has."),
+            ("cassay schema findings", "Describes findings.json."),
         ],
     ),
     (
         "completions",
         &[(
             "cassay completions bash",
-            "Put what it prints into ~/.local/share/bash-completion/completions/cassay.",
+            "Save the output as ~/.local/share/bash-completion/completions/cassay.",
         )],
     ),
     (
@@ -575,73 +578,73 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "workload",
-        &[("cassay workload list", "The named workloads.")],
+        &[("cassay workload list", "Lists the named workloads.")],
     ),
     (
         "workload list",
-        &[("cassay workload list --json", "For programs.")],
+        &[("cassay workload list --json", "JSON, for programs.")],
     ),
     (
         "workload show",
         &[(
             "cassay workload show standard1",
-            "Its kinds and parameters.",
+            "Shows its operations and parameters.",
         )],
     ),
     (
         "workload check",
         &[(
             "cassay workload check workloads/orders.yaml",
-            "A workload file, without a server.",
+            "Checks a workload file without a server.",
         )],
     ),
     (
         "workload twin",
         &[(
             "cassay workload twin shop.users --target attach:10.0.0.1 --to twin.yaml",
-            "A table of a cluster that is there, to be made elsewhere with other values.",
+            "Imitates an existing table, with other values.",
         )],
     ),
     (
         "workload recorded",
         &[(
             "cassay workload recorded /var/log/cassandra/fql",
-            "What a full query log holds, and what of it can be offered again.",
+            "Shows the contents of a full query log.",
         )],
     ),
     (
         "workload sample",
         &[(
             "cassay workload sample kv --rows 3",
-            "Rows that it would write.",
+            "Prints rows that it would write.",
         )],
     ),
     (
         "stress",
         &[(
             "cassay stress write n=100k -rate threads=50",
-            "The words of cassandra-stress, without its name.",
+            "Arguments of cassandra-stress, without its name.",
         )],
     ),
     (
         "nb",
         &[(
             "cassay nb cql-iot.yaml default rampup-cycles=100k host=10.0.0.1",
-            "A scenario.",
+            "Runs a scenario.",
         )],
     ),
     (
         "ycsb",
         &[(
             "cassay ycsb run -P workloads/workloada -p hosts=10.0.0.1 -threads 32",
-            "A workload.",
+            "Runs a workload.",
         )],
     ),
     (
         "easy",
         &[(
             "cassay easy run KeyValue -d 5m --rate 10k -r 0.5 --host 10.0.0.1",
-            "A workload.",
+            "Runs a workload.",
         )],
     ),
 ];

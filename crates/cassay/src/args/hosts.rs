@@ -1,4 +1,4 @@
-//! What is taken about machines of one's own, and about Kubernetes.
+//! Arguments of `hosts` and `kubernetes`.
 
 use ::kubernetes::access::Purpose;
 use clap::{Args as ClapArgs, Subcommand};
@@ -6,26 +6,26 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub enum HostsCommand {
-    /// Say of each machine whether nodes can be put there: how it is reached, its room, Java,
-    /// clocks and settings, and what earlier commands have left.
+    /// Check that machines can run nodes: connection, free memory and disk, Java, clocks, settings,
+    /// and leftovers of earlier commands.
     ///
-    /// Nothing is left there but this program. It ends with 1 if a machine is not fit for a node
-    /// with the usual heap.
+    /// Leaves nothing there but this program. Exits with 1 if a machine does not fit a node with
+    /// the default heap.
     Check {
-        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
+        /// File with a list `machines` of `{ssh: HOST, folder: PATH}`.
         file: PathBuf,
     },
-    /// Measure what the machines are: the disk of each folder, one request at a time past every
-    /// cache, and the network between all pairs.
+    /// Benchmark the disk of each folder, with one uncached request at a time, and the network
+    /// between all pairs of machines.
     Bench {
-        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
+        /// File with a list `machines` of `{ssh: HOST, folder: PATH}`.
         file: PathBuf,
     },
-    /// Remove what clusters have left there that nobody has.
+    /// Remove leftovers of clusters that no run owns.
     Clean {
-        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
+        /// File with a list `machines` of `{ssh: HOST, folder: PATH}`.
         file: PathBuf,
-        /// Remove everything of cassay's there: clusters that run, too, jars and programs.
+        /// Remove all of cassay's files there, including running clusters, jars and programs.
         #[arg(long)]
         all: bool,
     },
@@ -33,49 +33,48 @@ pub enum HostsCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum KubernetesCommand {
-    /// Print the role that runs need in a namespace, with who has it, as a file for `kubectl apply
-    /// -f -`.
+    /// Print the role that runs need in a namespace, and its binding, for `kubectl apply -f -`.
     ///
-    /// It has each verb that is used and no other; a run asks for each of them before it makes
+    /// The role has exactly the verbs that a run uses. A run checks each of them before it creates
     /// anything.
     Rbac(RbacArgs),
-    /// Run a study in a pod of the cluster, show what it says, and bring its results home.
+    /// Run a study in a pod of the cluster, show its output, and copy its results here.
     ///
-    /// It is a Job with the study in a ConfigMap; this program is put into its pod. It goes on when
-    /// this command is interrupted or killed; `kubectl delete job NAME` ends it. When it has ended
-    /// its results are brought here, and all that was made for it is gone; with nobody to take
-    /// them, they stay for a day, and on a claim for good.
+    /// Creates a Job with the study in a ConfigMap and copies this program into its pod. The Job
+    /// continues if this command is interrupted or killed; `kubectl delete job NAME` ends it. At
+    /// the end, the results are copied here and everything that was created is removed. If this
+    /// command is gone, they stay for one day, or permanently on a volume claim.
     Run(InsideArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct InsideArgs {
-    /// The study, with the files that it names beside it.
+    /// Study file, with the files that it names beside it.
     pub study: PathBuf,
-    /// The image of the pod, with `sh`, `head`, `chmod` and `tar`, such as that of Cassandra.
+    /// Image of the pod. Needs `sh`, `head`, `chmod` and `tar`, such as an image of Cassandra.
     #[arg(long, value_name = "IMAGE")]
     pub image: String,
-    /// The context of kubectl's configuration; the current one when absent.
+    /// Context of the kubectl configuration. Default: the current one.
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// The namespace; that of the context when absent.
+    /// Namespace. Default: the context's.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub namespace: Option<String>,
-    /// CPUs of the pod, requested and not exceeded.
+    /// CPUs of the pod, as request and limit.
     #[arg(long, value_name = "CPUS", default_value = "2", value_parser = millicpus)]
     pub cpus: u32,
-    /// Memory of the pod, requested and not exceeded.
+    /// Memory of the pod, as request and limit.
     #[arg(long, value_name = "SIZE", default_value = "2GiB",
           value_parser = study::human::parse_bytes)]
     pub memory: u64,
-    /// The service account of the pod, where the run itself asks Kubernetes for something; its
-    /// image needs `kubectl` then.
+    /// Service account of the pod, for runs that use Kubernetes themselves. The image then needs
+    /// `kubectl`.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub account: Option<String>,
-    /// A claim of a volume for the results, which stay there, too.
+    /// Volume claim for the results, where they stay.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub claim: Option<String>,
-    /// What `cassay run` is told there: -- --scale laptop --allow create=ks
+    /// Options of `cassay run` in the pod, such as -- --scale laptop --allow create=ks
     #[arg(last = true, value_name = "OPTION")]
     pub options: Vec<String>,
 }
@@ -91,22 +90,23 @@ fn millicpus(text: &str) -> Result<u32, String> {
 
 #[derive(Debug, ClapArgs)]
 pub struct RbacArgs {
-    /// The namespace that the role is of.
+    /// Namespace of the role.
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = kubernetes_name)]
     pub namespace: String,
-    /// What it is for: clients (`client.kubernetes`), nodes (`target.local.pods`), and what is
-    /// attached to (`target.attach.kubernetes`): service, cass_operator, k8ssandra, agents there,
-    /// and faults of its pods: pod_faults, cordons, policies, rollouts, tasks.
-    #[arg(long = "for", value_name = "WORD", value_delimiter = ',', default_value = "clients",
+    /// Purposes of the role: clients (`client.kubernetes`); nodes (`target.local.pods`); inside
+    /// (`kubernetes run`); service, cass_operator, k8ssandra or agents
+    /// (`target.attach.kubernetes`). Faults of its pods: pod_faults, cordons, policies, rollouts or
+    /// tasks.
+    #[arg(long = "for", value_name = "PURPOSE", value_delimiter = ',', default_value = "clients",
           value_parser = purpose)]
     pub purposes: Vec<Purpose>,
-    /// A secret that may be read: the superuser's of a cluster; may be given again.
+    /// Secret that the role may read: the superuser's of a cluster. Repeatable.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub secret: Vec<String>,
-    /// The user who has the role, as the cluster knows him.
+    /// User to bind the role to, by the name that the cluster knows.
     #[arg(long, value_name = "NAME", conflicts_with = "account")]
     pub user: Option<String>,
-    /// The service account that has the role; it is made with it.
+    /// Service account to create and bind the role to.
     #[arg(long, value_name = "NAME", default_value = "cassay", value_parser = kubernetes_name)]
     pub account: String,
 }

@@ -1,4 +1,4 @@
-//! Machines as arguments: those that `ssh` finds, this one, and the hosts of a kept cluster.
+//! Machines as arguments: remote ones over ssh, this one, and the hosts of a kept cluster.
 
 use super::{AllowArgs, ClusterName, contact_point, secret, target_setting};
 use anyhow::{Result, ensure};
@@ -6,38 +6,37 @@ use clap::Args as ClapArgs;
 use host::Destination;
 use target::SecretSource;
 
-/// Which hosts are looked at.
+/// Hosts to examine.
 #[derive(Clone, Debug)]
 pub enum MachineAt {
-    /// Those of a kept cluster.
+    /// Hosts of a kept cluster.
     Kept,
     /// This machine.
     Local,
-    /// Machines that `ssh` finds by these names.
+    /// Remote machines by their ssh names.
     Ssh(Vec<String>),
-    /// Those of the nodes of a cluster that is attached to, as it was written.
+    /// Machines of the nodes of an attached cluster; the text as given.
     Attach(String),
 }
 
-/// How one gets in to a cluster that is attached to, and where the machines of its nodes are.
+/// Access to an attached cluster, and the machines of its nodes.
 #[derive(Debug, ClapArgs)]
 pub struct WayInArgs {
-    /// A setting of an attached cluster as in a study, as target.attach.hosts={ssh: [db1, db2]};
-    /// may be given again.
+    /// Setting of an attached cluster as in a study, such as target.attach.hosts={ssh: [db1, db2]}.
+    /// Repeatable.
     #[arg(long, value_name = "target.PATH=VALUE", requires = "target",
           value_parser = target_setting)]
     pub set: Vec<String>,
-    /// Where the secret is that a setting has a name for: NAME=file:PATH or NAME=env:VARIABLE; may
-    /// be given again.
-    #[arg(long, value_name = "NAME=WHERE", requires = "target", value_parser = secret)]
+    /// Source of a secret that a setting names: NAME=file:PATH or NAME=env:VARIABLE. Repeatable.
+    #[arg(long, value_name = "NAME=SOURCE", requires = "target", value_parser = secret)]
     pub secret: Vec<(String, SecretSource)>,
 }
 
 impl WayInArgs {
-    /// That nothing is said of it where no cluster is attached to.
+    /// Checks that the options are absent, for a command without an attached cluster.
     ///
     /// # Errors
-    /// Something is.
+    /// An option is present.
     pub fn nothing(&self) -> Result<()> {
         ensure!(
             self.set.is_empty() && self.secret.is_empty(),
@@ -47,11 +46,11 @@ impl WayInArgs {
     }
 }
 
-/// What is broken.
+/// Cluster to break.
 #[derive(Debug, ClapArgs)]
 pub struct BrokenArgs {
-    /// A cluster that somebody else runs, instead of a kept one; --set names its nodes' machines,
-    /// and --allow what may be done there.
+    /// Cluster that cassay did not start, instead of a kept one. --set names its nodes' machines;
+    /// --allow names the permitted changes.
     #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = attached)]
     pub target: Option<String>,
     #[command(flatten)]
@@ -62,10 +61,10 @@ pub struct BrokenArgs {
     pub cluster: ClusterName,
 }
 
-/// The cluster that is cleaned.
+/// Cluster to clean.
 #[derive(Debug, ClapArgs)]
 pub struct CleanArgs {
-    /// The cluster.
+    /// Cluster to clean.
     #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = attached)]
     pub target: String,
     #[command(flatten)]
@@ -77,40 +76,40 @@ pub struct CleanArgs {
     pub yes: bool,
 }
 
-/// Where abilities are asked for.
+/// Target of a query for abilities.
 #[derive(Clone, Debug)]
 pub enum Elsewhere {
-    /// A cluster that is attached to.
+    /// An attached cluster.
     Attach(String),
-    /// A machine that `ssh` finds by this name.
+    /// A remote machine by its ssh name.
     Ssh(String),
 }
 
-/// How this program runs on a machine that `ssh` finds.
+/// How this program runs on a remote machine.
 #[derive(Debug, ClapArgs)]
 pub struct SshArgs {
-    /// Be root on machines that ssh finds, by `sudo -n`, which never asks for a password.
+    /// Become root on remote machines with `sudo -n`, which never asks for a password.
     #[arg(long, requires = "target")]
     pub sudo: bool,
-    /// Where the program is put and run on machines that ssh finds. Default: your cache there
-    /// (~/.cache/cassay/agents). It stays for the next time.
+    /// Folder on remote machines for this program, which stays there for later commands. Default:
+    /// your cache there (~/.cache/cassay/agents).
     #[arg(long, value_name = "FOLDER", requires = "target")]
     pub folder: Option<String>,
 }
 
 impl SshArgs {
-    /// The machine of this name.
+    /// Returns the machine with this name.
     ///
     /// # Errors
-    /// The folder is none.
+    /// The folder is not valid.
     pub fn destination(&self, name: &str) -> Result<Destination> {
         Destination::new(name, self.sudo, self.folder.as_deref())
     }
 
-    /// That nothing is said of them where there are none.
+    /// Checks that the options are absent, for a command without remote machines.
     ///
     /// # Errors
-    /// Something is.
+    /// An option is present.
     pub fn nothing(&self) -> Result<()> {
         ensure!(
             !self.sudo && self.folder.is_none(),
@@ -120,7 +119,7 @@ impl SshArgs {
     }
 }
 
-/// A name that `ssh` may know: `HOST` or, behind `ssh:`, `//USER@HOST:PORT`.
+/// Parses a name for `ssh`: `HOST` or, behind `ssh:`, `//USER@HOST:PORT`.
 fn ssh_name(text: &str) -> Result<String, String> {
     let name = if text.starts_with("//") {
         format!("ssh:{text}")
@@ -131,12 +130,12 @@ fn ssh_name(text: &str) -> Result<String, String> {
     checked.map(|_| name).map_err(|error| format!("{error:#}"))
 }
 
-/// The whole of `attach:HOST[:PORT]`, as studies and settings are resolved with it.
+/// Checks `attach:HOST[:PORT]` and returns it whole, for resolving studies and settings.
 fn attached(text: &str) -> Result<String, String> {
     contact_point(text).map(|_| text.to_owned())
 }
 
-/// `ssh:HOST`, `ssh://USER@HOST:PORT`, or as [`contact_point`].
+/// Parses `ssh:HOST`, `ssh://USER@HOST:PORT`, or as [`contact_point`].
 pub(super) fn elsewhere(text: &str) -> Result<Elsewhere, String> {
     match text.strip_prefix("ssh:") {
         Some(name) => ssh_name(name).map(Elsewhere::Ssh),
@@ -146,7 +145,7 @@ pub(super) fn elsewhere(text: &str) -> Result<Elsewhere, String> {
     }
 }
 
-/// `kept`, `local`, `ssh:HOST`, several as `ssh:HOST,HOST`, or as [`contact_point`].
+/// Parses `kept`, `local`, `ssh:HOST`, several as `ssh:HOST,HOST`, or as [`contact_point`].
 pub(super) fn examined(text: &str) -> Result<MachineAt, String> {
     match (text, text.strip_prefix("ssh:")) {
         ("kept", _) => Ok(MachineAt::Kept),

@@ -6,37 +6,36 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub enum StudiesCommand {
-    /// List the studies and workload files that are in the program.
+    /// List the studies and workload files that the program contains.
     List,
-    /// Write one of them as a file, with the files that it needs; what is there is kept.
+    /// Copy a study to a file, with the files that it needs. Existing files are kept.
     Copy(CopyArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct CopyArgs {
-    /// Its name, as `studies list` shows it, or the folder of several.
+    /// Name of the study, as shown by `studies list`, or the folder of several.
     pub name: String,
-    /// The folder that it is written into, instead of the one that you are in; it is made.
+    /// Output folder, created if necessary. Default: the current one.
     #[arg(long, value_name = "FOLDER")]
     pub to: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct DemoArgs {
-    /// Of what: local, a Cassandra on this machine, or null, a server in cassay, which needs no
-    /// Java and says nothing about Cassandra.
+    /// System to measure.
     #[arg(long, value_name = "TARGET", value_enum, default_value = "local")]
     pub target: DemoTarget,
     #[command(flatten)]
     pub shown: ShownArgs,
 }
 
-/// What a demo is of.
+/// System that a demo measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DemoTarget {
-    /// One Cassandra on this machine.
+    /// One Cassandra node on this machine.
     Local,
-    /// The null target.
+    /// Server inside cassay: needs no Java, and says nothing about Cassandra.
     Null,
 }
 
@@ -44,7 +43,7 @@ pub enum DemoTarget {
 pub struct PlanArgs {
     #[command(flatten)]
     pub study: StudyArgs,
-    /// Ask no cluster: for planning where it cannot be reached.
+    /// Contact no cluster, for a target that is out of reach.
     #[arg(long)]
     pub offline: bool,
 }

@@ -1,4 +1,4 @@
-//! What `topology` takes, and how nodes are placed by other commands.
+//! Arguments of `topology`, and of the placement of nodes in other commands.
 
 use super::ssh::examined;
 use super::{ClusterName, MachineAt, SshArgs, WayInArgs};
@@ -9,15 +9,15 @@ use std::path::PathBuf;
 pub enum TopologyCommand {
     /// Draw machines: packages, NUMA nodes, L3 groups, cores, CPUs and memory.
     Show(MachineArgs),
-    /// Plan virtual machines or processes of one size on a machine: CPUs, memory, virtual hardware,
-    /// JVM and cassandra.yaml of each, and why.
+    /// Plan equal virtual machines or processes on a machine. Shows the CPUs, memory, virtual
+    /// hardware, JVM and cassandra.yaml of each, with reasons.
     Plan(PlacementArgs),
-    /// Write a plan in the formats of those who carry it out.
+    /// Write a plan in the formats of hypervisors and other tools.
     Export(ExportArgs),
-    /// Read a file of such a format, and say what it places where.
+    /// Read a file in such a format and show its placement.
     Read(ReadArgs),
-    /// Place the nodes of a kept cluster on its machine: they restart one after the other, and what
-    /// the kernel and their JVMs say of it is shown. `--topology none` undoes it.
+    /// Place the nodes of a kept cluster on its machine. Restarts them one by one and shows the
+    /// placement that the kernel and their JVMs report. `--topology none` undoes it.
     Apply(ApplyArgs),
 }
 
@@ -29,47 +29,48 @@ pub struct ApplyArgs {
     pub cluster: ClusterName,
 }
 
-/// Where on the machine the nodes of a cluster run, as `target.local.topology` of a study.
+/// Placement of the nodes of a cluster on the machine, as in `target.local.topology` of a study.
 #[derive(Debug, ClapArgs)]
 pub struct PlacingArgs {
-    /// Where the nodes run: where the kernel puts them; anywhere and knowing nothing of sockets and
-    /// NUMA nodes; on the NUMA nodes that the planner gives each; or on CPUs of their own.
+    /// Placement of nodes: none (the kernel decides), one-socket-per-vcpu (anywhere, without
+    /// knowledge of sockets and NUMA nodes), auto (on NUMA nodes that the planner assigns) or
+    /// pinned (on CPUs of their own).
     #[arg(long, value_name = "none|one-socket-per-vcpu|auto|pinned", default_value = "none",
           value_parser = placing)]
     pub topology: target::Placing,
     /// CPUs of each node. Default: an equal share.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub node_cpus: Option<u32>,
-    /// What the part of the machine that all nodes together have is counted in.
+    /// Unit of --count, which limits the part of the machine for all nodes together.
     #[arg(long, value_name = "cores|l3|numa|sockets", requires = "count",
           value_parser = word::<::topology::Units>)]
     pub units: Option<::topology::Units>,
-    /// How many of them.
+    /// Number of --units for all nodes together.
     #[arg(long, value_name = "COUNT", requires = "units",
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub count: Option<u32>,
-    /// Whole cores for a pinned node, or one thread of each.
+    /// CPUs of a pinned node: pack (whole cores) or one-per-core (one thread of each core).
     #[arg(long, value_name = "pack|one-per-core", value_parser = word::<::topology::Smt>)]
     pub smt: Option<::topology::Smt>,
     /// Cores of each NUMA node that no node gets.
     #[arg(long, value_name = "CORES", default_value = "0",
           value_parser = clap::value_parser!(u32).range(0..=64))]
     pub housekeeping_cores: u32,
-    /// CPUs that are kept for the client.
+    /// CPUs reserved for the client.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub client_cpus: Option<u32>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct MachineArgs {
-    /// A machine that is described instead of one that is asked: a folder with its /sys, a tarball
-    /// of one (tar, tar.gz, tar.bz2), hwloc's XML, the output of `lscpu -J`, or a description like
-    /// "pack:2 l3:1 core:8 pu:2".
+    /// Description of a machine, instead of a real one: a folder with its /sys, a tarball of one
+    /// (tar, tar.gz, tar.bz2), hwloc XML, the output of `lscpu -J`, or text such as "pack:2 l3:1
+    /// core:8 pu:2".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "cluster"])]
     pub machine: Option<PathBuf>,
-    /// The hosts of a kept cluster, this machine, others that ssh finds, asked by this program,
-    /// which is put into your cache there, or those of a cluster that is attached to, which --set
-    /// names. Default: a kept cluster if there is one, else this machine.
+    /// Machines to read: the hosts of a kept cluster, this machine, machines over ssh, or machines
+    /// of an attached cluster, which --set names. Over ssh, cassay copies itself to your cache
+    /// there. Default: a kept cluster if there is one, else this machine.
     #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]|attach:HOST[:PORT]",
           value_parser = examined)]
     pub target: Option<MachineAt>,
@@ -85,35 +86,36 @@ pub struct MachineArgs {
 pub struct PlacementArgs {
     #[command(flatten)]
     pub machine: MachineArgs,
-    /// How many virtual machines or processes the machine is to carry.
+    /// Number of virtual machines or processes on the machine.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub instances: u32,
-    /// CPUs of each.
+    /// CPUs of each instance.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=8192))]
     pub vcpus: u32,
-    /// Memory of each. Default: an equal share of the machine, and no more than its nodes have.
+    /// Memory of each instance. Default: an equal share of the machine, at most the memory of the
+    /// instance's NUMA nodes.
     #[arg(long, value_name = "SIZE", value_parser = study::human::parse_bytes)]
     pub memory: Option<u64>,
-    /// Whose rules make the virtual hardware; none: processes on the machine itself.
+    /// Rules for the virtual hardware. Use none for processes on the machine itself.
     #[arg(long, value_name = "vsphere7|vsphere8|pinned|none", default_value = "pinned",
           value_parser = word::<::topology::Profile>)]
     pub profile: ::topology::Profile,
     /// Count threads where vSphere counts cores, as numa.vcpu.preferHT does.
     #[arg(long)]
     pub prefer_ht: bool,
-    /// CPUs can be added to running machines, which then have one NUMA node.
+    /// Allow adding CPUs to running virtual machines, which then have one NUMA node.
     #[arg(long)]
     pub hot_add: bool,
-    /// Whole cores, or one thread of each.
+    /// CPUs of an instance: pack (whole cores) or one-per-core (one thread of each core).
     #[arg(long, value_name = "pack|one-per-core", default_value = "pack",
           value_parser = word::<::topology::Smt>)]
     pub smt: ::topology::Smt,
-    /// What is kept free for interrupts and the host: nothing, a core for each 16 of a NUMA node
-    /// (perftune), so many cores of each node, or these CPUs.
+    /// CPUs reserved for interrupts and the host: none, perftune (1 core per 16 of a NUMA node),
+    /// CORES of each NUMA node, or a list of CPUs.
     #[arg(long, value_name = "none|perftune|CORES|cpus:LIST", default_value = "none",
           value_parser = housekeeping)]
     pub housekeeping: ::topology::Housekeeping,
-    /// How many CPUs of instances may share one of the machine's.
+    /// Maximum number of instances' CPUs per CPU of the machine.
     #[arg(long, value_name = "RATIO", default_value = "1", value_parser = overcommit)]
     pub overcommit: f64,
     /// Garbage collector.
@@ -128,33 +130,33 @@ pub struct PlacementArgs {
     #[arg(long, value_name = "COUNT", default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=256))]
     pub drives: u32,
-    /// Whose rule sizes the concurrency of reads and writes.
+    /// Rule for concurrent_reads and concurrent_writes: Apache's comments in cassandra.yaml, or
+    /// Intel's guide.
     #[arg(long, value_name = "apache|intel", default_value = "apache",
           value_parser = word::<::topology::YamlProfile>)]
     pub yaml: ::topology::YamlProfile,
-    /// A device that instances should be near to, by its name; may be given again.
+    /// Name of a device to place instances close to. Repeatable.
     #[arg(long, value_name = "NAME")]
     pub near: Vec<String>,
-    /// What the machine is called: all of its instances are in the rack of this name, so that no
-    /// two replicas share it.
+    /// Name of the machine. It is the rack of all its instances, so that no two replicas share it.
     #[arg(long, value_name = "NAME", default_value = "host1")]
     pub host: String,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct ExportArgs {
-    /// The format, by its name; all: each of them that can say this plan.
+    /// Name of the format; all: each format that can express this plan.
     #[arg(value_name = "FORMAT", value_parser = export_format)]
     pub format: String,
     #[command(flatten)]
     pub placement: PlacementArgs,
-    /// A folder for the files, made if it is not there; without it they are printed.
-    #[arg(long, value_name = "DIR")]
+    /// Output folder, created if necessary. Without it, the files are printed.
+    #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
-    /// The machine is an AMD one: guests see their threads by topoext.
+    /// Set topoext, for AMD machines: guests then see their CPU threads.
     #[arg(long)]
     pub topoext: bool,
-    /// Memory of each NUMA node that Kubernetes leaves to the system.
+    /// Memory of each NUMA node that Kubernetes reserves for the system.
     #[arg(long, value_name = "SIZE", default_value = "1GiB",
           value_parser = study::human::parse_bytes)]
     pub reserved_memory: u64,
@@ -165,27 +167,27 @@ pub struct ExportArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ReadArgs {
-    /// The format, by its name.
+    /// Name of the format.
     #[arg(value_name = "FORMAT", value_parser = export_format)]
     pub format: String,
-    /// The file.
+    /// File to read.
     pub file: PathBuf,
 }
 
-/// A word of the planner's.
+/// Parses a value of the planner's request.
 fn word<W: serde::de::DeserializeOwned>(text: &str) -> Result<W, String> {
     let word = serde_json::from_value(serde_json::Value::from(text));
     word.map_err(|error| format!("{error}"))
 }
 
-/// A rule by which nodes are placed.
+/// Parses a placement of nodes.
 fn placing(text: &str) -> Result<target::Placing, String> {
     use target::Placing;
     let names = || Placing::ALL.map(Placing::name).join(", ");
     Placing::of_name(text).ok_or_else(|| format!("it is one of {}", names()))
 }
 
-/// `none`, `perftune`, a number of cores, or `cpus:LIST`.
+/// Parses `none`, `perftune`, a number of cores, or `cpus:LIST`.
 fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
     use ::topology::{CpuSet, Housekeeping};
     match (text, text.strip_prefix("cpus:")) {
@@ -206,14 +208,14 @@ fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
     }
 }
 
-/// How many CPUs of instances one CPU may carry.
+/// Parses the number of instances' CPUs per CPU of the machine.
 fn overcommit(text: &str) -> Result<f64, String> {
     let ratio = study::human::parse_number(text)?;
     let is_one = (1.0..=64.0).contains(&ratio);
     is_one.then_some(ratio).ok_or_else(|| "it is 1 to 64".to_owned())
 }
 
-/// A format of exports, or all of them.
+/// Parses an export format, or `all`.
 fn export_format(text: &str) -> Result<String, String> {
     let names: Vec<&str> = ::topology::export::FORMATS.iter().map(|format| format.name).collect();
     if text == "all" || names.contains(&text) {

@@ -1,16 +1,15 @@
-//! Values of the command line that are not said back.
+//! Hides values of the command line in error messages.
 //!
-//! A refused value is printed by the library that reads the command line, and stands in the log of
-//! a pipeline then. What has a name before it, or leads to a cluster, may hold a password: of such
-//! a value only the name is said.
+//! clap prints a refused value, which then appears in the log of a pipeline. The value of
+//! `NAME=VALUE` or of a target may contain a password. Of such a value only the name is printed.
 
 use clap::error::{ContextKind, ContextValue, Error};
 
-/// Parts of what an option's value is called, where it may hold a secret: `NAME=WHERE`,
+/// Parts of the names of option values that may contain a secret: `NAME=SOURCE`,
 /// `attach:HOST[:PORT]`, `TARGET`.
 const SECRET: [&str; 3] = ["=", "attach:", "TARGET"];
 
-/// An error of the command line, without the value that may hold a secret.
+/// Returns an error of the command line without the value that may contain a secret.
 pub fn unseen(mut error: Error) -> Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
@@ -26,7 +25,7 @@ pub fn unseen(mut error: Error) -> Error {
     error
 }
 
-/// The name before the value, if it looks like one, and a sign for the rest.
+/// Returns the name before `=`, if it is a plain name, and `…` for the rest.
 fn said(value: &str) -> String {
     let is_name = |name: &&str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);

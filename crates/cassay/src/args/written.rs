@@ -1,24 +1,23 @@
-//! Arguments of what helps to write a study and to read what came of it.
+//! Arguments of commands that help to write studies and read their results, and of `delete`.
 
 use clap::{Args as ClapArgs, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
 pub struct NewArgs {
-    /// What is asked: one of the templates; all of them are listed without one.
+    /// Name of the template. Without it, all are listed.
     #[arg(value_parser = template)]
     pub template: Option<&'static crate::command::new::Template>,
-    /// Of what it is asked: null, local or attach:HOST[:PORT].
+    /// Target of the study: null, local or attach:HOST[:PORT].
     #[arg(long, value_name = "TARGET", value_parser = crate::command::new::Place::parse)]
     pub target: Option<crate::command::new::Place>,
-    /// Answer one question: the key of the study that it is about, and its value; may be given
-    /// again.
+    /// Answer one question: a key of the study and its value. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Write the study to this file instead of one with its name; a file that is there is kept.
+    /// Output file. An existing file is kept. Default: the name of the template, with .yaml.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Ask nothing: the defaults are the answers, as where there is no terminal.
+    /// Ask nothing; use the default answers, as without a terminal.
     #[arg(long)]
     pub yes: bool,
 }
@@ -29,11 +28,11 @@ fn template(text: &str) -> Result<&'static crate::command::new::Template, String
 
 #[derive(Debug, ClapArgs)]
 pub struct DeleteArgs {
-    /// The runs: each a path, latest, a study (its newest run), study/stamp, a tag, or the
-    /// beginning of one.
+    /// Runs: each a path, latest, a study (its newest run), study/stamp, a tag, or the beginning of
+    /// one.
     #[arg(value_name = "RUN", required_unless_present = "older_than")]
     pub runs: Vec<String>,
-    /// Delete all runs that began longer ago than this: 30d.
+    /// Delete all runs that began longer ago than this, such as 30d.
     #[arg(
         long,
         value_name = "TIME",
@@ -41,49 +40,50 @@ pub struct DeleteArgs {
         value_parser = study::human::parse_duration_ns
     )]
     pub older_than: Option<u64>,
-    /// Delete without asking.
+    /// Delete without confirmation.
     #[arg(long)]
     pub yes: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct ExplainArgs {
-    /// A rule (V12), a key of a study (window.warmup), a figure (p99_ms), a word (release lag), a
-    /// kind of fault (net-loss) or an exit code (3); all of them are listed without one.
+    /// Rule (V12), key of a study (window.warmup), figure (p99_ms), term (release lag), fault
+    /// (net-loss) or exit code (3). Without it, all are listed.
+    #[arg(value_name = "WORD")]
     pub what: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct SchemaArgs {
-    /// Of what.
-    #[arg(value_enum)]
+    /// Document to print the schema of.
+    #[arg(value_name = "SCHEMA", value_enum)]
     pub of: SchemaOf,
-    /// Write it to this file, for an editor.
+    /// Write the schema to this file, for an editor.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
 }
 
-/// What there is a schema of.
+/// Document that has a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SchemaOf {
-    /// A study, as an editor completes and checks it.
+    /// Study, for completion and checks in an editor.
     Study,
     /// `findings.json` of a run, and `run --json`.
     Findings,
     /// `plan.json` of a run, and `plan --json`.
     Plan,
-    /// A line of `intervals.ndjson` of a trial.
+    /// Line of `intervals.ndjson` of a trial.
     Interval,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct CompletionsArgs {
-    /// The shell.
+    /// Shell.
     #[arg(value_enum)]
     pub shell: Shell,
 }
 
-/// A shell that completes command lines.
+/// Shell with completion of command lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
     /// GNU Bash.
@@ -96,7 +96,7 @@ pub enum Shell {
 
 #[derive(Debug, ClapArgs)]
 pub struct ManArgs {
-    /// The folder that the pages are written to, one for each command; it is made.
+    /// Output folder for the pages, one per command; created if necessary.
     #[arg(long, value_name = "FOLDER")]
     pub to: PathBuf,
 }

@@ -34,9 +34,10 @@ const BLOCKS_MIN: usize = 4;
 
 /// Runs the command.
 ///
-/// 1. Read the study, which has one variant, and the builds. 2. Read the results of earlier steps.
-///    3. Compare the next build, until the first bad one is found or cannot be. 4. Print the
-///    result.
+/// 1. Reads the study, which has one variant, and the builds.
+/// 2. Reads the results of earlier steps.
+/// 3. Compares the next build, until the first bad one is found or cannot be found.
+/// 4. Prints the result.
 pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -44,8 +45,8 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         study.variants.len() == 1,
-        "a bisection makes two variants of a study, the good build and another one, and {} has {} \
-         already\nhint: leave `variants`, `matrix` and `procedure.grid` out",
+        "a bisection makes two variants of a study, the good build and another one, but {} has {} \
+         already\nhint: remove `variants`, `matrix` and `procedure.grid`",
         study.name,
         study.variants.len()
     );
@@ -68,7 +69,12 @@ fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<
     let place = |name: &str| {
         let found = builds.iter().position(|build| build.name == name);
         let names: Vec<&str> = builds.iter().map(|build| build.name.as_str()).collect();
-        found.with_context(|| format!("no build is called {name}: they are {}", names.join(", ")))
+        found.with_context(|| {
+            format!(
+                "no build is called {name}; the builds are {}",
+                names.join(", ")
+            )
+        })
     };
     let first = good.map_or(Ok(0), place)?;
     let last = bad.map_or(Ok(builds.len().saturating_sub(1)), place)?;
@@ -114,8 +120,8 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
                 serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
             ensure!(
                 before == *what,
-                "{} has the steps of another question: of another study, other settings or other \
-                 builds\nhint: remove it, or say --out with another folder",
+                "{} has the steps of another bisection: another study, other settings or other \
+                 builds\nhint: remove it, or use --out with another folder",
                 folder.display()
             );
             terminal::say(&format!("going on with {}", folder.display()));
@@ -178,13 +184,13 @@ impl Bisection<'_> {
             let (metric, effect) = match self.step(build, before, &out) {
                 Ok(Step::Compared(metric, effect)) => (metric, effect),
                 Ok(Step::Ends(exit)) => {
-                    terminal::say("bisect: it goes on from here when it is asked again");
+                    terminal::say("bisect: the same command continues from here");
                     return Ok(exit);
                 }
                 // Without the last build there is no question.
                 Err(why) if build + 1 == self.builds.len() => return Err(why),
                 Err(why) => {
-                    terminal::say(&format!("bisect: {name} is passed over: {why:#}"));
+                    terminal::say(&format!("bisect: {name} is skipped: {why:#}"));
                     seen[build].is_skipped = true;
                     continue;
                 }
@@ -274,8 +280,7 @@ impl Bisection<'_> {
             .filter(|one: &&ComparisonRecord| one.primary && one.contender.as_str() == name);
         let found = of_build.next().with_context(|| {
             format!(
-                "{} has no comparison of {name}: too few of its trials could be used; see its \
-                 report",
+                "{} has no comparison of {name}: too few of its trials are usable; see its report",
                 run.path.display()
             )
         })?;
@@ -312,8 +317,8 @@ impl Bisection<'_> {
             Next::Between { good, bad, effect } => (
                 "between",
                 format!(
-                    "{} is worse than {}: {}, and so may one of those be that cannot be compared: \
-                     {}; {} is the last that is not",
+                    "{} is worse than {}: {}, but one of the builds that cannot be compared may \
+                     be the first: {}; {} is the last that is not",
                     name(bad),
                     name(0),
                     of(effect),
@@ -325,8 +330,7 @@ impl Bisection<'_> {
             Next::NotWorse { effect } => (
                 "not_worse",
                 format!(
-                    "{} is not seen to be worse than {good}: {}, so that there is nothing to look \
-                     for",
+                    "{} is not measurably worse than {good}: {}, so there is nothing to find",
                     name(self.builds.len() - 1),
                     of(effect)
                 ),
@@ -341,8 +345,8 @@ impl Bisection<'_> {
                 "unclear",
                 format!(
                     "the first build that is worse than {good} comes after {} and not after {}; \
-                     {} is between them, {} after {ATTEMPTS} comparisons, and nobody can say on \
-                     which side\nhint: more --blocks, longer windows, or a quieter machine, in \
+                     {} is between them, {} after {ATTEMPTS} comparisons, and its side is \
+                     unknown\nhint: use more --blocks, longer windows, or a quieter machine, in \
                      another --out",
                     name(last_good),
                     name(bad),

@@ -61,10 +61,11 @@ fn is_confirmed(args: &CleanArgs, statements: usize, cluster: &Cluster) -> Resul
     }
     let node = cluster.nodes()[0].address;
     if !terminal::has_asker() {
-        terminal::say("nothing was dropped\nhint: add --yes to drop what is listed");
+        terminal::say("nothing was dropped\nhint: add --yes to drop the listed tables");
         return Ok(false);
     }
-    let asks = format!("Send {statements} of these to {node}? Rows are lost. yes or no");
+    let asks =
+        format!("Send these statements ({statements}) to {node}? Rows will be lost. yes or no");
     let is_yes = terminal::ask(&asks, "no").eq_ignore_ascii_case("yes");
     if !is_yes {
         terminal::say("nothing was dropped");
@@ -81,15 +82,15 @@ fn tables(all: &[MarkedTable]) -> Vec<Value> {
 fn listed(ours: &[MarkedTable], others: &[MarkedTable], drops: &[String]) -> String {
     let mut text = String::new();
     if ours.is_empty() {
-        text += "no table there is of a run in this results folder\n";
+        text += "no table belongs to a run in this results folder\n";
     }
     for one in ours {
-        text += &format!("{}  made by the run {}\n", one.table, one.mark);
+        text += &format!("{}  created by the run {}\n", one.table, one.mark);
     }
     for one in others {
         text += &format!(
-            "{}  left alone: its comment names the run {}, which is not in this results folder \
-             (--allow drop={} drops it)\n",
+            "{}  kept: its comment names the run {}, which is not in this results folder (--allow \
+             drop={} drops it)\n",
             one.table, one.mark, one.table
         );
     }

@@ -54,11 +54,11 @@ fn is_confirmed(args: &DeleteArgs, count: usize) -> bool {
         return true;
     }
     if !terminal::has_asker() {
-        terminal::say("nothing was deleted\nhint: add --yes to delete what is listed");
+        terminal::say("nothing was deleted\nhint: add --yes to delete the listed runs");
         return false;
     }
     let asks = format!(
-        "Delete {}? They cannot be brought back. yes or no",
+        "Delete {}? This cannot be undone. yes or no",
         counted(count, "run")
     );
     let is_yes = terminal::ask(&asks, "no").eq_ignore_ascii_case("yes");
@@ -71,13 +71,13 @@ fn is_confirmed(args: &DeleteArgs, count: usize) -> bool {
 fn listed(kept: &[Deletable], runs: &[Deletable]) -> String {
     let mut text = String::new();
     if runs.is_empty() {
-        text += "there is no such run\n";
+        text += "no such run\n";
     }
     for run in runs {
         let tags = if run.tags.is_empty() {
             String::new()
         } else {
-            format!("  tag {}, which goes too", run.tags.join(", "))
+            format!("  tag {}, deleted too", run.tags.join(", "))
         };
         text += &format!("{}  {}{tags}\n", run.name, bytes(run.bytes));
     }

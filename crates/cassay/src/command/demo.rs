@@ -13,9 +13,9 @@ use target::{JavaWanted, LocalSpec};
 const STUDY: &str = "first-look";
 
 /// Note that the null target is not Cassandra.
-const NO_CASSANDRA: &str = "\
-the null target is no Cassandra: a server in cassay that answers at once and stores nothing. What \
-is measured is cassay on this machine; `cassay demo` measures a Cassandra";
+const NO_CASSANDRA: &str = "the null target is not Cassandra, but a server in cassay that answers \
+                            at once and stores nothing. It measures cassay on this machine; \
+                            `cassay demo` measures Cassandra";
 
 /// Runs the command.
 ///
@@ -25,8 +25,8 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     let (target, scale) = match args.target {
         DemoTarget::Local => {
             java::find(&JavaWanted::of(&LocalSpec::default())).context(
-                "a demo on a real Cassandra; without Java, `cassay demo --target null` shows the \
-                 same on a server in cassay",
+                "a demo on a real Cassandra; `cassay demo --target null` needs no Java and uses a \
+                 server in cassay",
             )?;
             (None, "laptop")
         }

@@ -66,7 +66,7 @@ fn of_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
     // A node that does not answer still has a command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
-            "note: flags are those of command lines only: {error:#}"
+            "note: JVM flags are read from command lines only: {error:#}"
         ));
         ::cluster::Observed::default()
     });
@@ -131,7 +131,7 @@ fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
         text += &format!("{}: {}\n", host.host, host.about.join(", "));
     }
     if hosts.iter().any(|host| host.is_contained) {
-        text += "A container has the kernel of its machine: set its values there.\n";
+        text += "A container shares the kernel of its machine: change the settings there.\n";
     }
     let all = shared(hosts);
     let count = |level| all.iter().filter(|one| one.finding.level == level).count();

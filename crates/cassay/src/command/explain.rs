@@ -34,7 +34,7 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
     if found.is_empty() {
         let known = all.iter().flat_map(names).filter(|name| name.len() > 1);
         let near = near_name(&wanted, known);
-        let hint = near.unwrap_or_else(|| "`cassay explain` lists all that there is".to_owned());
+        let hint = near.unwrap_or_else(|| "`cassay explain` lists all names".to_owned());
         bail!("nothing is called `{wanted}`\nhint: {hint}");
     }
     if common.json {
@@ -43,7 +43,7 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
         let lines = found.iter().map(|one| format!("{} ({})\n", one.name, one.about));
         terminal::data(&lines.collect::<String>());
         terminal::say(&format!(
-            "{} things are called so: name one of them whole",
+            "the name is ambiguous: {} matches; use a full name",
             found.len()
         ));
     } else {

@@ -58,13 +58,13 @@ fn at(args: &BrokenArgs) -> Result<Cluster> {
         args.way_in.nothing()?;
         ensure!(
             args.allow.joined().is_empty(),
-            "--allow is for a cluster that somebody else runs: --target attach:HOST"
+            "--allow is for a cluster that cassay did not start: --target attach:HOST"
         );
         return open(&args.cluster, &dirs()?);
     };
     ensure!(
         args.cluster.cluster.is_none(),
-        "--cluster is a kept cluster, and --target another one: say one of them"
+        "--cluster names a kept cluster, and --target another one: use one of them"
     );
     let cluster = attached(target, &args.way_in)?;
     cluster.permit(Permit {
@@ -115,7 +115,7 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
         terminal::json(&KINDS.iter().map(of).collect());
         return Ok(Exit::Done);
     }
-    let head = ["Kind", "Breaks", "There", "What it does, or why not"].map(str::to_owned);
+    let head = ["Kind", "Breaks", "There", "Effect, or reason"].map(str::to_owned);
     let row = |kind: &Kind| {
         let refused = refused(kind, &capabilities);
         let (there, what) = if refused.is_empty() {
@@ -185,7 +185,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
         let is_whole = tried.outcome.whole;
         done.push(tried);
         if !is_whole {
-            terminal::say("the cluster is not whole, so that nothing more is tried");
+            terminal::say("the cluster has not recovered, so testing stops here");
         }
         if !is_whole || host::process::is_interrupted() {
             break;
@@ -196,8 +196,8 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
 
 /// Reason why a kind is only possible in a study: a kept cluster keeps the state that it started
 /// with.
-const IN_A_STUDY: &str = "it is done in a study, whose nodes are started anew afterwards: files do \
-                          not go back";
+const IN_A_STUDY: &str = "it is only possible in a study, whose nodes start from scratch \
+                          afterwards: a downgrade is not possible";
 
 /// Returns the last target of a kind's sort.
 fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
@@ -222,7 +222,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     let refused = refused_by(kind, &cluster);
     if !refused.is_empty() {
         bail!(
-            "{} cannot be had of this cluster: {}",
+            "{} is not possible on this cluster: {}",
             kind.name,
             refused.join("; ")
         );
@@ -231,11 +231,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     for knob in Knob::ALL {
         let said = knob.said(&options).is_some();
         if said && !kind.takes(knob) {
-            bail!(
-                "{} says nothing of {}: leave it out",
-                knob.name(),
-                kind.name
-            );
+            bail!("{} does not apply to {}: remove it", knob.name(), kind.name);
         }
         if !said && kind.must.contains(&knob) {
             bail!(
@@ -248,16 +244,14 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     let moves = options.ha_after.is_some() || options.ha_on.is_some();
     if moves && cluster.handles()?.switch.is_none() {
         let [why, _] = NO_HA_OF_MACHINES;
-        bail!(
-            "--ha-after {why}\nhint: leave it out: the nodes are started when their host is back"
-        );
+        bail!("--ha-after {why}\nhint: remove it: the nodes start when their host is back");
     }
     let hit = hit(args, &cluster)?;
     if let (Hit::Host(host), Some(on)) = (&hit, options.ha_on) {
         let count = hosts_count(&cluster)?;
         if on >= count || on == *host {
             bail!(
-                "--ha-on {}: the nodes of host {} are started on another one of {count} hosts",
+                "--ha-on {}: must be another host than {}, from 1 to {count}",
                 on + 1,
                 host + 1
             );
@@ -272,15 +266,15 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
 fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     let (nodes, hosts) = (cluster.nodes().len(), hosts_count(cluster)?);
     let index = |number: usize, count: usize, what: &str| match number {
-        0 => bail!("{what}s are counted from 1"),
-        _ if number > count => bail!("there is no {what} {number}: the cluster has {count}"),
+        0 => bail!("numbers of {what}s start at 1"),
+        _ if number > count => bail!("{what} {number} does not exist: the cluster has {count}"),
         _ => Ok(number - 1),
     };
     let names = cluster.host_names();
     let of_host = |index: usize| {
         let name = &cluster.nodes()[index].host;
         let place = names.iter().position(|host| host == name);
-        place.with_context(|| format!("the machine of {name} is out of reach"))
+        place.with_context(|| format!("the machine of {name} cannot be reached"))
     };
     match (args.kind.place, args.node, args.host) {
         (Place::Node, Some(number), _) => Ok(Hit::Node(index(number, nodes, "node")?)),
@@ -303,12 +297,12 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
         }
         (Place::Cluster, None, None) if args.hosts.is_empty() => Ok(Hit::Cluster),
         (Place::Cluster, ..) => bail!(
-            "{} takes all nodes: leave --node, --host and --hosts out",
+            "{} takes all nodes: remove --node, --host and --hosts",
             args.kind.name
         ),
-        (Place::Node, ..) => bail!("which node? say --node NUMBER"),
-        (Place::Host, ..) => bail!("which host? say --host NUMBER"),
-        (Place::Split, ..) => bail!("which hosts? say --hosts NUMBERS"),
+        (Place::Node, ..) => bail!("which node? use --node NUMBER"),
+        (Place::Host, ..) => bail!("which host? use --host NUMBER"),
+        (Place::Split, ..) => bail!("which hosts? use --hosts NUMBERS"),
     }
 }
 
@@ -424,7 +418,7 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
             order.heal();
         })
         .map(drop)
-        .context("start a thread that orders healing")
+        .context("start the thread that requests healing")
 }
 
 /// Describes the target by the names of nodes and hosts.

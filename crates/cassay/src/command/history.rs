@@ -13,8 +13,8 @@ pub fn run(args: &HistoryArgs, common: &Common) -> Result<Exit> {
     let past = store::past(&common.out, &args.study)?;
     if past.is_empty() {
         bail!(
-            "there is no run of a study called {:?} under {}\nhint: `cassay list` has the names of \
-             the studies before the slash",
+            "no run of a study called {:?} under {}\nhint: `cassay list` shows the names of \
+             studies before the slash",
             args.study,
             common.out.display()
         );

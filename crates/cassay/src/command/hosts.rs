@@ -116,13 +116,13 @@ fn check(seen: &[MachineSeen], away: &[Away], file: &Path, common: &Common) -> R
     }
     let is_left = |machine: &MachineSeen| machine.seen.clusters.iter().any(|left| !left.is_held);
     if seen.iter().any(is_left) {
-        text += &format!("what nobody has: cassay hosts clean {}\n", file.display());
+        text += &format!("leftovers: cassay hosts clean {}\n", file.display());
     }
     let node = bytes(memory_bytes(1, HEAP_BYTES));
     let unfit = judged.iter().filter(|one| !one.hindrances.is_empty()).count();
     text += &match unfit + away.len() {
         0 => format!(
-            "{} fit for nodes; with a heap of {} each takes about {node}\n",
+            "{} fit for nodes; a node with a heap of {} takes about {node}\n",
             if seen.len() == 1 { "it is" } else { "all are" },
             bytes(HEAP_BYTES)
         ),
@@ -214,14 +214,14 @@ fn clean(seen: &[MachineSeen], all: bool, common: &Common) -> Result<Exit> {
         }
         for left in machine.seen.clusters.iter().filter(|left| left.is_held && !all) {
             terminal::say(&format!(
-                "{}: the cluster {} runs there and is left: `cassay target down {}` where it was \
+                "{}: the cluster {} is running and is kept: `cassay target down {}` where it was \
                  started, or --all",
                 machine.name, left.id, left.id
             ));
         }
     }
     if done.is_empty() {
-        terminal::say("nothing was to be removed");
+        terminal::say("nothing to remove");
     }
     if common.json {
         terminal::json(&json!(done));

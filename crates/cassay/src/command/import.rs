@@ -195,7 +195,7 @@ struct ImportOptionsOnly {
     options: ImportOptions,
     #[command(flatten)]
     common: Common,
-    /// Whether the folder of results stands among the words.
+    /// True if the command line names the results folder.
     #[arg(skip)]
     has_out: bool,
 }

@@ -44,8 +44,8 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         !files.has_recordings,
-        "recorded traffic is not sent into a cluster\n\
-         hint: run the study here, with clients in pods (`client.kubernetes`): they are given it"
+        "recorded traffic is not copied into a cluster\nhint: run the study here, with clients in \
+         pods (`client.kubernetes`), which receive it"
     );
     host::process::heed(interrupt::flag()?);
     let kubectl = Kubectl::new(args.context.as_deref(), args.namespace.as_deref())?;
@@ -69,7 +69,7 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     let begun = run.begin(&kubectl, &mut |text| terminal::say(text))?;
     let code = followed(&begun).inspect_err(|_| {
         terminal::say(&format!(
-            "{} is still there: `{} delete job {}` ends it",
+            "{} still exists: `{} delete job {}` ends it",
             begun.name(),
             kubectl.words(),
             begun.name()
@@ -77,7 +77,7 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     })?;
     begun
         .take_results(|archive| store::take_in(&common.out, archive))
-        .context("bring the results home")?;
+        .context("copy the results here")?;
     begun.end()?;
     terminal::say(&format!("its results are in {}", common.out.display()));
     let ended = Exit::ALL.into_iter().find(|exit| i32::from(exit.code()) == code);

@@ -121,7 +121,7 @@ fn hint(path: &Path) -> Option<String> {
         yaml::near_name(written, names.iter().map(String::as_str))
     });
     Some(there.unwrap_or_else(|| {
-        "`cassay new` writes a study; `cassay studies list` lists those in the program".to_owned()
+        "`cassay new` writes a study; `cassay studies list` lists the included ones".to_owned()
     }))
 }
 
@@ -143,7 +143,7 @@ fn dirs() -> Result<Dirs> {
         if let Some(own) = set(own) {
             // A JVM in another folder must find it too.
             return std::path::absolute(&own)
-                .with_context(|| format!("make {} a whole path", own.display()));
+                .with_context(|| format!("make the path {} absolute", own.display()));
         }
         let base = match set(base) {
             Some(base) => base,

@@ -37,7 +37,7 @@ pub fn template(name: &str) -> Result<&'static Template, String> {
     let names = || TEMPLATES.iter().map(|template| template.name);
     TEMPLATES.iter().find(|template| template.name == name).ok_or_else(|| {
         let hint = did_you_mean(name, names()).unwrap_or_default();
-        format!("no template is called so: {hint}")
+        format!("unknown template: {hint}")
     })
 }
 
@@ -67,8 +67,8 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     };
     if !template.takes(&place) {
         bail!(
-            "`{}` reads a table that is there, and {} has none\nhint: name the cluster that has \
-             it: --target attach:HOST[:PORT]",
+            "`{}` reads an existing table, but {} has none\nhint: name the cluster that has it: \
+             --target attach:HOST[:PORT]",
             template.name,
             place.word()
         );
@@ -132,21 +132,20 @@ fn list(common: &Common) {
 fn set(template: &Template, set: &[String]) -> Result<Answers> {
     let mut answers = Answers::new();
     for one in set {
-        let (key, value) = one
-            .split_once('=')
-            .with_context(|| format!("--set {one}: it is not PATH=VALUE"))?;
+        let (key, value) =
+            one.split_once('=').with_context(|| format!("--set {one} is not PATH=VALUE"))?;
         let keys = || template.questions.iter().map(|question| question.key);
         let Some(known) = keys().find(|known| *known == key) else {
             let hint = did_you_mean(key, keys()).unwrap_or_default();
             bail!(
-                "--set {one}: `{}` asks nothing about `{key}`\nhint: {hint}; all other keys are \
-                 changed in the file, or for one run by `cassay run STUDY --set {one}`",
+                "--set {one}: `{}` has no question about `{key}`\nhint: {hint}; change other keys \
+                 in the file, or for one run with `cassay run STUDY --set {one}`",
                 template.name
             );
         };
         // A value is one line; a line break would start another key.
         if value.contains(['\n', '\r']) {
-            bail!("--set {key}: a value is one line");
+            bail!("--set {key}: a value must be one line");
         }
         answers.insert(known, value.to_owned());
     }
@@ -160,7 +159,7 @@ fn ask_place(template: &Template) -> Place {
             format!("attach:{address}"),
         ),
         usual => (
-            "Of what? null (no cluster), local (one on this machine), attach:HOST[:PORT]",
+            "Which target? null (no cluster), local (one on this machine), attach:HOST[:PORT]",
             usual.word().to_owned(),
         ),
     };
@@ -168,7 +167,7 @@ fn ask_place(template: &Template) -> Place {
         let answer = terminal::ask(asks, &usual);
         match Place::parse(&answer) {
             Ok(place) if template.takes(&place) => return place,
-            Ok(_) => terminal::say("the table is on a cluster that is there: attach:HOST[:PORT]"),
+            Ok(_) => terminal::say("the table is on an existing cluster: attach:HOST[:PORT]"),
             Err(why) => terminal::say(&why),
         }
     }
@@ -251,7 +250,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 fn is_there(path: &Path) -> anyhow::Error {
     anyhow::anyhow!(
-        "{} is there already, and is kept\nhint: --to writes another file",
+        "{} exists already and is kept\nhint: --to writes another file",
         path.display()
     )
 }

@@ -19,7 +19,7 @@ pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
     let interrupt = interrupt::flag()?;
     let error = |(name, share): &(String, f64)| match ErrorCode::of_any_request(name) {
         Some(code) => Ok((code, *share)),
-        None => bail!("`{name}` is not an error that the null target answers"),
+        None => bail!("`{name}` is not an error of the null target"),
     };
     let errors: Result<Vec<_>> = args.error.iter().map(error).collect();
     let spec = NullSpec {
@@ -44,7 +44,7 @@ pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
     } else {
         terminal::data(&server.address().to_string());
     }
-    terminal::say("answers every CQL statement at once; Ctrl-C ends it");
+    terminal::say("answers every CQL statement at once; press Ctrl-C to stop");
     while !interrupt.load(Ordering::Relaxed) {
         clock::sleep(LOOK_EVERY);
     }

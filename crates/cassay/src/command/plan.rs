@@ -52,7 +52,7 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
 pub fn show_words(study: &Study, common: &Common) -> Result<Exit> {
     let plan = describe(study, common)?;
     ask(study, &plan, common).or_else(|why| {
-        terminal::say(&format!("note: the cluster could not be asked: {why:#}"));
+        terminal::say(&format!("note: the cluster could not be queried: {why:#}"));
         Ok(Exit::Done)
     })
 }
@@ -72,7 +72,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
         let mut value = value.context("encode the plan")?;
         value["expected"] = expected.into();
         let clients_needed = serde_json::to_value(&clients_needed);
-        value["clients_needed"] = clients_needed.context("encode what clients are needed")?;
+        value["clients_needed"] = clients_needed.context("encode the needed clients")?;
         terminal::json(&value);
     } else {
         expected.extend(clients_words);
@@ -136,11 +136,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     };
     for alike in plan.trials.chunk_by(is_alike) {
         let trial = &alike[0];
-        let if_asked = if trial.certain {
-            ""
-        } else {
-            ", if it comes to it"
-        };
+        let if_asked = if trial.certain { "" } else { ", if needed" };
         let name = trial_name(study, trial);
         let last = trial.index + alike.len();
         text += &match alike.len() {
@@ -204,7 +200,7 @@ fn decided_by(study: &Study) -> Vec<String> {
     }
     if let Some(least) = study.repeat.first_look {
         said.push(format!(
-            "Blocks {} to {} come only until the primary comparison is answered",
+            "Blocks {} to {} run only until the primary comparison is answered",
             least + 1,
             study.repeat.blocks
         ));

@@ -116,7 +116,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     for damage in interrupted.damages() {
-        terminal::say(&format!("note: damaged, and done again: {damage}"));
+        terminal::say(&format!("note: damaged, and repeated: {damage}"));
     }
     let end = End {
         common,
@@ -128,23 +128,23 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     })
 }
 
-/// What is done when a run has ended.
+/// Steps at the end of a run: report, output and exit code.
 struct End<'a> {
     common: &'a Common,
     voice: Voice<'a>,
     shown: &'a ShownArgs,
 }
 
-/// For which command a run speaks.
+/// Command that prints the messages of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Voice<'a> {
-    /// For `run`, `resume` and `confirm`.
+    /// `run`, `resume` and `confirm`.
     Study,
-    /// For another tool, whose output is all that stdout gets.
+    /// An imported command line: stdout gets only the output of that tool.
     Tool,
-    /// For `demo`, which the command `again` repeats.
+    /// `demo`.
     Demo {
-        /// `cassay demo`
+        /// Command that repeats the demo, such as `cassay demo`.
         again: &'a str,
     },
 }
@@ -163,7 +163,7 @@ fn with_options(
         version: VERSION,
         shared_machine: shared_machine(),
     };
-    // What another tool would print is all that is shown.
+    // The output of the imported tool leaves no room for a progress display.
     let mode = if end.voice == Voice::Tool {
         ViewMode::Plain
     } else {
@@ -174,13 +174,14 @@ fn with_options(
     let path = show.done();
     let ended = outcome.and_then(|outcome| end.finish(&outcome));
     ended.map_err(|error| match path {
-        // What is damaged says itself what to do, and ends with a code of its own.
+        // An error about damaged files has its own hint and its own exit code.
         Some(path) if !error.is::<store::Damaged>() => to_go_on(&error, &path),
         _ => error,
     })
 }
 
-/// An error that ended a run, with what to do next: nothing that was found is lost.
+/// Returns an error that ended a run, with the command that continues the run: results so far are
+/// kept.
 fn to_go_on(error: &Error, path: &Path) -> Error {
     let is_full = error.chain().any(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -190,37 +191,38 @@ fn to_go_on(error: &Error, path: &Path) -> Error {
         )
     });
     let first = if is_full {
-        "make room for it, then "
+        "free some space, then "
     } else {
         ""
     };
     anyhow!(
-        "{error:#}\nhint: {first}go on with: cassay resume {}",
+        "{error:#}\nhint: {first}continue with: cassay resume {}",
         path.display()
     )
 }
 
-/// Says that the machine is busy before anything is measured beside that, unless it is known.
+/// Warns before measuring if other programs use the machine, unless the user declared it shared.
 pub fn say_neighbours() {
     if let Some(why) = needs::busy_neighbours().filter(|_| !shared_machine()) {
         terminal::say(&format!("note: {why}"));
     }
 }
 
-/// Whether the user says that the machine is shared: `CASSAY_SHARED_MACHINE=1`, for runners that
-/// others use too and whose numbers nobody believes.
+/// Returns true if the user declared the machine shared: `CASSAY_SHARED_MACHINE=1`, for CI runners
+/// whose numbers are not used.
 fn shared_machine() -> bool {
     std::env::var_os("CASSAY_SHARED_MACHINE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 impl End<'_> {
-    /// Writes the report, then says the answer.
+    /// Writes the report, prints the answer, and returns the exit code.
     fn finish(&self, outcome: &Outcome) -> Result<Exit> {
         let path = &outcome.path;
         let Some(findings) = &outcome.findings else {
             say_remains(outcome);
             terminal::say(&format!(
-                "interrupted; everything that was started is stopped. To go on: cassay resume {}",
+                "interrupted; everything that was started is stopped. To continue: cassay resume \
+                 {}",
                 path.display()
             ));
             return Ok(Exit::Interrupted);
@@ -244,7 +246,7 @@ impl End<'_> {
         if !findings.reasons.is_empty() {
             let run = path.display();
             terminal::say(&format!(
-                "each trial with its reasons: cassay show --trials {run}"
+                "all trials with reasons: cassay show --trials {run}"
             ));
         }
         say_remains(outcome);
@@ -262,8 +264,8 @@ impl End<'_> {
     }
 }
 
-/// Why the numbers of a demo are weak, in one sentence with the command that repeats it; none for
-/// a valid run.
+/// Returns the reason why the numbers of a demo are weak, in one sentence with the command that
+/// repeats it. `None` for a valid run.
 fn weakness(headline: &Headline, again: &str) -> Option<String> {
     let why = match headline.verdict {
         Verdict::Valid => return None,
@@ -278,15 +280,15 @@ fn weakness(headline: &Headline, again: &str) -> Option<String> {
     ))
 }
 
-/// Says which tables stay on clusters that cassay did not start.
+/// Prints the tables that remain on clusters that cassay did not start.
 fn say_remains(outcome: &Outcome) {
     for remains in &outcome.remains {
         terminal::say(&remains.words());
     }
 }
 
-/// Says which requirements are not met, and how a run with these findings ends. That a run may not
-/// be believed decides, whatever it missed.
+/// Prints the requirements that are not met, and returns the exit code. An invalid run exits with
+/// `Exit::Invalid`, even if it also missed a requirement.
 fn exit_of(findings: &FindingsRecord) -> Exit {
     for requirement in &findings.requirements {
         if requirement.is_missed() {
@@ -298,8 +300,8 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     if !engine::may_be_believed(findings) {
         if engine::misses_a_requirement(findings) {
             terminal::say(&format!(
-                "the run is invalid and missed a requirement: that it is invalid decides the exit \
-                 code ({}, and not {})",
+                "the run is invalid and missed a requirement; the exit code is that of an invalid \
+                 run ({}, not {})",
                 Exit::Invalid.code(),
                 Exit::Missed.code()
             ));
@@ -312,15 +314,15 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     }
 }
 
-/// A report that was written.
+/// Report that was written.
 pub struct Written {
     /// Its file.
     pub path: PathBuf,
-    /// What stands above everything else in it.
+    /// Summary at the top of the report.
     pub headline: Headline,
 }
 
-/// Writes `report.html` from what stands on disk, and what pipelines read.
+/// Writes `report.html` from the files of the run, and the summary files for pipelines.
 pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<Written> {
     let view = RunView::read(&Run::open(path)?)?;
     let page = report::page(&view);
@@ -333,7 +335,7 @@ pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<Written> {
     })
 }
 
-/// Writes what pipelines read.
+/// Writes the summary files for pipelines.
 pub fn write_summaries(
     view: &RunView,
     page: &Page,
@@ -345,7 +347,7 @@ pub fn write_summaries(
         terminal::say(&format!("JUnit XML: {}", to.display()));
     }
     if let Some(to) = &summaries.markdown {
-        // As they are from the summary: whoever carries its folder away has the links too.
+        // Links are relative to the summary, so that they work when its folder is moved.
         let link = page_file::way_to(to, report);
         let figure = page_file::way_to(to, &store::figure_of(report));
         let text = report::markdown(page, link.as_deref(), figure.as_deref());
@@ -355,7 +357,7 @@ pub fn write_summaries(
     Ok(())
 }
 
-/// The verdict, the answer and the main reasons against it, as at the head of the report.
+/// Returns the verdict, the answer and the main reasons against it, as at the top of the report.
 fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
     let mut lines =

@@ -66,7 +66,7 @@ fn export(args: &SnapshotExportArgs, common: &Common) -> Result<Exit> {
     let (name, to) = (&args.snapshot.name, &args.to);
     let made = open(&args.snapshot.cluster)?.snapshot_export(name, to, &mut say);
     if made.is_err() && interrupt.load(Ordering::Relaxed) {
-        terminal::say("interrupted; nothing of the export is left");
+        terminal::say("interrupted; the partial export was removed");
         return Ok(Exit::Interrupted);
     }
     compared::show_export(&made?, to, common);
@@ -79,7 +79,7 @@ fn import(args: &SnapshotImportArgs, common: &Common) -> Result<Exit> {
     let name = args.name.as_deref();
     let made = open(&args.cluster)?.snapshot_import(&args.from, name, &mut say);
     if made.is_err() && interrupt.load(Ordering::Relaxed) {
-        terminal::say("interrupted; nothing of the import is left");
+        terminal::say("interrupted; the partial import was removed");
         return Ok(Exit::Interrupted);
     }
     compared::show_import(&made?, common);
@@ -115,7 +115,7 @@ fn verify(name: &SnapshotName, common: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     bail!(
-        "the snapshot {} is not what it was\n{}",
+        "the snapshot {} has changed\n{}",
         name.name,
         problems.join("\n")
     )

@@ -200,7 +200,7 @@ fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     match foreign::read(FileKind::Study, path) {
         Ok(there) if there == contents => Ok(()),
         Ok(_) => bail!(
-            "{} is there already, is not what is shipped, and is kept\nhint: --to writes into \
+            "{} exists already, differs from the included file, and is kept\nhint: --to writes to \
              another folder",
             path.display()
         ),
@@ -220,7 +220,7 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
         // It has the same content: see above.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => bail!(
-            "{}: {error}\nhint: do it in a folder that you may write to",
+            "{}: {error}\nhint: run it in a folder that you can write to",
             what()
         ),
         Err(error) => Err(error).with_context(what),
@@ -233,7 +233,7 @@ pub fn hint(path: &Path) -> Option<String> {
     let found = shipped().into_iter().find(|one| one.kind == Kind::Study && one.name == name)?;
     let file = written_as(&found);
     Some(format!(
-        "it is in the program: `cassay studies copy {name}` writes {}",
+        "it is included: `cassay studies copy {name}` writes {}",
         file.display()
     ))
 }
@@ -245,7 +245,7 @@ pub fn hint(path: &Path) -> Option<String> {
 /// There is another file with that name.
 pub fn as_file(name: &str) -> Result<PathBuf> {
     let all = shipped();
-    let found = all.iter().find(|one| one.name == name).context("a study that is shipped")?;
+    let found = all.iter().find(|one| one.name == name).context("an included study")?;
     let of_checkout = Path::new("studies").join(found.file.path());
     if foreign::read(FileKind::Study, &of_checkout)
         .is_ok_and(|there| there == found.file.contents())
@@ -255,7 +255,7 @@ pub fn as_file(name: &str) -> Result<PathBuf> {
     let path = written_as(found);
     if foreign::read(FileKind::Study, &path).is_ok_and(|there| there != found.file.contents()) {
         bail!(
-            "{} is there already, is not the study that is shipped, and is kept\nhint: do it in an \
+            "{} exists already, differs from the included study, and is kept\nhint: run it in an \
              empty folder",
             path.display()
         );
@@ -343,7 +343,7 @@ mod tests {
         };
         let error = written(&args).err().unwrap().to_string();
         assert!(
-            error.contains("is there already") && error.contains("hint: --to"),
+            error.contains("exists already") && error.contains("hint: --to"),
             "{error}"
         );
         assert!(!into.join("dse-vsan/dse-cpus.yaml").exists(), "all or none");

@@ -115,7 +115,7 @@ fn tell(version: &str, fetched: &Fetched, common: &Common) {
     }
     let there = if *was_there { " already" } else { "" };
     terminal::say(&format!(
-        "Cassandra {version} is in the cache{there}: {files} files, each with its digest"
+        "Cassandra {version} is in the cache{there}: {files} files, all verified"
     ));
     terminal::data(&folder.display().to_string());
 }

@@ -49,7 +49,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     let count = args.hosts.or((!machines.is_empty()).then_some(machines.len()));
     anyhow::ensure!(
         machines.is_empty() || count <= Some(machines.len()),
-        "{} hosts are asked for, and the file names {}",
+        "{} hosts are requested, but the file names {}",
         count.unwrap_or_default(),
         counted(machines.len(), "machine")
     );
@@ -97,12 +97,12 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     terminal::say(&match &cluster.login {
         Some(_) => "it runs until `cassay target down`".to_owned(),
         None => format!(
-            "it runs until `cassay target down`; it asks for no password, so that {} can read and \
-             change its data (--authentication makes it ask)",
+            "it runs until `cassay target down`; it needs no password, so {} can read and change \
+             its data (--authentication adds one)",
             if spec.machines().is_empty() {
                 "every user of this machine"
             } else {
-                "everybody who reaches its machines"
+                "everyone who can reach its machines"
             }
         ),
     });
@@ -131,8 +131,8 @@ impl Like {
         let other = nodes.clone().find(|node| Some(node.datacenter.as_str()) != first);
         ensure!(
             other.is_none(),
-            "the export has nodes in several data centers, {} and {}, and a cluster of ours has \
-             one: nothing here can be like it",
+            "the export has nodes in several data centers, {} and {}, but local clusters only \
+             have one",
             first.unwrap_or_default(),
             other.map_or("another", |other| other.datacenter.as_str())
         );
@@ -224,7 +224,7 @@ fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<
         let there = if one.present { "yes" } else { "no" };
         [one.ability.name(), there, &one.detail].map(str::to_owned).to_vec()
     };
-    let head = ["Ability", "There", "How, or why not"].map(str::to_owned).to_vec();
+    let head = ["Ability", "There", "Method, or reason"].map(str::to_owned).to_vec();
     let rows: Vec<Vec<String>> = [head].into_iter().chain(capabilities.iter().map(row)).collect();
     terminal::data(&terminal::table(&rows, &[false; 3]));
     Ok(Exit::Done)

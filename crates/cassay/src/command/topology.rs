@@ -85,8 +85,8 @@ fn one(args: &MachineArgs) -> Result<Machine> {
     let names: Vec<&str> = machines.iter().map(|(name, _)| name.as_str()).collect();
     ensure!(
         machines.len() == 1,
-        "a plan is for one machine, and there are {}: {}\nhint: --target local plans for the \
-         machine that they share, --machine FILE for one that is described",
+        "a plan is for one machine, but there are {}: {}\nhint: --target local plans for the \
+         machine that they share, --machine FILE for a described one",
         names.len(),
         names.join(", ")
     );
@@ -308,7 +308,7 @@ fn write(folder: &Path, files: &[Exported]) -> Result<()> {
             made.and_then(|mut made| std::io::Write::write_all(&mut made, file.text.as_bytes()));
         written.with_context(|| {
             format!(
-                "write {}\nhint: files that are there stay: take another folder, or remove them",
+                "write {}\nhint: existing files are kept: use another folder, or remove them",
                 path.display()
             )
         })?;
@@ -319,7 +319,7 @@ fn write(folder: &Path, files: &[Exported]) -> Result<()> {
 
 fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     let Some(format) = export::format(&args.format) else {
-        bail!("a file is of one format: name it");
+        bail!("a file has one format: name it");
     };
     let path = args.file.display();
     let text =
@@ -332,7 +332,7 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     }
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if said.is_empty() {
-        terminal::data("it places nothing: no CPU is pinned, and no memory bound\n");
+        terminal::data("it places nothing: no CPU is pinned, and no memory is bound\n");
         return Ok(Exit::Done);
     }
     let rows = said.iter().map(|(name, value)| vec![name.clone(), words(value)]);

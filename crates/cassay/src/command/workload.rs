@@ -31,7 +31,7 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
             let Some(named) = all.iter().find(|named| named.name == name) else {
                 let names: Vec<_> = all.iter().map(|named| named.name).collect();
                 bail!(
-                    "no workload is named {name}; there are {}",
+                    "{name} is not a named workload; use one of {}",
                     names.join(", ")
                 );
             };

@@ -45,8 +45,8 @@ fn each_is_what_was_seen_of_it_and_nothing_stays() {
     let (lab, _server) = lab(STUDY);
     lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&[
         "study.yaml:7:",
-        "`target.attach.faults.file.inject` runs a program of this machine",
-        "say --trust",
+        "`target.attach.faults.file.inject` runs a program on this machine",
+        "pass --trust",
     ]);
     let plan = lab.cassay(&["plan", "study.yaml", "--trust", MAKES]).ended_with(0);
     assert!(
@@ -97,7 +97,7 @@ fn what_is_broken_when_the_program_is_killed_is_healed_and_resuming_asks_for_tru
     run.kill();
     wait_until("it is healed", || !broken.exists());
     let said = lab.cassay(&["resume", "latest"]).ended_with(2);
-    said.says(&["runs a program of this machine", "say --trust"]);
+    said.says(&["runs a program on this machine", "pass --trust"]);
 }
 
 /// A kind is tested on an attached cluster that `--target` names; an impossible kind gives the

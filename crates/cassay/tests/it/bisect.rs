@@ -52,7 +52,7 @@ fn the_first_build_that_is_slower_is_found_and_asked_again_nothing_is_measured()
     assert_eq!(again.json(), found);
     assert_eq!(steps(), before);
     lab.write("builds.yaml", &BUILDS.replace("b2: {}\n", ""));
-    lab.cassay(&BISECT).ended_with(1).says(&["has the steps of another question"]);
+    lab.cassay(&BISECT).ended_with(1).says(&["has the steps of another bisection"]);
 }
 
 /// The build in the middle answers only with errors, so it is unknown whether it is slower.
@@ -69,10 +69,10 @@ fn a_build_that_cannot_be_measured_is_passed_over_and_said_where_it_hides_the_an
     assert_eq!(found["skipped"], serde_json::json!(["b3"]), "{said}");
     let words = found["words"].as_str().unwrap();
     assert!(
-        words.contains("cannot be compared: b3; b2 is the last that is not"),
+        words.contains("may be the first: b3; b2 is the last that is not"),
         "{words}"
     );
-    said.says(&["bisect: b3 is passed over: "]);
+    said.says(&["bisect: b3 is skipped: "]);
 }
 
 #[test]

@@ -146,7 +146,7 @@ window: {warmup: auto, measure: 60}
           |
         help: did you mean standard1?
 
-        error: `data.load.operations` is `10 M rows`: unknown suffix `M rows`; k, M and G are known
+        error: `data.load.operations` is `10 M rows`: unknown suffix `M rows`; use k, M or G
          --> study.yaml:5:27
           |
         5 | data: {load: {operations: 10 M rows}}
@@ -154,7 +154,7 @@ window: {warmup: auto, measure: 60}
           |
         help: write a whole number such as 250, 10k or 2M
 
-        error: `procedure.sweep.threads` is `0`: the least is 1
+        error: `procedure.sweep.threads` is `0`: the minimum is 1
          --> study.yaml:6:34
           |
         6 | procedure: {sweep: {threads: [4, 0]}}
@@ -166,7 +166,7 @@ window: {warmup: auto, measure: 60}
         7 | window: {warmup: auto, measure: 60}
           |                                 ^^
           |
-        help: write a length of time with its unit, such as 10s or 250ms
+        help: write a duration with its unit, such as 10s or 250ms
 
         5 mistakes; nothing was started
 
@@ -337,14 +337,10 @@ fn a_plan_that_may_end_early_says_what_is_certain_and_what_decides_over_the_rest
     let lab = Lab::with(&SMALL.replace("[2, 4]", "[2, 4, 8], until: timeout"));
     let said = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
     let decided_by = "A variant's points end after the trial in which a request times out.";
-    for part in [
-        "8 threads, if it comes to it\n",
-        decided_by,
-        "\n2 to 6 trials",
-    ] {
+    for part in ["8 threads, if needed\n", decided_by, "\n2 to 6 trials"] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    assert!(!said.contains(" 2 threads, if it comes to it"), "{said}");
+    assert!(!said.contains(" 2 threads, if needed"), "{said}");
     let plan = lab.cassay(&["plan", "study.yaml", "--json"]).ended_with(0);
     let estimate = &plan.json()["estimate"];
     assert_eq!(estimate["least"]["trials"], 2);

@@ -28,7 +28,7 @@ fn a_study_that_is_shipped_is_one_command_away_and_can_be_planned() {
     let said = lab.cassay(&["run", "first-look"]).ended_with(1);
     said.says(&[
         "first-look",
-        "hint: it is in the program: `cassay studies copy first-look`",
+        "hint: it is included: `cassay studies copy first-look`",
     ]);
     let listed = lab.cassay(&["studies", "list", "--json"]).ended_with(0).json();
     let names: Vec<_> = listed.as_array().unwrap().iter().map(|one| &one["name"]).collect();
@@ -45,8 +45,8 @@ fn a_demo_writes_over_no_study() {
     let mine = lab.write("first-look.yaml", "mine");
     let said = lab.cassay(&["demo", "--target", "null"]).ended_with(1);
     said.says(&[
-        "no Cassandra",
-        "first-look.yaml is there already",
+        "not Cassandra",
+        "first-look.yaml exists already",
         "empty folder",
     ]);
     assert_eq!(std::fs::read_to_string(mine).unwrap(), "mine");

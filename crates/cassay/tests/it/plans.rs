@@ -65,7 +65,7 @@ fn a_level_that_accord_does_not_take_is_refused_before_anything_starts() {
         let code = if refused.is_empty() { 0 } else { 2 };
         let said = lab.cassay(&["plan", "study.yaml", "--set", &set]).ended_with(code);
         for kind in ["write", "read"] {
-            let words = format!("{kind} of `workload` asks users at {level}");
+            let words = format!("{kind} of `workload` accesses users at {level}");
             assert_eq!(
                 said.stderr.contains(&words),
                 refused.contains(&kind),
@@ -99,7 +99,7 @@ fn accord_is_not_switched_off_where_nodes_hold_a_table_of_it() {
         );
         let set = format!("variants.without.target.local.heap={heap}");
         let said = lab.cassay(&["plan", "study.yaml", "--set", &set]).ended_with(code);
-        let words = "variant without has `accord.enabled` off on the nodes of variant with";
+        let words = "variant without turns `accord.enabled` off on the nodes of variant with";
         assert_eq!(said.stderr.contains(words), code == 2, "{said}");
     }
 }

@@ -454,7 +454,7 @@ fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts(
     let clean = machines.command(&["hosts", "clean", "lab.yaml"]).output().unwrap();
     Said::of(clean)
         .ended_with(1)
-        .says(&["nothing was to be removed", "2 of 3 machines not reached"]);
+        .says(&["nothing to remove", "2 of 3 machines not reached"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
     // In another person's study, they need trust.
     let text = fs::read_to_string(machines.lab.path().join("lab.yaml")).unwrap();
@@ -462,7 +462,7 @@ fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts(
     let study = study.replace("hosts: 3", "machines: beside.yaml");
     machines.lab.write("study.yaml", &study);
     let said = Said::of(machines.command(&["plan", "study.yaml"]).output().unwrap());
-    said.ended_with(2).says(&["has this program run on db1", "--trust"]);
+    said.ended_with(2).says(&["runs this program on db1", "--trust"]);
     let plan = ["plan", "study.yaml", "--trust"];
     let said = Said::of(machines.command(&plan).output().unwrap()).ended_with(0).to_string();
     assert!(said.contains("on the machines db1 db2 db3"), "{said}");

@@ -13,9 +13,9 @@ fn what_needs_trust_is_said_with_its_place_before_anything_starts() {
         let said = lab.cassay(&[command, "study.yaml"]).ended_with(2);
         said.says(&[
             "study.yaml:3:24",
-            "`-XX:OnOutOfMemoryError` is not among the options that are known to be harmless",
-            "`full_query_logging_options.archive_command` has a value",
-            "say --trust if you trust whoever wrote the study",
+            "`-XX:OnOutOfMemoryError` is not known to be harmless",
+            "the value of `full_query_logging_options.archive_command`",
+            "pass --trust if you trust the author of the study",
         ]);
     }
     assert!(!lab.path().join("results").exists());
@@ -32,7 +32,7 @@ fn a_secret_is_read_from_where_the_command_line_says_and_never_shown() {
     lab.write("elsewhere/secret", "hunter2\n");
     lab.cassay(&["plan", "study.yaml"])
         .ended_with(2)
-        .says(&["nothing says where it is", "--secret db=file:PATH"]);
+        .says(&["whose source is missing", "--secret db=file:PATH"]);
     let given = ["--secret", "db=file:elsewhere/secret"];
     let plan = lab
         .cassay(&[&["plan", "study.yaml", "--json", "--offline"], &given[..]].concat())

@@ -97,19 +97,19 @@ fn a_run_of_format_1_and_its_plan_are_what_the_schemas_say() {
 fn a_file_that_is_there_is_kept_and_a_wrong_answer_writes_nothing() {
     let lab = Lab::with("mine");
     let said = lab.cassay(&["new", "sweep", "--to", "study.yaml"]).ended_with(1);
-    said.says(&["study.yaml is there already", "hint: --to"]);
+    said.says(&["study.yaml exists already", "hint: --to"]);
     assert_eq!(
         std::fs::read_to_string(lab.path().join("study.yaml")).unwrap(),
         "mine"
     );
     for (set, code, part) in [
-        ("procedure.sweep.threads=[0]", 2, "the least is 1"),
+        ("procedure.sweep.threads=[0]", 2, "the minimum is 1"),
         (
             "procedure.sweep.thread=[4]",
             1,
             "did you mean `procedure.sweep.threads`",
         ),
-        ("repeat.blocks", 1, "it is not PATH=VALUE"),
+        ("repeat.blocks", 1, "is not PATH=VALUE"),
     ] {
         let said = lab.cassay(&["new", "sweep", "--set", set]).ended_with(code);
         said.says(&[part]);
@@ -154,8 +154,8 @@ fn questions_are_asked_on_a_terminal_and_its_end_is_the_defaults() {
     let shown = String::from_utf8_lossy(&shown);
     drop(keyboard);
     for part in [
-        "Of what?",
-        "With how many operations in flight?",
+        "Which target?",
+        "How many operations in flight?",
         "next: cassay plan",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");

@@ -23,7 +23,7 @@ pub(super) fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -
 fn partial(what: &str, node: &Node, diagnostics: &mut Diagnostics) {
     if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
         let message = format!(
-            "{what} is {}; it says which settings differ",
+            "{what} is {}; it must be a mapping of settings",
             node.describe()
         );
         diagnostics.add(&node.place, message, None);
@@ -56,7 +56,7 @@ pub(super) fn matrix(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> 
 pub(super) fn phase(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
     if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
         let what = node.describe();
-        let message = format!("`{path}` is {what}; it says which settings differ");
+        let message = format!("`{path}` is {what}; it must be a mapping of settings");
         diagnostics.add(&node.place, message, None);
         return Tree::Null;
     }
@@ -86,7 +86,7 @@ fn variant_section(key: &str, place: &Place, diagnostics: &mut Diagnostics) {
     let message = format!("a variant cannot change `{key}`");
     let mut elsewhere = format::ELSEWHERE.iter().filter(|(name, _)| *name == key);
     let hint = match elsewhere.next() {
-        Some((_, path)) => Some(format!("it stands at `{path}`")),
+        Some((_, path)) => Some(format!("use `{path}`")),
         None => did_you_mean(key, format::VARIANT_SECTIONS.iter().copied()),
     };
     diagnostics.add(place, message, hint);

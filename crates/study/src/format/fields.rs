@@ -91,7 +91,7 @@ const STUDY: &[Field] = &[
     required(
         "study",
         Type::Name(|d, text| d.name = text.into()),
-        "Name of the study; the folder of its runs.",
+        "Name of the study, which is also the folder of its runs.",
     ),
     required(
         "question",
@@ -101,14 +101,14 @@ const STUDY: &[Field] = &[
     optional(
         "published",
         Type::Text(|d, text| d.published = Some(text.into())),
-        "A file beside or below the study with figures that others have published, which the \
-         report shows beside ours: studies/README.md says what is in it.",
+        "File beside or below the study with published figures, which the report shows beside the \
+         measured ones. studies/README.md describes its format.",
     ),
     with(
         "seed",
         Type::Count(0, u64::MAX, |d, n| d.seed = n),
         "1",
-        "Seed of all that is random: keys, values, arrivals, order of trials.",
+        "Seed of all random values: keys, values, arrivals, order of trials.",
     ),
 ];
 
@@ -119,12 +119,12 @@ const SECTIONS: &[Field] = &[
         "keyspace",
         SECTION,
         "{}",
-        "The keyspace that the workload's tables are created in.",
+        "Keyspace of the workload's tables.",
     ),
     optional(
         "keyspace.name",
         Type::CqlName(|d, text| d.keyspace.name = Some(text.into())),
-        "Name. Default: the workload's own.",
+        "Name of the keyspace. Default: the workload's.",
     ),
     with(
         "keyspace.replication",
@@ -136,42 +136,42 @@ const SECTIONS: &[Field] = &[
             })),
         ),
         "1",
-        "Replicas; a number, or a number for each datacenter.",
+        "Number of replicas, or a number for each datacenter.",
     ),
     optional(
         "keyspace.durable_writes",
         Type::Bool(|d, on| d.keyspace.durable_writes = Some(on)),
-        "Whether writes go to the commit log as well. Default: as the workload says, which is yes.",
+        "Write to the commit log too. Default: the workload's setting, else `true`.",
     ),
     optional(
         "keyspace.compaction",
         Type::Map(&Type::Any(|d, tree| {
             d.keyspace.compaction.push((d.key.clone(), tree.to_word()))
         })),
-        "How the workload's tables are compacted: `{class: LeveledCompactionStrategy}`. Default: \
-         as the workload says.",
+        "Compaction of the workload's tables: `{class: LeveledCompactionStrategy}`. Default: the \
+         workload's setting.",
     ),
     optional(
         "keyspace.compression",
         Type::Map(&Type::Any(|d, tree| {
             d.keyspace.compression.push((d.key.clone(), tree.to_word()))
         })),
-        "How their SSTables are compressed: `{class: LZ4Compressor, chunk_length_in_kb: 4}`, \
-         `{enabled: false}`. Default: as the workload says.",
+        "Compression of the workload's SSTables: `{class: LZ4Compressor, chunk_length_in_kb: 4}`, \
+         or `{enabled: false}`. Default: the workload's setting.",
     ),
     optional(
         "keyspace.options",
         Type::Map(&Type::Any(|d, tree| {
             d.keyspace.options.push((d.key.clone(), tree.to_json()))
         })),
-        "Other options of the workload's tables, as `ALTER TABLE … WITH` takes them: \
-         `{gc_grace_seconds: 60}`.",
+        "Other options of the workload's tables, as in `ALTER TABLE … WITH`: `{gc_grace_seconds: \
+         60}`.",
     ),
-    required("workload", SECTION, "What is asked of the target."),
+    required("workload", SECTION, "Operations to run against the target."),
     optional(
         "workload.use",
         Type::Name(|d, text| d.workload.name = text.into()),
-        "Name of the workload; `cassay workload list` lists them.",
+        "Name of a built-in workload; `cassay workload list` lists them.",
     ),
     optional(
         "workload.file",
@@ -179,8 +179,7 @@ const SECTIONS: &[Field] = &[
             d.workload.name = text.into();
             d.workload.file = Some(text.into());
         }),
-        "A workload file of your own, beside or below the study; docs/workload-file.md says what \
-         is in it.",
+        "Workload file beside or below the study. docs/workload-file.md describes its format.",
     ),
     optional(
         "workload.table",
@@ -188,35 +187,34 @@ const SECTIONS: &[Field] = &[
             d.workload.name = text.into();
             d.own_table().name = text.into();
         }),
-        "A table that the attached cluster has, as `keyspace.table`: it is read as it is and \
-         nothing of it is changed. Its columns come from its schema, its keys from itself \
-         (`workload.keys`). Kinds of operations: `row` (by the whole primary key), `partition`, \
-         `page` (the first 100 rows of a partition); `mix` weighs them, and is `{row: 1}` by \
-         default.",
+        "Existing table of the attached cluster, as `keyspace.table`. cassay only reads it. The \
+         columns come from its schema, the keys from the table itself (`workload.keys`). Kinds of \
+         operations: `row` (by the whole primary key), `partition`, and `page` (the first 100 rows \
+         of a partition). `mix` weighs them; default `{row: 1}`.",
     ),
     optional(
         "workload.keys",
         SECTION,
-        "Where the keys of `workload.table` come from. Without it: partitions after random places \
-         of the token ring, each with one of its rows.",
+        "Source of the keys of `workload.table`. Default: partitions at random positions of the \
+         token ring, with one row of each.",
     ),
     optional(
         "workload.keys.count",
         Type::Count(1, KEYS_MAX, |d, n| d.own_table().keys = n),
-        "Partitions that are taken from the ring; of small tables fewer are found. They are kept \
-         with the run. Default: 10k.",
+        "Number of partitions to sample from the ring; a small table may yield fewer. The run \
+         stores them. Default: 10k.",
     ),
     optional(
         "workload.keys.rate",
         Type::Count(1, 1_000_000, |d, n| d.own_table().keys_per_s = n),
-        "Partitions that are asked for in a second meanwhile, at most; of each the first rows, at \
-         most 4, are read. Default: 1k.",
+        "Upper limit of partitions sampled per second. The sample reads at most the first 4 rows \
+         of each. Default: 1k.",
     ),
     optional(
         "workload.keys.file",
         Type::Text(|d, text| d.own_table().file = Some(text.into())),
-        "A CSV beside or below the study that has the keys, one record for each, with the names of \
-         the columns in its first line. Without the clustering columns there is no `row`.",
+        "CSV file beside or below the study with the keys, one per record, and column names in the \
+         first line. Without clustering columns, `row` is not available.",
     ),
     optional(
         "workload.keys.columns",
@@ -224,85 +222,85 @@ const SECTIONS: &[Field] = &[
             let column = d.key.clone();
             d.own_table().columns.push((column, text.into()));
         })),
-        "Which column of the CSV has which column of the key: `{id: user_id}`. Default: the one of \
-         the same name.",
+        "Names of the key columns in the CSV: `{id: user_id}`. Default: the same names.",
     ),
     optional(
         "workload.stress",
         Type::List(&Type::Text(|d, text| d.import(Tool::Stress, text))),
-        "A command line of cassandra-stress, without its first word: `write n=1M -rate \
-         threads=50`. It says what is asked, how much and for how long; `procedure` and `window` \
-         do not apply. Of several in a list each is a variant, and they run one after the other; \
-         so of the other tools.",
+        "Command line of cassandra-stress, without its first word: `write n=1M -rate threads=50`. \
+         It determines the operations, the load and the duration; `procedure` and `window` do not \
+         apply. In a list, each command line is a variant, and they run one after the other. This \
+         holds for all imported tools.",
     ),
     optional(
         "workload.nb",
         Type::List(&Type::Text(|d, text| d.import(Tool::Nb, text))),
-        "A command line of NoSQLBench: `cql-iot.yaml default rampup-cycles=1M`. Each line of the \
+        "Command line of NoSQLBench: `cql-iot.yaml default rampup-cycles=1M`. Each line of the \
          scenario is a variant.",
     ),
     optional(
         "workload.ycsb",
         Type::List(&Type::Text(|d, text| d.import(Tool::Ycsb, text))),
-        "A command line of YCSB, `run -P workloads/workloada -threads 32`, or its two: `[load -P \
-         w, run -P w]`.",
+        "Command line of YCSB: `run -P workloads/workloada -threads 32`, or both of its phases: \
+         `[load -P w, run -P w]`.",
     ),
     optional(
         "workload.easy",
         Type::List(&Type::Text(|d, text| d.import(Tool::Easy, text))),
-        "A command line of cassandra-easy-stress: `KeyValue -d 5m --rate 10k -r 0.5 -p 1m`. \
-         Populating, if it asks for that, is a variant of its own.",
+        "Command line of cassandra-easy-stress: `KeyValue -d 5m --rate 10k -r 0.5 -p 1m`. Its \
+         population phase, if requested, is a variant of its own.",
     ),
     optional(
         "workload.mix",
         Type::Map(&Type::Number(0.0, 1e9, |d, n| {
             d.workload.mix.push((d.key.clone(), n))
         })),
-        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the workload's own.",
+        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the workload's.",
     ),
     optional(
         "workload.consistency",
         of_kinds!(Type::Level(&LEVELS, |d, level| d.tune(|t| t.consistency = Some(level)))),
-        "Consistency level, one or one for each kind. Default: the workload's own.",
+        "Consistency level, for all kinds or for each. Default: the workload's.",
     ),
     optional(
         "workload.serial_consistency",
         of_kinds!(Type::Level(&SERIAL, |d, level| d
             .tune(|t| t.serial_consistency = Some(level)))),
-        "Serial consistency of conditional statements, one or one for each kind.",
+        "Serial consistency level of conditional statements, for all kinds or for each.",
     ),
     optional(
         "workload.timeout",
         of_kinds!(Type::Duration(1_000, DAY, |d, ns| d
             .tune(|t| t.timeout = Some(Duration::from_nanos(ns))))),
-        "Time from the send after which a try has failed, one or one for each kind. Default: \
+        "Timeout of an attempt, measured from the send; for all kinds or for each. Default: \
          `client.timeout`.",
     ),
     optional(
         "workload.retries",
         of_kinds!(Type::Count(0, 100, |d, n| d.tune(|t| t.retries = Some(n as u8)))),
-        "Tries after the first one, one or one for each kind; they are counted, and their time is \
-         in the latency. Default: 0, an error is an error.",
+        "Number of retries, for all kinds or for each. Retries are counted, and latency includes \
+         their time. Default: 0, so that each error counts.",
     ),
     optional(
         "workload.speculate_after",
         of_kinds!(Type::Duration(1_000, DAY, |d, ns| d
             .tune(|t| t.speculate_after = Some(Duration::from_nanos(ns))))),
-        "Send an idempotent operation to another node too, or else over another connection, when \
-         there is no answer after this time, one or one for each kind. Default: never.",
+        "Delay after which an unanswered idempotent operation is also sent to another node, or \
+         over another connection. For all kinds or for each. Default: never.",
     ),
     optional(
         "workload.idempotent",
         of_kinds!(Type::Bool(|d, on| d.tune(|t| t.idempotent = Some(on)))),
-        "Whether operations may be executed twice, one or one for each kind: only such are retried \
-         when they may have been done, or speculated. Default: as the workload's statements are.",
+        "Declare that operations may run twice, for all kinds or for each. Only then are they sent \
+         speculatively, or retried after an attempt that may have taken effect. Default: derived \
+         from the statements.",
     ),
     optional(
         "workload.page_size",
         of_kinds!(Type::Count(0, 1_000_000, |d, n| d
             .tune(|t| t.page_size = Some(n as u32)))),
-        "Rows per page, one or one for each kind; 0: no paging. Pages and rows are counted. \
-         Default: the workload's own.",
+        "Rows per page, for all kinds or for each; 0 turns paging off. Pages and rows are counted. \
+         Default: the workload's.",
     ),
     optional(
         "workload.timestamps",
@@ -310,7 +308,7 @@ const SECTIONS: &[Field] = &[
             ("server", |d| d.tune(|t| t.client_timestamp = Some(false))),
             ("client", |d| d.tune(|t| t.client_timestamp = Some(true))),
         ])),
-        "Who states the time of a write, one or one for each kind. Default: the server.",
+        "Source of write timestamps, for all kinds or for each. Default: `server`.",
     ),
     optional(
         "workload.params",
@@ -324,7 +322,7 @@ const SECTIONS: &[Field] = &[
         "data",
         SECTION,
         "{}",
-        "The state of the data before a trial measures.",
+        "State of the data before a trial measures.",
     ),
     optional(
         "data.load",
@@ -334,15 +332,15 @@ const SECTIONS: &[Field] = &[
     optional(
         "data.load.operations",
         Type::Count(1, ROWS_MAX, |d, n| d.data.load = Load::Operations(n)),
-        "Rows to write; operations choose among them.",
+        "Number of rows to write. Operations choose among these rows.",
     ),
     optional(
         "data.load.bytes_per_node",
         Type::Bytes(1 << 20, 256 << 40, |d, n| {
             d.data.load = Load::BytesPerNode(n)
         }),
-        "Write rows until the data of each node has this size on disk, on average, after a flush; \
-         operations choose among the rows that were written.",
+        "Write rows until each node has this much data on disk after a flush, on average. \
+         Operations choose among the written rows.",
     ),
     optional(
         "data.load.fraction",
@@ -353,7 +351,7 @@ const SECTIONS: &[Field] = &[
     optional(
         "data.present",
         Type::Count(1, ROWS_MAX, |d, n| d.present = n),
-        "Rows that are in the tables already, instead of `load`.",
+        "Number of rows that the tables already contain, instead of `load`.",
     ),
     with(
         "data.settle",
@@ -361,14 +359,14 @@ const SECTIONS: &[Field] = &[
             "auto" => Settle::Auto, "compactions" => Settle::Compactions, "none" => Settle::None
         ),
         "auto",
-        "What to wait for after loading: flush and all compactions, or nothing; `auto`: \
-         compactions where the target can tell when they are done.",
+        "Wait after loading. `compactions`: for a flush and all compactions. `none`: no wait. \
+         `auto`: `compactions` if the target can report their end.",
     ),
     with(
         "data.settle_limit",
         Type::Duration(S, DAY, |d, ns| d.data.settle_limit_ns = ns),
         "10m",
-        "How long settling may take.",
+        "Time limit of settling.",
     ),
     with(
         "data.reset",
@@ -376,8 +374,8 @@ const SECTIONS: &[Field] = &[
             "none" => Reset::None, "truncate" => Reset::Truncate, "snapshot" => Reset::Snapshot
         ),
         "none",
-        "Before each trial: keep the data; empty the tables and load again; or restore a snapshot \
-         that was made once, after loading and settling.",
+        "Reset before each trial. `none`: keep the data. `truncate`: empty the tables and load \
+         again. `snapshot`: restore a snapshot that was made once, after loading and settling.",
     ),
     with(
         "data.restore",
@@ -387,80 +385,78 @@ const SECTIONS: &[Field] = &[
             "offline" => RestoreMethod::Offline
         ),
         "auto",
-        "How a snapshot is restored. `online`: the tables are emptied and the files imported. \
-         `offline`: the nodes are stopped, the files put in place, the nodes started. `auto` is \
-         `online`.",
+        "Method of restoring a snapshot. `online`: empty the tables and import the files. \
+         `offline`: stop the nodes, replace the files, start the nodes. `auto` is `online`.",
     ),
     with(
         "data.page_cache",
         choice!(|d| d.data.page_cache; "keep" => PageCache::Keep, "drop" => PageCache::Drop),
         "keep",
-        "What becomes of the page cache before a trial warms up; `drop`: the first reads come \
-         from the disk.",
+        "Page cache before the warm-up of a trial. `drop`: the first reads come from the disk.",
     ),
     // Phases.
     optional(
         "phases",
         SECTION,
-        "What is different in one phase: the nodes restart in between with their data, one after \
-         the other, or together where `data.reset: snapshot` restores it anyway. Of \
-         `target.local` `heap`, `gc`, `jvm`, `yaml` and `host`, of `keyspace` the options of its \
-         tables.",
+        "Settings that differ in one phase. The nodes restart in between and keep their data: one \
+         after the other, or together if `data.reset: snapshot` restores the data anyway. A phase \
+         may set `heap`, `gc`, `jvm`, `yaml` and `host` of `target.local`, and table options of \
+         `keyspace`.",
     ),
     optional(
         "phases.load",
         Type::Phase,
-        "While the data is loaded and settled: \
-         `{target: {local: {yaml: {commitlog_sync: periodic}}}}`.",
+        "Settings while the data is loaded and settled: `{target: {local: {yaml: {commitlog_sync: \
+         periodic}}}}`.",
     ),
     optional(
         "phases.measure",
         Type::Phase,
-        "While a trial warms up, measures and verifies.",
+        "Settings while a trial warms up, measures and verifies.",
     ),
     // Variants.
     optional(
         "variants",
         Type::Variants,
-        "The sides of a comparison, by name; each changes some settings. The first is the \
+        "Sides of a comparison, by name, each with the settings that it changes. The first is the \
          baseline.",
     ),
     optional(
         "matrix",
         Type::Matrix,
-        "Instead of `variants`: axes by name, each with its values by name, each of which changes \
-         some settings. Every combination is a variant, named after its values: \
-         `{heap: {1g: {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` makes `1g-batch`, \
-         `1g-periodic` and so on.",
+        "Instead of `variants`: axes by name, each with values by name, each with the settings \
+         that it changes. Every combination is a variant, named after its values: `{heap: {1g: \
+         {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` makes `1g-batch`, `1g-periodic` and so \
+         on.",
     ),
     optional(
         "screen",
         SECTION,
-        "Instead of `variants`: which of 4 to 11 settings matter at all, in 8 to 24 runs. Its \
-         variants are `default`, the study as it is written, and the runs of a design in which \
-         every setting has one of its two values. The answer names those to confirm, which \
-         `cassay confirm` does.",
+        "Instead of `variants`: find out which of 4 to 11 settings matter, in 8 to 24 runs. The \
+         variants are `default` (the study as written) and the runs of a design in which every \
+         setting has one of two values. The answer names the settings to confirm with `cassay \
+         confirm`.",
     ),
     required(
         "screen.settings",
         Type::Matrix,
-        "Settings by name, each with two values by name, each of which changes some settings: \
-         `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. The further apart, the \
-         better they are seen.",
+        "Settings by name, each with two values by name, each with the settings that it changes: \
+         `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. The further apart the \
+         values, the easier the effect is to detect.",
     ),
     with(
         "screen.fold",
         Type::Bool(|d, on| d.fold = on),
         "false",
-        "Whether the design is run again with all values turned: twice the runs, and no effect is \
-         mixed with what two settings do together.",
+        "Run the design again with all values swapped. This doubles the runs, and separates each \
+         effect from the interaction of two settings.",
     ),
 ];
 
 /// Rows of the measured window.
 const WINDOW: &[Field] = &[
     // Window.
-    with("window", SECTION, "{}", "How long is measured."),
+    with("window", SECTION, "{}", "Warm-up and measured window."),
     with(
         "window.warmup",
         Type::WordOr(
@@ -468,14 +464,14 @@ const WINDOW: &[Field] = &[
             &Type::Duration(0, DAY, |d, ns| d.warmup_ns = Some(ns)),
         ),
         "auto",
-        "Time before the measured window; `auto` ends when throughput and latency are steady \
-         (on the null target after 1 s: nothing warms up there). Whole seconds.",
+        "Time before the measured window, in whole seconds. `auto` ends when throughput and \
+         latency are steady; on the null target, which needs no warm-up, after 1 s.",
     ),
     with(
         "window.warmup_max",
         Type::Duration(S, DAY, |d, ns| d.warmup_max_ns = ns),
         "60s",
-        "Limit of an `auto` warm-up. Whole seconds. Under 11 s no steady state can be seen.",
+        "Limit of an `auto` warm-up, in whole seconds. Below 11 s no steady state can be detected.",
     ),
     with(
         "window.first_warmup",
@@ -484,28 +480,28 @@ const WINDOW: &[Field] = &[
             &Type::Duration(0, DAY, |d, ns| d.first_warmup_ns = Some(ns)),
         ),
         "same",
-        "Time before the first measured window on node processes that have just started, whose \
-         JVMs still compile; `same`: as long as `warmup`. Whole seconds. None on the null target.",
+        "Time before the first measured window on freshly started node processes, whose JVMs still \
+         compile. Whole seconds. `same`: as long as `warmup`. Does not apply to the null target.",
     ),
     with(
         "window.measure",
         Type::Duration(S, 30 * DAY, |d, ns| d.measure_ns = ns),
         "60s",
-        "Length of the measured window. Whole seconds.",
+        "Length of the measured window, in whole seconds.",
     ),
     with(
         "window.until",
         choice!(|d| d.until_faults; "measured" => false, "faults" => true),
         "measured",
-        "What ends the window. `measured`: its length. `faults`: `after_faults` after the last \
-         fault has ended and its target is whole, and its length at the latest.",
+        "End of the window. `measured`: after its length. `faults`: `after_faults` after the last \
+         fault ended and its target recovered, but at the latest after its length.",
     ),
     with(
         "window.after_faults",
         Type::Duration(0, DAY, |d, ns| d.after_faults_ns = ns),
         "30s",
-        "How long a window with `until: faults` goes on after its last fault. Whole seconds. The \
-         report calls a recovery seen after 30 s without a difference.",
+        "Time that a window with `until: faults` continues after its last fault, in whole seconds. \
+         The report calls a recovery complete after 30 s without a difference.",
     ),
     // Price.
     optional(
@@ -514,40 +510,41 @@ const WINDOW: &[Field] = &[
             &Type::Number(1e-6, 1e9, |d, n| d.price().per_hour = n),
             &SECTION,
         ),
-        "What an hour of the target costs, for the study or for each variant: `1.23`, or with its \
-         currency `{amount: 1.23, currency: USD}`. Operations for it stand in the answer.",
+        "Price of the target per hour, for the study or for each variant: `1.23`, or with a \
+         currency `{amount: 1.23, currency: USD}`. The answer then states operations per price.",
     ),
     required(
         "price_per_hour.amount",
         Type::Number(1e-6, 1e9, |d, n| d.price().per_hour = n),
-        "How much.",
+        "Amount.",
     ),
     optional(
         "price_per_hour.currency",
         Type::Name(|d, text| d.price().currency = Some(text.into())),
-        "Of what. Prices in different currencies are not compared.",
+        "Currency. Prices in different currencies are not compared.",
     ),
     optional(
         "capacity",
         Type::Section(|d| d.capacity = Some(Capacity::default())),
-        "How many nodes a demand takes, from the highest rate that was held: needs rates as \
-         points. What is assumed stands beside the answer.",
+        "Number of nodes for a demand, computed from the highest sustained rate. Needs rates as \
+         points. The answer states its assumptions.",
     ),
     required(
         "capacity.ops_per_s",
         Type::Count(1, RATE_MAX, |d, n| d.capacity().ops_per_s = n as f64),
-        "The demand.",
+        "Demand, op/s.",
     ),
     required(
         "capacity.p99_ms",
         Type::Number(0.001, 3_600_000.0, |d, n| d.capacity().p99_ms = n),
-        "The p99 of latency that it may have at most, in milliseconds.",
+        "Upper limit of p99 latency, ms.",
     ),
     with(
         "capacity.failures",
         Type::Count(0, 1000, |d, n| d.capacity().failures = n),
         "1",
-        "Nodes that may be lost together and still leave enough: of a rack, all of its nodes.",
+        "Number of nodes that may fail together while the rest still meets the demand. A failed \
+         rack counts as all of its nodes.",
     ),
     with(
         "capacity.growth",
@@ -559,57 +556,57 @@ const WINDOW: &[Field] = &[
         "capacity.skew",
         Type::Number(1.0, 100.0, |d, n| d.capacity().skew = n),
         "1",
-        "Load of the busiest node ÷ mean load of a node, in the cluster that is planned.",
+        "Load of the busiest node ÷ mean load per node, in the planned cluster.",
     ),
 ];
 
 /// Rows of the instrument, and of probes and actions during the measurement.
 const INSTRUMENT: &[Field] = &[
     // Client.
-    with("client", SECTION, "{}", "The instrument itself."),
+    with("client", SECTION, "{}", "The load generator."),
     optional(
         "client.machines",
         Type::List(&Type::Either(
             &Type::Choice(&[("here", |d| d.client.machines.push(Machine::default()))]),
             &Type::Section(|d| d.client.machines.push(Machine::default())),
         )),
-        "Machines that offer the load together, a client on each: `here`, or `{ssh: HOST}`, which \
-         runs this program there by your own `ssh` and needs `--trust` in a study. Operations, \
-         their times and those in flight are shared by all their workers, as if they were one \
-         client's. Default: this process alone.",
+        "Machines that offer the load together, with one client each: `here`, or `{ssh: HOST}`, \
+         which starts this program there over ssh and needs `--trust` in a study. Their workers \
+         share operations, schedule and operations in flight like those of one client. Default: \
+         this process alone.",
     ),
     optional(
         "client.machines.ssh",
         Type::Text(|d, text| d.machine().ssh = Some(text.into())),
-        "HOST, USER@HOST or ssh://USER@HOST:PORT, or a name of your `~/.ssh/config`. Default: this \
+        "HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your `~/.ssh/config`. Default: this \
          machine.",
     ),
     optional(
         "client.machines.folder",
         Type::Text(|d, text| d.machine().folder = Some(text.into())),
-        "With `ssh`: the folder there into which this program is put, and run from. Default: the \
-         user's cache there.",
+        "With `ssh`: folder on that machine that this program is copied to and run from. Default: \
+         the user's cache there.",
     ),
     optional(
         "client.machines.workers",
         Type::Count(1, 256, |d, n| d.machine().workers = Some(n as usize)),
-        "Event loops there. Default: `client.workers`, and half of its CPUs with `auto`.",
+        "Event loops on that machine. Default: `client.workers`, or half of its CPUs with `auto`.",
     ),
     optional(
         "client.machines.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| {
             d.machine().cpus.push(n as usize)
         })),
-        "CPUs there that its workers are pinned to, in turn. Default: not pinned.",
+        "CPUs of that machine to pin its workers to, in turn. Default: not pinned.",
     ),
     with(
         "client.split",
         choice!(|d| d.client.split; "stride" => Split::Stride, "range" => Split::Range),
         "stride",
-        "How `client.machines` share what an imported command walks through: the seeds of \
-         cassandra-stress's `-pop seq=`, NoSQLBench's cycles, the records of a YCSB load. \
-         `stride`: all go through it together. `range`: each goes through a part of its own, as \
-         the tool's own clients do with a range each; needs the `workers` of every machine.",
+        "Division of imported sequences among `client.machines`: seeds of cassandra-stress's `-pop \
+         seq=`, cycles of NoSQLBench, records of a YCSB load. `stride`: all clients walk through \
+         one sequence together. `range`: each has a range of its own, like separate clients of the \
+         tool; needs `workers` of every machine.",
     ),
     with(
         "client.workers",
@@ -618,22 +615,21 @@ const INSTRUMENT: &[Field] = &[
             &Type::Count(1, 256, |d, n| d.client.workers = Some(n as usize)),
         ),
         "auto",
-        "Event loops; `auto`: half of the CPUs, at least one. With `client.machines`: on each of \
-         them that does not say it itself.",
+        "Event loops; `auto`: half of the CPUs, at least one. With `client.machines`: default for \
+         each machine.",
     ),
     optional(
         "client.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| d.client.cpus.push(n as usize))),
-        "CPUs that the workers are pinned to, in turn. Default: not pinned.",
+        "CPUs to pin the workers to, in turn. Default: not pinned.",
     ),
     optional(
         "client.priority",
         choice!(|d| d.client.priority; "auto" => Priority::Auto, "normal" => Priority::Normal,
                 "realtime" => Priority::Realtime),
-        "Whether the workers go before other programs that want their CPUs, where the system \
-         allows it: `normal` like any program, `realtime` always, `auto` where nodes run on the \
-         same machine, whose threads would keep answers waiting for tens of milliseconds. Default: \
-         `auto`.",
+        "Priority of the workers over other programs on their CPUs, where the system permits it. \
+         `normal`: none. `realtime`: always. `auto` (default): only if nodes run on the same \
+         machine, because their threads would delay answers by tens of milliseconds.",
     ),
     with(
         "client.connections_per_node",
@@ -645,21 +641,21 @@ const INSTRUMENT: &[Field] = &[
         "client.timeout",
         Type::Duration(1_000_000, 3_600 * S, |d, ns| d.client.timeout_ns = ns),
         "10s",
-        "Time after which an operation without an answer has failed.",
+        "Timeout of an operation, measured from its send.",
     ),
     with(
         "client.in_flight_max",
         Type::Count(1, THREADS_MAX, |d, n| d.client.in_flight_max = n as u32),
         "128",
-        "Limit of operations in flight when a rate is offered; what is due beyond it waits on the \
-         clock, and its waiting counts as latency.",
+        "Maximum operations in flight at a fixed rate. Operations beyond it wait in the client, \
+         and latency includes the wait.",
     ),
     with(
         "client.release_quantum",
         Type::Duration(0, 10_000_000, |d, ns| d.client.release_quantum_ns = ns),
         "50us",
-        "At a rate, what becomes due within this is sent together: larger is cheaper for the \
-         client and adds as much release lag.",
+        "At a fixed rate: time span whose due operations are sent together. A larger value costs \
+         less client CPU and adds as much release lag.",
     ),
     with(
         "client.compression",
@@ -668,14 +664,14 @@ const INSTRUMENT: &[Field] = &[
             "snappy" => Some(Compression::Snappy)
         ),
         "none",
-        "Compression of frames.",
+        "Compression of CQL frames.",
     ),
     // Verification.
     with(
         "verify",
         SECTION,
         "{}",
-        "Whether answers are right. The null target stores nothing, so nothing is verified there.",
+        "Verification of answers. The null target stores nothing, so it is not verified.",
     ),
     with(
         "verify.reads",
@@ -683,7 +679,7 @@ const INSTRUMENT: &[Field] = &[
             "none" => None, "sampled" => Some(SAMPLED_NTH), "all" => Some(1)
         ),
         "sampled",
-        "Which reads of the measured window are compared with what must be there; sampled: \
+        "Reads of the measured window whose rows are compared with the expected ones. `sampled`: \
          every 16th.",
     ),
     with(
@@ -693,15 +689,15 @@ const INSTRUMENT: &[Field] = &[
             &Type::Count(0, ROWS_MAX, |d, n| d.verify.sample = Sample::Rows(n)),
         ),
         "1000",
-        "Rows that are read back and compared after each trial; `all`: every row that was written, \
-         and what became of every acknowledged write is accounted for. That takes eight bytes of \
-         memory for each write of the main stage, at most 512 MiB.",
+        "Number of rows to read back and compare after each trial. `all`: every written row, so \
+         that every acknowledged write is accounted for. This takes 8 bytes of memory per write of \
+         the main stage, at most 512 MiB.",
     ),
     optional(
         "verify.consistency",
         Type::Level(&READS, |d, level| d.verify.consistency = Some(level)),
-        "Consistency level of reading rows back. Default: for a sample that of the workload's \
-         reads, for `all` the weakest that must see what was acknowledged.",
+        "Consistency level for reading rows back. Default: that of the workload's reads; for \
+         `all`, the weakest level that must see every acknowledged write.",
     ),
     // Probes.
     optional(
@@ -710,14 +706,14 @@ const INSTRUMENT: &[Field] = &[
             &[("none", |d| d.probed = Some(false))],
             &Type::Section(|d| d.probed = Some(true)),
         ),
-        "What else is read while a trial runs; `none`: nothing. Default: all of it, but for the \
-         null target, which has nothing to read. Each probe is `true`, `false` or its period.",
+        "Measurements of hosts and nodes during a trial; `none` turns all off. Default: all, \
+         except on the null target, which has none. Each probe is `true`, `false` or its period.",
     ),
     with(
         "probes.period",
         Type::Duration(PERIOD_MIN, PERIOD_MAX, |d, ns| d.period_ns = ns),
         "1s",
-        "Period of the probes that have none of their own.",
+        "Period of probes without their own period.",
     ),
     with(
         "probes.hosts",
@@ -729,31 +725,31 @@ const INSTRUMENT: &[Field] = &[
         "probes.processes",
         probe!(processes_ns),
         "true",
-        "CPU, threads, context switches, page faults and NUMA placement of the nodes' processes.",
+        "CPU, threads, context switches, page faults and NUMA placement of the node processes.",
     ),
     with(
         "probes.jvm",
         probe!(jvm_ns),
         "true",
-        "Heap and collections of the nodes' JVMs.",
+        "Heap and garbage collections of the nodes' JVMs.",
     ),
     with(
         "probes.cassandra",
         probe!(cassandra_ns),
         "true",
-        "Thread pools, compactions, caches, hints, dropped messages, requests and waits for the \
-         commit log, as Cassandra counts them.",
+        "Cassandra's own metrics: thread pools, compactions, caches, hints, dropped messages, \
+         requests, and waits for the commit log.",
     ),
     with(
         "probes.gc_log",
         probe!(gc_log_ns),
         "true",
-        "Every pause in the nodes' logs of garbage collection.",
+        "Every pause in the nodes' garbage collection logs.",
     ),
     optional(
         "probes.import",
         Type::List(&Type::Section(|d| d.series.push(Series::default()))),
-        "Series of others, laid on the same time axis: a list, each `esxtop` or `prometheus`.",
+        "Time series of other tools on the same time axis: a list, each `esxtop` or `prometheus`.",
     ),
     optional(
         "probes.import.esxtop",
@@ -763,27 +759,27 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "probes.import.columns",
         Type::List(&Type::Text(|d, text| d.series().columns.push(text.into()))),
-        "With `esxtop`: columns whose names contain one of these. Default: those that are about \
-         CPU, memory, disk and network.",
+        "With `esxtop`: columns whose names contain one of these. Default: columns about CPU, \
+         memory, disk and network.",
     ),
     optional(
         "probes.import.prometheus",
         Type::Text(|d, text| d.series().prometheus = Some(text.into())),
-        "File in Prometheus's text format, beside or below the study and read when the run ends; \
-         or the `http://…` address of an end point, asked while it runs.",
+        "File in Prometheus's text format, beside or below the study, read when the run ends. Or \
+         the `http://…` address of an endpoint, scraped during the run.",
     ),
     optional(
         "probes.import.period",
         Type::Duration(PERIOD_MIN, PERIOD_MAX, |d, ns| {
             d.series().period_ns = Some(ns)
         }),
-        "With the address of an end point: how often it is asked. Default: `probes.period`.",
+        "Scrape interval of an endpoint. Default: `probes.period`.",
     ),
     // Scales.
     optional(
         "scales",
         Type::Scales,
         "Other sizes of the same question, by name, for `--scale`: dotted keys with values. `none` \
-         leaves a variant, an axis of a matrix or a value of one out: `matrix.size.large: none`.",
+         removes a variant, or an axis or value of a matrix: `matrix.size.large: none`.",
     ),
 ];

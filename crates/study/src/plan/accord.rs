@@ -33,11 +33,11 @@ pub(super) fn refused_of(program: &Program) -> Vec<String> {
             || !kind.is_write && mode == READS_AS_BEFORE;
         if !is_taken {
             refused.push(format!(
-                "{} of `workload` asks {table} at {level}, and with transactional_mode = \
-                 '{mode}' it takes ONE, QUORUM, ALL and SERIAL{}",
+                "{} of `workload` accesses {table} at {level}, but with transactional_mode = \
+                 '{mode}' it accepts ONE, QUORUM, ALL and SERIAL{}",
                 kind.name,
                 if kind.is_write {
-                    ", of writes also ANY"
+                    ", and ANY for writes"
                 } else {
                     ""
                 }
@@ -87,7 +87,7 @@ pub(super) fn switched(variants: &[Variant], programs: &[&Program]) -> Option<St
         });
         if let Some(off) = off {
             return Some(format!(
-                "variant {} has `accord.enabled` off on the nodes of variant {}, which hold \
+                "variant {} turns `accord.enabled` off on the nodes of variant {}, which hold \
                  {table} with transactional_mode = '{mode}': such a node does not start",
                 off.name, one.name
             ));

@@ -14,7 +14,7 @@ pub enum PlanError {
     Compile(String),
     /// It has statements that are more than data, each with its variant, and the user has not
     /// declared the author trusted.
-    #[error("{}\nhint: say --trust if you trust whoever wrote the study", .0.join("\n"))]
+    #[error("{}\nhint: pass --trust if you trust the author of the study", .0.join("\n"))]
     Untrusted(Vec<String>),
     /// It has statements that are not CQL, or that are ambiguous, each with its variant and place.
     #[error("{}", .0.join("\n"))]
@@ -24,7 +24,7 @@ pub enum PlanError {
     #[error("{}\nhint: write `consistency: ONE` or `QUORUM` below `workload`", .0.join("\n"))]
     Levels(Vec<String>),
     /// Its variants switch Accord off on nodes that hold an Accord table.
-    #[error("{0}\nhint: ask it in two studies, each with data of its own")]
+    #[error("{0}\nhint: split it into two studies, each with its own data")]
     AccordOff(String),
 }
 
@@ -47,7 +47,7 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
             };
             match beyond_data(cql, work.program.keyspace()) {
                 Err(fault) => unreadable.push(format!(
-                    "{of}`workload` has a statement that cannot be read, at {}: {cql}",
+                    "{of}`workload` has a statement that cannot be parsed, at {}: {cql}",
                     fault.said(cql)
                 )),
                 Ok(Some(beyond)) if !is_trusted => refused.push(format!(

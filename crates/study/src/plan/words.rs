@@ -46,7 +46,7 @@ pub(super) fn schema_words(
     program: &Program,
 ) -> String {
     if program.schema().create_keyspace.is_empty() && !settings.takes_as_it_is() {
-        return "make nothing: the tables of recorded traffic are there".to_owned();
+        return "create nothing: the tables of recorded traffic exist".to_owned();
     }
     let what = match preparation {
         _ if settings.takes_as_it_is() => "look for rows of",
@@ -90,8 +90,8 @@ pub(super) fn read_back_words(levels: &Levels) -> String {
         words
     } else {
         format!(
-            "{words}; it may miss what {written} acknowledged, with {copies} copies: what is not \
-             there need not be lost"
+            "{words}; it may miss writes that {written} acknowledged, with {copies} replicas: a \
+             missing row need not be lost"
         )
     }
 }

@@ -22,14 +22,14 @@ pub(super) fn notes(
         );
     }
     if null && resolved.tree.at("faults").is_some() {
-        notes.push("the null target has no node to break: the faults are left out".to_owned());
+        notes.push("the null target has no node to break: faults are omitted".to_owned());
     }
     notes.extend(unseen(&resolved.variants));
     notes.extend(grid(resolved));
     notes.extend(notes_of_imports(&resolved.notes));
     if let Some(design) = design {
         notes.push(format!(
-            "a screening by {}: {} runs and the study as it is written, in an order of chance; {}",
+            "a screening by {}: {} runs and the study as written, in random order; {}",
             design.name(),
             design.signs().len(),
             design.price()
@@ -75,15 +75,12 @@ fn grid(resolved: &Resolved) -> Option<String> {
 
 /// A probe by its key, and the observation that is missing without it.
 const WITHOUT: [(&str, &str); 4] = [
-    ("processes", "whether a node's memory grows"),
-    ("jvm", "whether direct buffers, open files and threads grow"),
-    (
-        "cassandra",
-        "cycles of compaction, and what compaction owes",
-    ),
+    ("processes", "growth of a node's memory"),
+    ("jvm", "growth of direct buffers, open files and threads"),
+    ("cassandra", "compaction cycles and pending compaction"),
     (
         "gc_log",
-        "whether the heap grows, and which pauses a change coincides with",
+        "heap growth, and pauses that coincide with a change",
     ),
 ];
 
@@ -105,7 +102,7 @@ fn unseen(variants: &[Variant]) -> Option<String> {
         .collect();
     (!long.is_empty() && !missing.is_empty()).then(|| {
         format!(
-            "not seen over these hours, since nothing reads it: {}",
+            "not observed in this long run, because the probe is off: {}",
             missing.join("; ")
         )
     })

@@ -37,7 +37,7 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
         found.push(("", message, Some(hint)));
     }
     if require.ratio.is_some() && variants_count < 2 {
-        let message = "`require.ratio` is of two variants, and the study has one".to_owned();
+        let message = "`require.ratio` needs two variants, but the study has one".to_owned();
         let hint = "`cassay compare RUN RUN --require-not-slower` compares two runs".to_owned();
         found.push((".ratio", message, Some(hint)));
     }
@@ -56,7 +56,7 @@ fn beside_points(require: &Require, outlook: &Outlook) -> Option<Mistake> {
     }
     let points: Vec<u64> = outlook.points.iter().map(|at| at.value() as u64).collect();
     let beside = values.iter().find(|value| !points.contains(value))?;
-    let message = format!("`require.at` is `{beside}`, and no point is measured there");
+    let message = format!("`require.at` is `{beside}`, which is not a measured point");
     let known: Vec<String> = points.iter().map(u64::to_string).collect();
     let hint = format!("the points are {}", known.join(", "));
     Some((".at", message, Some(hint)))
@@ -79,9 +79,8 @@ fn above_rates(require: &Require, outlook: &Outlook) -> Option<Mistake> {
     };
     let offered = offered.filter(|rate| least > *rate as f64)?;
     let message = format!(
-        "`require.ops_per_s` is {least}, and no more than {offered} op/s are offered at a point \
-         where it holds"
+        "`require.ops_per_s` is {least}, but at most {offered} op/s are offered at its points"
     );
-    let hint = "require less, or say by `require.at` at which rates it holds".to_owned();
+    let hint = "lower it, or select rates with `require.at`".to_owned();
     Some((".ops_per_s", message, Some(hint)))
 }

@@ -66,7 +66,7 @@ fn a_range_with_an_end_has_all_its_points_or_is_refused() {
         "rate: {from: 1, to: 1M, factor: 1.1}",
     ] {
         assert!(
-            refused(axis).contains("has more than the 32 points"),
+            refused(axis).contains("more points than the maximum of 32"),
             "{axis}"
         );
     }
@@ -102,13 +102,13 @@ verifi: {sample: 5}
         text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:3:25: `target.local.nodes` is `700`: the most is 128
+            s.yaml:3:25: `target.local.nodes` is `700`: the maximum is 128
             s.yaml:3:30: `target.local.heep` is not a key of a study
               hint: did you mean `heap`?
-            s.yaml:4:11: the mix has `read`, but no rows are loaded to be read
-              hint: add `data: {load: {operations: 100k}}`, or `present` if they are there
+            s.yaml:4:11: the mix has `read`, but no rows are loaded for it to read
+              hint: add `data: {load: {operations: 100k}}`, or `present` if they exist
             s.yaml:5:19: `window.measure` is `10`: it has no unit
-              hint: write a length of time with its unit, such as 10s or 250ms
+              hint: write a duration with its unit, such as 10s or 250ms
             s.yaml:6:30: `procedure.sweep.threads` has a point twice
             s.yaml:7:1: `verifi` is not a key of a study
               hint: did you mean `verify`?
@@ -137,16 +137,16 @@ verify: {reads: all}
             s.yaml:4:3: `target` has both `local` and `null`
               hint: keep one of `local`, `attach`, `null`
             s.yaml:4:37: `target.null.stall.length` is longer than `target.null.stall.every`
-            s.yaml:4:62: `overloadd` is not an error that a server answers
+            s.yaml:4:62: `overloadd` is not an error of the CQL protocol
               hint: did you mean `overloaded`?
             s.yaml:7:31: `data` has both `load` and `present`
               hint: keep one of `load`, `present`
             s.yaml:9:30: `procedure.sweep.threads` needs one of `step`, `factor`
             s.yaml:9:30: `procedure.sweep.threads` has no end
               hint: add `to`, or `until: timeout` to the sweep
-            s.yaml:9:51: `procedure.arrival: poisson` needs a rate; threads send when one is free
+            s.yaml:9:51: `procedure.arrival: poisson` needs a rate; a closed loop has no arrivals
               hint: sweep over `rate` instead
-            s.yaml:10:17: `verify.reads` asks for data, but the null target stores nothing
+            s.yaml:10:17: `verify.reads` needs data, but the null target stores nothing
               hint: remove it, or use another target
         "#]],
     );
@@ -169,9 +169,9 @@ fn what_is_missing_and_what_comes_later_is_said() {
             s.yaml:3:1: `requires` is not a key of a study
               hint: did you mean `require`?
             s.yaml:4:16: a variant cannot change `topology`
-              hint: it stands at `target.local.topology`
+              hint: use `target.local.topology`
             s.yaml:4:16: `topology` is not a key of a study
-              hint: it stands at `target.local.topology`
+              hint: use `target.local.topology`
         "#]],
     );
 }
@@ -212,7 +212,7 @@ fn a_literal_password_is_refused_and_not_repeated() {
     assert!(!diagnostics.to_string().contains("hunter2"));
     let about = diagnostics.list.iter().filter(|d| d.secret);
     let lines: Vec<_> = about.map(|d| (d.line, d.message.as_str())).collect();
-    let message = "`target.attach.password` does not say where the secret is";
+    let message = "`target.attach.password` does not name the source of the secret";
     assert_eq!(lines, [(3, message)]);
 }
 
@@ -235,12 +235,12 @@ fn mistakes_on_the_command_line_are_shown_like_those_in_the_file() {
         --target:1:1: `nul` is not a target
           hint: write null, local, or attach:HOST[:PORT]
         --set:1:16: `window.measure` is `fast`: it does not begin with a digit
-          hint: write a length of time with its unit, such as 10s or 250ms
+          hint: write a duration with its unit, such as 10s or 250ms
         --set:1:1: `windo` is not a key of a study
           hint: did you mean `window`?
         --set:1:1: `x` is not dotted.path=value
           hint: for example --set window.measure=5s
-        --scale:1:1: the study has no scale `smal`
+        --scale:1:1: `smal` is not a scale of the study
           hint: did you mean `small`?
     "#]],
     );
@@ -253,7 +253,7 @@ fn a_mistake_in_a_scale_that_was_not_asked_for_is_found() {
         &text,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:11:63: `procedure.sweep.threads` is `0`: the least is 1
+        s.yaml:11:63: `procedure.sweep.threads` is `0`: the minimum is 1
     "#]],
     );
 }
@@ -373,10 +373,10 @@ fn a_band_that_cannot_be_searched_for_is_refused() {
         &text,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:9:19: `procedure.band` may need 301 trials for each variant and block; the most is 32
-          hint: take larger steps, or a lower `to`
+        s.yaml:9:19: `procedure.band` may need 301 trials per variant and block; the maximum is 32
+          hint: use larger steps, or a lower `to`
         s.yaml:9:54: `procedure.band.threads.to` is below `procedure.band.threads.from`
-        s.yaml:9:68: `procedure.band.p99_ms` is a band: the least and the most, rising
+        s.yaml:9:68: `procedure.band.p99_ms` is a band: its lower and upper limit, in this order
           hint: write `[50, 100]`
     "#]],
     );
@@ -387,8 +387,8 @@ fn a_band_that_cannot_be_searched_for_is_refused() {
         &Overrides::default(),
         expect![[r#"
         s.yaml:9:29: `procedure.band.threads.to` is missing
-          hint: it means: The most.
-        s.yaml:9:60: `procedure.band.p99_ms` is a band: the least and the most, rising
+          hint: it means: Upper limit.
+        s.yaml:9:60: `procedure.band.p99_ms` is a band: its lower and upper limit, in this order
           hint: write `[50, 100]`
     "#]],
     );

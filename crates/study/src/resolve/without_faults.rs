@@ -74,7 +74,7 @@ fn name(base: &Node, name: &VariantName, variants: &[Variant], out: &mut Diagnos
     let why = match check::name(name.as_str()) {
         Err(why) => why,
         Ok(()) if variants.iter().any(|variant| variant.name == *name) => {
-            "another one has it".to_owned()
+            "the name is in use".to_owned()
         }
         Ok(()) => return,
     };

@@ -21,7 +21,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     };
     let path = format!("{HOSTS}.ssh");
-    let does = "reads figures and files there";
+    let does = "reads metrics and files there";
     let all = hosts.entry("ssh").map(|entry| items(&entry.value)).unwrap_or_default();
     for item in all {
         let named = item.entry("ssh").map_or(item, |entry| &entry.value);
@@ -44,10 +44,10 @@ fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
         let path = format!("target.attach.{key}");
         if subject.wrote(&path) {
             let message = format!(
-                "`{path}` does not go with `{BUNDLE}`, which says how nodes are reached: by CQL, \
+                "`{path}` cannot be combined with `{BUNDLE}`, where nodes are reached by CQL \
                  through a proxy"
             );
-            subject.say(&path, message, Some("leave one of them out"), out);
+            subject.say(&path, message, Some("remove one of them"), out);
         }
     }
 }
@@ -61,15 +61,15 @@ fn translated(subject: &Subject<'_>, out: &mut Diagnostics) {
         let both = [(&line.place, &*line.key), (&line.value.place, reached)];
         for ((place, text), earlier) in both.into_iter().zip(&mut sides) {
             let why = match text.parse::<NodePlace>() {
-                Ok(one) if earlier.contains(&one) => format!("{text} is there twice"),
+                Ok(one) if earlier.contains(&one) => format!("{text} is duplicated"),
                 Ok(one) => {
                     earlier.push(one);
                     continue;
                 }
                 Err(_) if text.is_empty() => continue,
-                Err(_) => format!("{text:?} is no address"),
+                Err(_) => format!("{text:?} is not an address"),
             };
-            let hint = "each line is what the cluster calls a node and where that is reached: \
+            let hint = "each line maps a node's address in the cluster to its reachable address: \
                         {10.1.0.5: '127.0.0.1:9043'}";
             out.add(
                 place,
@@ -94,8 +94,8 @@ fn addresses(host: &Node, out: &mut Diagnostics) {
         let Some(text) = node.text().filter(|text| text.parse::<IpAddr>().is_err()) else {
             continue;
         };
-        let message = format!("`{HOSTS}.ssh.address`: {text:?} is no address");
-        let hint = "write it as the cluster has it: 10.0.0.7, without a port";
+        let message = format!("`{HOSTS}.ssh.address`: {text:?} is not an address");
+        let hint = "write it as the cluster knows it: 10.0.0.7, without a port";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }
@@ -108,10 +108,10 @@ fn said(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics) {
         };
         let Some(text) = node.text() else { continue };
         if !text.starts_with('/') || text.split('/').any(|part| part == "..") {
-            let message = format!("`{path}.{key}`: {text:?} is no absolute path");
+            let message = format!("`{path}.{key}`: {text:?} is not an absolute path");
             out.add(&node.place, message, None);
         } else if !is_own_word(subject.overrides, node) {
-            let message = format!("`{path}.{key}` names a folder of a machine of yours: {text}");
+            let message = format!("`{path}.{key}` names a folder of one of your machines: {text}");
             out.add(&node.place, message, Some(HINT.to_owned()));
         }
     }
@@ -126,12 +126,12 @@ fn control(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics
         if let (key @ ("systemd" | "docker"), Some(name)) = (&*entry.key, entry.value.text())
             && !is_name(name)
         {
-            let message = format!("`{path}.control.{key}`: {name:?} is no name of one");
+            let message = format!("`{path}.control.{key}`: {name:?} is not a valid name");
             let hint = format!("write letters, digits, any of @._:- and {NODE_PLACE}");
             out.add(&entry.value.place, message, Some(hint));
         } else if !words(&entry.value).all(|node| is_own_word(subject.overrides, node)) {
             let message = format!(
-                "`{path}.control.{}` has programs run on the nodes' machines",
+                "`{path}.control.{}` runs programs on the nodes' machines",
                 entry.key
             );
             out.add(&entry.value.place, message, Some(HINT.to_owned()));

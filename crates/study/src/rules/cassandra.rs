@@ -18,7 +18,7 @@ use versions::{Home, LACKED_CLASS_HINT, Release, digest_of, release_in_tarball};
 const CASSANDRA: &str = "target.local.cassandra";
 const JAVA: &str = "target.local.java";
 
-const NO_TARBALL_HINT: &str = "name a binary distribution, as apache-cassandra-5.0.9-bin.tar.gz";
+const NO_TARBALL_HINT: &str = "name a binary distribution: apache-cassandra-5.0.9-bin.tar.gz";
 
 /// Setting that cannot be started, with the reason.
 struct Mistake {
@@ -49,7 +49,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     let has_digest = subject.has(&format!("{CASSANDRA}.sha256"));
     if subject.has(&format!("{CASSANDRA}.tarball")) && !has_digest {
-        let hint = "add `sha256: DIGEST`, which `sha256sum FILE` says";
+        let hint = "add `sha256: DIGEST`, which `sha256sum FILE` prints";
         mistakes.push(Mistake::of(CASSANDRA, "a tarball needs its `sha256`", hint));
     }
     let mut local = draft.local();
@@ -83,13 +83,13 @@ fn compared(origin: &Origin) -> Result<(), Mistake> {
         return Ok(());
     }
     let why = format!(
-        "{} is another file: its SHA-256 is {found}, not {sha256}",
+        "{} does not match: its SHA-256 is {found}, not {sha256}",
         file.display()
     );
     Err(Mistake::of(
         CASSANDRA,
         why,
-        "fetch it anew, or correct `sha256`",
+        "download it again, or correct `sha256`",
     ))
 }
 
@@ -123,7 +123,7 @@ fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
             _ => is_own_word(subject.overrides, node),
         };
         if !is_trusted {
-            let message = format!("`{path}` names programs of this machine, which would run");
+            let message = format!("`{path}` names programs that would run on this machine");
             out.add(&node.place, message, Some(HINT.to_owned()));
         }
     }
@@ -203,7 +203,7 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
         Origin::Home(home) => {
             *home = at(home, "home");
             let found = Home::read(home).map_err(|why| {
-                let hint = "name an unpacked distribution, or a source tree that was built";
+                let hint = "name an unpacked distribution, or a built source tree";
                 Mistake::of(CASSANDRA, why, hint)
             })?;
             local.release = found.release;
@@ -220,7 +220,7 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
         Origin::Build { home, .. } => {
             *home = at(home, "build.home");
             if !home.is_dir() {
-                let why = format!("there is no folder {} to build in", home.display());
+                let why = format!("the folder {} to build in does not exist", home.display());
                 return Err(Mistake::of(
                     CASSANDRA,
                     why,
@@ -261,12 +261,8 @@ fn planned(home: &Path) -> Option<Release> {
 fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
     let shown = home.display();
     if !home.join("bin/java").is_file() {
-        let why = format!("there is no Java in {shown}: it has no bin/java");
-        return Err(Mistake::of(
-            JAVA,
-            why,
-            "name a folder as JAVA_HOME is, or a version: 17",
-        ));
+        let why = format!("{shown} is not a Java home: it has no bin/java");
+        return Err(Mistake::of(JAVA, why, "name a Java home, or a version: 17"));
     }
     let text = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     let major = java_in_release(&text).and_then(java_major);
@@ -276,7 +272,7 @@ fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
         Some(major) => {
             let names: Vec<String> = fits.iter().map(u32::to_string).collect();
             let why = format!(
-                "{shown} is Java {major}, and Cassandra {release} starts on {}",
+                "{shown} is Java {major}, but Cassandra {release} needs {}",
                 names.join(", ")
             );
             Err(Mistake::of(JAVA, why, "name another one"))

@@ -28,14 +28,14 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for item in items {
         if let Some(entry) = item.entry("ssh") {
             let path = format!("{MACHINES}.ssh");
-            let does = "sends what the target's access needs";
+            let does = "sends the target's credentials there";
             let is_trusted = is_named && is_own_word(subject.overrides, &entry.value);
             destination::check(is_trusted, (&path, &entry.value), does, out);
         }
     }
     if subject.wrote("client.cpus") {
-        let message = format!("`client.cpus` does not say on which of `{MACHINES}`");
-        let hint = "write `cpus` with the machine: machines: [{ssh: db1, cpus: [0, 1]}]";
+        let message = format!("`client.cpus` does not name one of `{MACHINES}`");
+        let hint = "set `cpus` of the machine: machines: [{ssh: db1, cpus: [0, 1]}]";
         subject.say("client.cpus", message, Some(hint), out);
     }
 }
@@ -47,16 +47,15 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     };
     if !is_own_word(subject.overrides, node) {
         let message = format!(
-            "`{PODS}` has this program run in pods of a cluster as your user there, and sends what \
-             the target's access needs"
+            "`{PODS}` runs this program in pods of a cluster as your user, and sends the target's \
+             credentials there"
         );
         out.add(&node.place, message, Some(HINT.to_owned()));
     }
     for other in ["client.workers", "client.cpus"] {
         if subject.wrote(other) {
-            let message = format!("`{other}` does not go with `{PODS}`");
-            let hint =
-                format!("leave one of them out; `{PODS}.cpus` says how many workers each has");
+            let message = format!("`{other}` cannot be combined with `{PODS}`");
+            let hint = format!("remove one of them; `{PODS}.cpus` sets the workers of each pod");
             subject.say(other, message, Some(&hint), out);
         }
     }
@@ -74,9 +73,10 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     let is_import = tools.any(|tool| subject.wrote(&format!("workload.{}", tool.name())));
     if !is_import {
         let message = format!(
-            "`{SPLIT}: range` is about the ranges of an imported command, and the workload is none"
+            "`{SPLIT}: range` divides the ranges of an imported command, but the workload is not \
+             imported"
         );
-        let hint = "leave it out: the clients of other workloads share every operation exactly";
+        let hint = "remove it: clients of other workloads always share all operations exactly";
         subject.say(SPLIT, message, Some(hint), out);
         return;
     }
@@ -90,9 +90,10 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     let all_say = machines.items().iter().all(says);
     if !all_say && subject.count("client.workers").is_none() {
         let message = format!(
-            "`{SPLIT}: range` needs the workers of every machine, since parts are as large as they"
+            "`{SPLIT}: range` needs the workers of every machine, because they determine the size \
+             of its part"
         );
-        let hint = "write `workers: 4` with each of `client.machines`, or once as `client.workers`";
+        let hint = "set `workers: 4` for each of `client.machines`, or once as `client.workers`";
         subject.say(SPLIT, message, Some(hint), out);
     }
 }

@@ -17,19 +17,19 @@ fn reset(subject: &Subject<'_>, out: &mut Diagnostics) {
     match subject.text(path) {
         Some("truncate") if subject.wrote("data.present") => {
             let message = "`data.reset: truncate` would delete the rows of `data.present`";
-            let hint = "use none, or load the rows";
+            let hint = "use `none`, or load the rows";
             subject.say(path, message.to_owned(), Some(hint), out);
         }
         Some("snapshot")
             if subject.has("target.attach") && !subject.has("target.attach.jolokia") =>
         {
-            let message = "`data.reset: snapshot` needs the MBeans of an attached cluster's nodes, \
-                           and no access to them is given";
-            let hint = "add `target.attach.jolokia`, or use truncate: it loads again";
+            let message = "`data.reset: snapshot` needs access to the MBeans of an attached \
+                           cluster's nodes";
+            let hint = "add `target.attach.jolokia`, or use `truncate`, which loads again";
             subject.say(path, message.to_owned(), Some(hint), out);
         }
         Some("snapshot") if !subject.wrote("data.load") => {
-            let message = "`data.reset: snapshot` brings back what was loaded, and nothing is";
+            let message = "`data.reset: snapshot` restores loaded data, but the study loads none";
             let hint = "add `data: {load: …}`";
             subject.say(path, message.to_owned(), Some(hint), out);
         }
@@ -40,7 +40,7 @@ fn reset(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn restore(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.restore";
     if subject.wrote(path) && subject.text("data.reset").is_some_and(|r| r != "snapshot") {
-        let message = format!("`{path}` says how a snapshot is restored, and there is none");
+        let message = format!("`{path}` sets how a snapshot is restored, but the study has none");
         subject.say(path, message, Some("add `reset: snapshot`"), out);
     }
 }
@@ -50,14 +50,11 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.load.fraction";
     if subject.wrote(path) {
         if subject.has("target.attach") {
-            let message = format!(
-                "`{path}`: how large the volumes of an attached cluster are \
-                                   cannot be seen"
-            );
+            let message = format!("`{path}`: the volume size of an attached cluster is unknown");
             subject.say(path, message, Some("use `bytes_per_node`"), out);
         } else if subject.has("target.local") && !subject.wrote("target.local.host.volume") {
             let message = format!(
-                "`{path}` is a share of the data volume, and the hosts have none: it would fill \
+                "`{path}` is a share of the data volume, but the hosts have none: it would fill \
                  this machine's own disk"
             );
             let hint = "add `target.local.host.volume`, or use `bytes_per_node`";
@@ -67,7 +64,7 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
     let is_null = subject.has("target.null") && !subject.target_replaced;
     for path in ["data.load.fraction", "data.load.bytes_per_node"] {
         if is_null && subject.wrote(path) {
-            let message = format!("`{path}` cannot be reached: the null target stores nothing");
+            let message = format!("`{path}` is not possible: the null target stores nothing");
             subject.say(path, message, Some("use `operations`"), out);
         }
         let is_hidden = path == "data.load.fraction" && subject.has("target.attach");
@@ -76,16 +73,16 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
         }
         if subject.text("data.settle") == Some("none") {
             let message = format!(
-                "`{path}` looks at what is on disk, and with `data.settle: none` nothing is \
-                 flushed before the look"
+                "`{path}` checks the size on disk, but `data.settle: none` flushes nothing before \
+                 the check"
             );
             let hint = "remove `data.settle`, or use `operations`";
             subject.say("data.settle", message, Some(hint), out);
         }
         if subject.has("target.attach") && !subject.has("target.attach.jolokia") {
             let message = format!(
-                "`{path}` looks at what is on disk after a flush, and without the MBeans of an \
-                 attached cluster's nodes nothing can be flushed"
+                "`{path}` checks the size on disk after a flush, which needs access to the MBeans \
+                 of an attached cluster's nodes"
             );
             let hint = "add `target.attach.jolokia`, or use `operations`";
             subject.say(path, message, Some(hint), out);
@@ -96,7 +93,8 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn page_cache(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.page_cache";
     if subject.text(path) == Some("drop") && subject.has("target.attach") {
-        let message = format!("`{path}: drop` cannot be had: the machines are not cassay's");
+        let message =
+            format!("`{path}: drop` is not possible: cassay does not control the machines");
         let hint = "remove it, or drop it there yourself between runs";
         subject.say(path, message, Some(hint), out);
     }
@@ -109,7 +107,7 @@ fn page_cache(subject: &Subject<'_>, out: &mut Diagnostics) {
         && mode != Some("standard")
     {
         let message = format!(
-            "`{path}: drop` cannot be had: the nodes map their files, and what is mapped stays in \
+            "`{path}: drop` is not possible: the nodes map their files, and mapped pages stay in \
              memory"
         );
         let hint = "add `target.local.yaml: {disk_access_mode: standard}`, or give the nodes \
@@ -123,7 +121,7 @@ fn sample(subject: &Subject<'_>, out: &mut Diagnostics) {
     let loaded = subject.wrote("data.load") || subject.wrote("data.present");
     let asked = subject.count(path) > Some(0) || subject.text(path) == Some("all");
     if !loaded && subject.wrote(path) && asked {
-        let message = format!("`{path}` reads rows back, but none are loaded");
+        let message = format!("`{path}` reads rows back, but the study loads none");
         subject.say(path, message, Some("add data.load.operations"), out);
     }
 }

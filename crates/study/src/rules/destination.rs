@@ -22,12 +22,12 @@ pub(super) fn check(
         text.starts_with(char::is_alphanumeric) && text.chars().all(|c| c.is_ascii_graphic());
     let (message, hint) = if !is_plain {
         (
-            format!("`{path}`: {text:?} is no destination for ssh"),
+            format!("`{path}`: {text:?} is not a destination for ssh"),
             FORM,
         )
     } else if !is_trusted {
         (
-            format!("`{path}` has this program run on {text} as your user there, and {does}"),
+            format!("`{path}` runs this program on {text} as your user, and {does}"),
             HINT,
         )
     } else {

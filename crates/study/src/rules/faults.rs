@@ -20,7 +20,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     let draft = Draft::of(subject.tree);
     if let Some(missing) = missing(subject, &draft) {
-        let message = "`faults` break nodes of our own, and this target has none".to_owned();
+        let message = "`faults` need nodes to break, but this target has none".to_owned();
         subject.say("faults", message, Some(missing), out);
         return;
     }
@@ -47,8 +47,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let faults = draft.faults();
         if faults.len() > FAULTS_MAX {
             let message =
-                format!("`faults` come to more than {FAULTS_MAX} faults in a window, the most");
-            let hint = Some("repeat them less often (`every`), or take a shorter window");
+                format!("`faults` has more than {FAULTS_MAX} faults in a window, the maximum");
+            let hint = Some("repeat them less often (`every`), or use a shorter window");
             return subject.say("faults", message, hint, out);
         }
         within_window(&items, &faults, draft.measure_ns, out);
@@ -62,7 +62,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
         let name = &entry.key;
         let why = match target::fault::Kind::of(name) {
-            Some(_) => Some("nodes of our own have a fault of this name".to_owned()),
+            Some(_) => Some("a built-in fault has this name".to_owned()),
             None => crate::check::name(name).err(),
         };
         if let Some(why) = why {
@@ -78,8 +78,8 @@ fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
         _ if subject.has("target.local") => None,
         Kind::Attach if !draft.attached_kinds().is_empty() => None,
         Kind::Attach => Some(
-            "name your own, with the programs that do, see and heal it, in `target.attach.faults`; \
-             name the nodes' machines in `target.attach.hosts`; use `target: {local: …}`; or \
+            "define a fault in `target.attach.faults` with programs that inject, check and heal \
+             it; name the nodes' machines in `target.attach.hosts`; use `target: {local: …}`; or \
              remove them",
         ),
         Kind::Local | Kind::Null => Some("use `target: {local: …}`, or remove them"),
@@ -118,8 +118,9 @@ impl<'a> Item<'a> {
     /// after reading it, or not at all.
     fn in_a_step(&self, out: &mut Diagnostics) {
         for key in ["until", "every", "seed"].into_iter().filter(|key| self.wrote(key)) {
-            let message = format!("`faults.{key}` needs a `window`, and a command line has none");
-            self.say(key, message, Some("say `at` and `for` of each fault"), out);
+            let message =
+                format!("`faults.{key}` needs a `window`, but an imported command line has none");
+            self.say(key, message, Some("set `at` and `for` of each fault"), out);
         }
     }
 
@@ -156,7 +157,10 @@ impl<'a> Item<'a> {
             && ground.hosts.is_some()
             && ground.volume_bytes.is_none()
         {
-            let message = format!("{} breaks volumes of hosts, and they have none", kind.name);
+            let message = format!(
+                "{} breaks volumes of hosts, but the hosts have none",
+                kind.name
+            );
             let hint = "use `target: {local: {host: {volume: 20GiB}}}`";
             self.say("kind", message, Some(hint), out);
         }
@@ -164,7 +168,7 @@ impl<'a> Item<'a> {
             && ground.nodes < 2
         {
             let message = format!(
-                "{} needs another node, from which the data comes back, and this target has one",
+                "{} needs another node to stream the data from, but this target has one",
                 kind.name
             );
             let hint = "use `target: {local: {nodes: 3}}`";
@@ -175,7 +179,7 @@ impl<'a> Item<'a> {
             && draft.attached_kubernetes.agents.is_some()
         {
             let message = format!("{} ends the node's pod, with the agent in it", kind.name);
-            let hint = "leave `agents` of `target.attach.kubernetes` out of this study";
+            let hint = "remove `agents` of `target.attach.kubernetes` from this study";
             self.say("kind", message, Some(hint), out);
         }
         let breaks_hosts =
@@ -183,7 +187,7 @@ impl<'a> Item<'a> {
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()
         {
-            let message = format!("{} breaks hosts, and this target has none", kind.name);
+            let message = format!("{} breaks hosts, but this target has none", kind.name);
             let hint = "use `target: {local: {hosts: 3}}`";
             self.say("kind", message, Some(hint), out);
         }
@@ -197,7 +201,7 @@ impl<'a> Item<'a> {
             && self.draft.kinds.iter().all(|kind| takes_all(&kind))
         {
             let message = format!("{} takes all nodes, one after the other", kind.name);
-            self.say("where", message, Some("leave `where` out"), out);
+            self.say("where", message, Some("remove `where`"), out);
         }
         let hosts = ground.hosts.unwrap_or(0);
         let from = |index: &usize| ("where.from", "host", *index, hosts);
@@ -214,7 +218,7 @@ impl<'a> Item<'a> {
                 named.extend(all.iter().map(of));
             }
             FaultWhere::NotContactPoint if ground.nodes == 1 => {
-                let message = "the target has one node, which is the contact point".to_owned();
+                let message = "the only node of the target is the contact point".to_owned();
                 self.say("where.role", message, None, out);
             }
             FaultWhere::Any
@@ -245,8 +249,8 @@ impl<'a> Item<'a> {
             && self.draft.on == FaultWhere::HottestReplica
         {
             let message = format!(
-                "{} cuts hosts from others, and which host has the hottest partition is known only \
-                 when the cluster runs",
+                "{} cuts hosts off from others, but the host of the hottest partition is only \
+                 known when the cluster runs",
                 kind.name
             );
             self.say("where.role", message, Some("name the hosts"), out);
@@ -255,14 +259,14 @@ impl<'a> Item<'a> {
             return;
         };
         if let Some(index) = of.iter().find(|index| self.draft.from.contains(index)) {
-            let message = format!("host {} cannot be cut from itself", index + 1);
+            let message = format!("host {} cannot be cut off from itself", index + 1);
             self.say("where.from", message, None, out);
         }
         let splits = |kind: &target::fault::Kind| kind.place == Place::Split;
         let all = (0..hosts).all(|host| of.contains(&host));
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
-            let message = "all hosts are named, so that none is left to be cut from".to_owned();
-            self.say("where.hosts", message, Some("leave at least one out"), out);
+            let message = "all hosts are named, which leaves none to cut them off from".to_owned();
+            self.say("where.hosts", message, Some("leave out at least one"), out);
         }
     }
 
@@ -273,11 +277,11 @@ impl<'a> Item<'a> {
             && leave >= volume
         {
             let message = format!(
-                "`faults.leave` is {}, of a volume of {} in all: nothing is full",
+                "`faults.leave` is {} of a volume of {}, which would not be full",
                 human::format_bytes(leave),
                 human::format_bytes(volume)
             );
-            self.say("leave", message, Some("leave less free"), out);
+            self.say("leave", message, Some("lower it"), out);
         }
         if ground.are_machines && self.wrote("ha") {
             let [why, hint] = target::NO_HA_OF_MACHINES;
@@ -288,25 +292,22 @@ impl<'a> Item<'a> {
             && after_ns >= for_ns
         {
             let message = format!(
-                "`faults.ha.after` is {}, and the host is back after {}",
+                "`faults.ha.after` is {}, but the host is back after {}",
                 human::format_duration_ns(after_ns),
                 human::format_duration_ns(for_ns)
             );
             self.say(
                 "ha.after",
                 message,
-                Some("lengthen `for`, or wait less"),
+                Some("raise `for`, or lower `after`"),
                 out,
             );
         }
         if let (Some(elsewhere), FaultWhere::Named(Hit::Host(of))) = (options.ha_on, &self.draft.on)
             && elsewhere == *of
         {
-            let message = format!(
-                "host {} is off, and cannot start its own nodes again",
-                of + 1
-            );
-            let hint = "name another one, or `other-host`";
+            let message = format!("host {} is off and cannot start its own nodes", of + 1);
+            let hint = "name another host, or `other-host`";
             self.say("ha.restart_on", message, Some(hint), out);
         }
     }
@@ -322,15 +323,15 @@ impl<'a> Item<'a> {
             && !self.wrote("for")
         {
             let why = match kind.length {
-                Length::Task => "is over when it is done: its limit",
-                _ => "holds until it is healed:",
+                Length::Task => "performs a task: its time limit",
+                _ => "lasts until it is healed:",
             };
             let message = format!("{} {why} `faults.for` is missing", kind.name);
-            self.say("kind", message, Some("or say `until: end`"), out);
+            self.say("kind", message, Some("add it, or `until: end`"), out);
         }
         if let (Some(kind), None, true) = (said(false), said(true), stated) {
-            let message = format!("{} is over at once, and has no length", kind.name);
-            self.say("for", message, Some("leave `for` out"), out);
+            let message = format!("{} is instantaneous and has no duration", kind.name);
+            self.say("for", message, Some("remove `for`"), out);
         }
     }
 
@@ -342,8 +343,8 @@ impl<'a> Item<'a> {
             let said = self.wrote(key);
             if said && kinds().next().is_some() && !kinds().any(|kind| kind.takes(knob)) {
                 let names: Vec<&str> = kinds().map(|kind| &*kind.name).collect();
-                let message = format!("`faults.{key}` says nothing of {}", names.join(", "));
-                self.say(key, message, Some("leave it out"), out);
+                let message = format!("`faults.{key}` does not apply to {}", names.join(", "));
+                self.say(key, message, Some("remove it"), out);
             }
             if let Some(kind) = kinds().find(|kind| kind.must.contains(&knob))
                 && !said
@@ -365,11 +366,11 @@ fn within_window(
         let until_end = items[*number].draft.for_ns.is_none();
         if fault.end_ns() > window_ns || (until_end && fault.at_ns >= window_ns) {
             let message = format!(
-                "this fault ends at {}, and `window.measure` is {}",
+                "this fault ends at {}, but `window.measure` is {}",
                 human::format_duration_ns(fault.end_ns()),
                 human::format_duration_ns(window_ns)
             );
-            let hint = "lengthen the window, so that the recovery is in it too";
+            let hint = "use a longer window, which also covers the recovery";
             items[*number].say("for", message, Some(hint), out);
         }
     }
@@ -400,7 +401,7 @@ fn alone(
                 human::format_duration_ns(earlier.at_ns),
                 human::format_duration_ns(earlier.end_ns())
             );
-            items[*number].say("at", message, Some("let one end before the other"), out);
+            items[*number].say("at", message, Some("end one before the other starts"), out);
         }
     }
 }

@@ -62,19 +62,19 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     let kept = subject.count(&path("housekeeping")).unwrap_or(0);
     if let Some(word) = floats.filter(|_| kept > 0) {
         let message = format!(
-            "`{}` is {kept}, and with `{word}` no node is kept off any core",
+            "`{}` is {kept}, but `{word}` keeps no node off any core",
             path("housekeeping")
         );
-        let hint = "use `placing: auto` or `pinned`, or write `housekeeping: 0`; `units` and \
-                    `count` give all nodes a part of the machine";
+        let hint = "use `placing: auto` or `pinned`, or set `housekeeping: 0`; `units` and \
+                    `count` limit all nodes to a part of the machine";
         subject.say(&path("housekeeping"), message, Some(hint), out);
     }
     let is_placed = floats.is_none() && subject.wrote("target.local.topology");
     let seats_client = is_placed || subject.wrote(&path("client"));
     if seats_client && subject.wrote("client.cpus") {
-        let message = "`client.cpus` and `target.local.topology` both say where the client runs";
-        let hint = "remove it: the client gets what nodes leave; `topology: {client: 2}` keeps \
-                    CPUs for it";
+        let message = "`client.cpus` and `target.local.topology` both place the client";
+        let hint = "remove it: the client gets the CPUs that nodes leave; `topology: {client: 2}` \
+                    reserves CPUs for it";
         subject.say("client.cpus", message.to_owned(), Some(hint), out);
     }
     let cpus = path("cpus");
@@ -92,7 +92,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
         subject.say(
             &cpus,
             message,
-            Some("remove it: nodes share what there is"),
+            Some("remove it: nodes then share the available CPUs"),
             out,
         );
     }
@@ -141,12 +141,12 @@ fn nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
         && nodes != product
     {
         let path = "target.local.nodes";
-        let message = format!("`{path}` is {nodes}, but the hosts take {product}");
+        let message = format!("`{path}` is {nodes}, but the hosts have room for {product}");
         subject.say(path, message, Some("keep one of the two"), out);
     }
     if product > format::LOCAL_NODES_MAX {
         let most = format::LOCAL_NODES_MAX;
-        let message = format!("hosts × nodes per host is {product}; the most is {most}");
+        let message = format!("hosts × nodes per host is {product}; the maximum is {most}");
         subject.say(HOSTS, message, None, out);
     }
 }
@@ -159,7 +159,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
     let hosts = subject.count(HOSTS);
     if tree.text().is_some() && hosts.is_none() && !subject.wrote(HOSTS) {
         let message = format!("`{path}: per-host` needs hosts");
-        let hint = "add `hosts: 3`, or name the racks: nodes are dealt to them in turn";
+        let hint = "add `hosts: 3`, or name the racks, which nodes are assigned to in turn";
         subject.say(path, message, Some(hint), out);
         return;
     }
@@ -231,7 +231,7 @@ fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
         "target.local.nodes_per_host",
     ] {
         if subject.wrote(path) {
-            let message = format!("`{path}` is about hosts, and the target has none");
+            let message = format!("`{path}` applies to hosts, but the target has none");
             let hint = "add `hosts: 3` instead of `nodes: 3`";
             subject.say(path, message, Some(hint), out);
         }
@@ -246,8 +246,8 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     for key in ["cpus", "cpu_quota", "memory", "volume", "disk", "link"] {
         let path = format!("{HOST}.{key}");
         if subject.wrote(&path) {
-            let message = format!("`{path}` cannot be had with `isolation: loopback`");
-            let hint = "loopback gives a host only an address; use `isolation: hosts`, as root";
+            let message = format!("`{path}` is not available with `isolation: loopback`");
+            let hint = "loopback only gives a host an address; use `isolation: hosts`, as root";
             subject.say(&path, message, Some(hint), out);
         }
     }
@@ -257,7 +257,7 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.disk";
     if subject.wrote(path) && !subject.wrote("target.local.host.volume") {
-        let message = format!("`{path}` limits the data volume, and the hosts have none");
+        let message = format!("`{path}` limits the data volume, but the hosts have none");
         let hint = "add `volume: 8GiB`, or the size that the data needs, to `host`";
         subject.say(path, message, Some(hint), out);
     }
@@ -318,7 +318,7 @@ fn collector(subject: &Subject<'_>, out: &mut Diagnostics) {
     if let Some(option) = options.iter().filter_map(Tree::text).find(chooses)
         && subject.wrote("target.local.gc")
     {
-        let message = format!("`{option}` chooses a collector, and `target.local.gc` does too");
+        let message = format!("`{option}` and `target.local.gc` both choose a garbage collector");
         subject.say(path, message, Some("keep one of the two"), out);
     }
 }

@@ -19,8 +19,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     };
     if !is_own_word(subject.overrides, node) {
         let message = format!(
-            "`{ATTACHED}` has your kubectl read what describes a cluster, and its secret, which is \
-             sent to its nodes"
+            "`{ATTACHED}` reads the description of a cluster with your kubectl, and its secret, \
+             which is sent to its nodes"
         );
         out.add(&node.place, message, Some(HINT.to_owned()));
     }
@@ -32,10 +32,10 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
             text.starts_with('/') && text.chars().all(is_plain) && !text.contains("..")
         };
         if let Some(text) = subject.text(&path).filter(|text| !is_folder(text)) {
-            let hint = "write the whole path, of letters, digits, `-`, `_` and `.`";
+            let hint = "write an absolute path of letters, digits, `-`, `_` and `.`";
             subject.say(
                 &path,
-                format!("`{path}`: {text:?} is no folder"),
+                format!("`{path}`: {text:?} is not a valid folder"),
                 Some(hint),
                 out,
             );
@@ -47,8 +47,9 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         "target.attach.hosts",
     ] {
         if subject.wrote(other) {
-            let message = format!("`{other}` does not go with `{ATTACHED}`, which says it");
-            subject.say(other, message, Some("leave one of them out"), out);
+            let message =
+                format!("`{other}` cannot be combined with `{ATTACHED}`, which provides it");
+            subject.say(other, message, Some("remove one of them"), out);
         }
     }
 }
@@ -61,7 +62,7 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     };
     if !is_own_word(subject.overrides, node) {
         let message =
-            format!("`{PODS}` has your kubectl make pods in a cluster, and start nodes there");
+            format!("`{PODS}` creates pods in a cluster with your kubectl, and starts nodes there");
         out.add(&node.place, message, Some(HINT.to_owned()));
     }
     names(
@@ -77,16 +78,16 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
         "target.local.address",
     ] {
         if subject.wrote(other) {
-            let message = format!("`{other}` does not go with `{PODS}`");
-            let hint = "leave one of them out; `target.local.hosts` says how many pods there are";
+            let message = format!("`{other}` cannot be combined with `{PODS}`");
+            let hint = "remove one of them; `target.local.hosts` is the number of pods";
             subject.say(other, message, Some(hint), out);
         }
     }
     if subject.wrote("target.local.pods.storage_class")
         && !subject.wrote("target.local.pods.volume")
     {
-        let message = format!("`{PODS}.storage_class` is of volumes, and there are none");
-        let hint = "say how large they are: volume: 100GiB";
+        let message = format!("`{PODS}.storage_class` applies to volumes, but there are none");
+        let hint = "set their size: volume: 100GiB";
         subject.say("target.local.pods.storage_class", message, Some(hint), out);
     }
 }
@@ -112,7 +113,7 @@ pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: 
             "machine_type" => (
                 is_label(text),
                 "value of a label",
-                "write it as the nodes have it: `kubectl get nodes -L \
+                "use the label of the nodes: `kubectl get nodes -L \
                  node.kubernetes.io/instance-type`",
             ),
             _ => (
@@ -124,7 +125,7 @@ pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: 
         if !is_one {
             subject.say(
                 &path,
-                format!("`{path}`: {text:?} is no {what}"),
+                format!("`{path}`: {text:?} is not a valid {what}"),
                 Some(hint),
                 out,
             );

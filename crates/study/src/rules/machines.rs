@@ -32,22 +32,22 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     shares(subject, out);
     let isolation = "target.local.isolation";
     if subject.text(isolation) == Some("loopback") {
-        let message = format!("`{isolation}: loopback` is of nodes on this machine");
-        let hint = format!("leave it out, or `{PATH}`: machines are apart");
+        let message = format!("`{isolation}: loopback` only applies to nodes on this machine");
+        let hint = format!("remove it, or `{PATH}`: machines are isolated already");
         subject.say(isolation, message, Some(&hint), out);
     }
     for (path, why) in [
         (
             "target.local.host.link",
-            "is of stand-ins: machines have their own",
+            "only applies to stand-ins: machines have their own",
         ),
         (
             "target.local.address",
-            "is of nodes on loopback addresses, and machines have their own",
+            "only applies to loopback addresses, but machines have their own addresses",
         ),
     ] {
         if subject.wrote(path) {
-            let hint = format!("leave it out, or `{PATH}`");
+            let hint = format!("remove it, or `{PATH}`");
             subject.say(path, format!("`{path}` {why}"), Some(&hint), out);
         }
     }
@@ -68,8 +68,8 @@ fn shares(subject: &Subject<'_>, out: &mut Diagnostics) {
     let hosts = subject.count("target.local.hosts").unwrap_or(all.len() as u64);
     let used: Vec<_> = all.into_iter().take(usize::try_from(hosts).unwrap_or(usize::MAX)).collect();
     if subject.wrote(EACH) && !used.is_empty() && used.iter().all(Option::is_some) {
-        let message = format!("`{EACH}` is of machines that do not say their `nodes`, and all do");
-        let hint = format!("leave it out, or the `nodes` of `{PATH}`");
+        let message = format!("`{EACH}` applies to machines without `nodes`, but all have it");
+        let hint = format!("remove it, or the `nodes` of `{PATH}`");
         subject.say(EACH, message, Some(&hint), out);
     }
 }
@@ -87,8 +87,9 @@ fn folder(item: &Node, out: &mut Diagnostics) {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
     let is_down = !Path::new(text).components().any(|part| part.as_os_str() == "..");
     if !text.starts_with('/') || text.len() < 2 || !text.chars().all(is_plain) || !is_down {
-        let message = format!("`{PATH}.folder`: {text:?} is no folder of a machine");
-        let hint = "write the whole path, such as /data/cassay: of letters, digits, `-`, `_`, `.`";
+        let message = format!("`{PATH}.folder`: {text:?} is not a valid folder");
+        let hint = "write an absolute path, such as /data/cassay, of letters, digits, `-`, `_` \
+                    and `.`";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }
@@ -99,8 +100,8 @@ fn address(item: &Node, out: &mut Diagnostics) {
     };
     let address = text.parse::<std::net::Ipv4Addr>();
     if address.is_err() {
-        let message = format!("`{PATH}.address`: {text:?} is no IPv4 address");
-        let hint = "write the one by which the other machines and this one reach it: 10.0.0.7";
+        let message = format!("`{PATH}.address`: {text:?} is not an IPv4 address");
+        let hint = "write the address at which this machine and the others reach it: 10.0.0.7";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }
@@ -110,7 +111,7 @@ fn once_each(items: &[Node], out: &mut Diagnostics) {
     let mut seen: Vec<&str> = Vec::new();
     for (node, text) in items.iter().filter_map(|item| value(item, "ssh")) {
         if seen.contains(&text) {
-            let message = format!("`{PATH}.ssh`: {text} is there twice");
+            let message = format!("`{PATH}.ssh`: {text} is duplicated");
             let hint = "name each machine once; `nodes_per_host: 2` puts two nodes on each";
             out.add(&node.place, message, Some(hint.to_owned()));
         }
@@ -125,7 +126,7 @@ fn count(subject: &Subject<'_>, node: &Node, machines: usize, out: &mut Diagnost
     };
     if hosts > machines as u64 {
         let message = format!(
-            "`{HOSTS}` is {hosts}, and `{PATH}` names {}",
+            "`{HOSTS}` is {hosts}, but `{PATH}` names {}",
             counted(machines, "machine")
         );
         let hint = "name more machines, or lower target.local.hosts";

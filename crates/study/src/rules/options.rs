@@ -52,7 +52,7 @@ fn map(subject: &Subject<'_>, key: &str, out: &mut Diagnostics) {
     }
     let is_off = key == "compression" && tree.at("enabled") == Some(&Tree::Bool(false));
     if !is_off && tree.at("class").is_none() && matches!(tree, Tree::Map(_)) {
-        let message = format!("`{path}` does not say its `class`");
+        let message = format!("`{path}` has no `class`");
         let hint = match key {
             "compaction" => "for example {class: LeveledCompactionStrategy}",
             _ => "for example {class: LZ4Compressor}, or {enabled: false}",
@@ -65,7 +65,7 @@ fn option(subject: &Subject<'_>, name: &str, value: &Tree, out: &mut Diagnostics
     let path = format!("keyspace.options.{name}");
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if ["compaction", "compression"].contains(&name) {
-        let message = format!("`{path}` has a key of its own");
+        let message = format!("`{path}` has a separate key");
         let hint = format!("write it as `keyspace.{name}`");
         subject.say(&path, message, Some(&hint), out);
     } else if !name.chars().all(plain) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
@@ -74,7 +74,7 @@ fn option(subject: &Subject<'_>, name: &str, value: &Tree, out: &mut Diagnostics
     } else if !KNOWN.contains(&name) && subject.has("target.local") {
         // An attached cluster may have another version, or not be Cassandra: its server will refuse
         // the option itself.
-        let message = format!("`{name}` is not an option of a table of Cassandra 5.0");
+        let message = format!("`{name}` is not a table option of Cassandra 5.0");
         let hint = did_you_mean(name, KNOWN.iter().copied());
         subject.say(&path, message, hint.as_deref(), out);
     } else if matches!(value, Tree::List(_) | Tree::Null) {

@@ -21,9 +21,8 @@ const MAKES: [&str; 6] = [
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.wrote(TABLE) {
         if subject.wrote("workload.keys") {
-            let message = "`workload.keys` says which keys of `workload.table` are read, and there \
-                           is no such table";
-            let hint = "name it: `table: keyspace.table`";
+            let message = "`workload.keys` selects keys of `workload.table`, which is missing";
+            let hint = "add it: `table: keyspace.table`";
             subject.say("workload.keys", message.to_owned(), Some(hint), out);
         }
         return;
@@ -32,7 +31,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     names(subject, out);
     keys(subject, out);
     for path in MAKES.into_iter().filter(|path| subject.wrote(path)) {
-        let message = format!("`{path}` does not apply to `{TABLE}`, which is read as it is");
+        let message = format!("`{path}` does not apply to `{TABLE}`, which is only read");
         subject.say(path, message, Some("remove it"), out);
     }
 }
@@ -42,12 +41,12 @@ fn target(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     }
     let message = if subject.has("target.null") {
-        format!("`{TABLE}` is a table of a cluster, and the null target has none")
+        format!("`{TABLE}` is a table of a cluster, but the null target has no tables")
     } else {
-        format!("`{TABLE}` is a table that is there, and a cluster that cassay starts has none yet")
+        format!("`{TABLE}` is an existing table, but a cluster that cassay starts has none yet")
     };
-    let hint = "attach to the cluster that has it: `--target attach:HOST`; or make one like it \
-                elsewhere: `cassay workload twin`";
+    let hint = "attach to its cluster: `--target attach:HOST`; or imitate it elsewhere: `cassay \
+                workload twin`";
     subject.say(TABLE, message, Some(hint), out);
 }
 
@@ -67,12 +66,13 @@ fn keys(subject: &Subject<'_>, out: &mut Diagnostics) {
     let has_file = subject.wrote("workload.keys.file");
     if subject.wrote("workload.keys.columns") && !has_file {
         let path = "workload.keys.columns";
-        let message = format!("`{path}` are columns of a CSV, and there is none");
+        let message = format!("`{path}` are columns of a CSV, but no file is set");
         subject.say(path, message, Some("add `file: keys.csv`"), out);
     }
     for path in ["workload.keys.count", "workload.keys.rate"] {
         if has_file && subject.wrote(path) {
-            let message = format!("`{path}` is of the ring, and the keys come from a file");
+            let message =
+                format!("`{path}` applies to keys from the ring, but the keys come from a file");
             subject.say(path, message, Some("remove it"), out);
         }
     }

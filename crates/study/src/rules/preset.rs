@@ -12,20 +12,20 @@ pub(super) const USE: &str = "use";
 pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
     let words = || Preset::ALL.map(Preset::word).join(" or ");
     let Some(preset) = value.as_str().and_then(Preset::of) else {
-        let why = format!("`use` is {}, not {value}", words());
-        let hint = "`latest` is cassandra_latest.yaml, `shipped` is cassandra.yaml as it comes";
+        let why = format!("`use` must be {}, not {value}", words());
+        let hint = "`latest` is cassandra_latest.yaml, `shipped` is the shipped cassandra.yaml";
         return Some((why, hint.to_owned()));
     };
     line.preset(preset).is_none().then(|| {
         let known = Line::with_presets();
         let why = format!(
-            "what {} of Cassandra {} says is not known here",
+            "cassay does not know {} of Cassandra {}",
             preset.file(),
             line.name
         );
         (
             why,
-            format!("it is of {known}; otherwise write the settings"),
+            format!("known for {known}; otherwise write the settings"),
         )
     })
 }
@@ -43,7 +43,7 @@ pub(super) fn laid(local: &mut LocalSpec) -> Option<String> {
         settings.into_iter().filter(|(key, _)| !own.contains_key(key)).collect();
     let names: Vec<&str> = new.iter().map(|(key, _)| key.as_str()).collect();
     let said = format!(
-        "{} of Cassandra {} is taken for what it says of {}",
+        "{} of Cassandra {} sets {}",
         preset.file(),
         line.name,
         names.join(", ")

@@ -24,7 +24,7 @@ fn of_null(subject: &Subject<'_>, out: &mut Diagnostics) {
     for key in ["hosts", "processes", "jvm", "cassandra", "gc_log"] {
         let path = format!("probes.{key}");
         if subject.wrote(&path) && subject.text(&path) != Some("false") {
-            let message = format!("`{path}` has nothing to read on the null target");
+            let message = format!("`{path}` cannot read anything on the null target");
             subject.say(
                 &path,
                 message,
@@ -55,7 +55,7 @@ fn import(subject: &Subject<'_>, item: &Node, out: &mut Diagnostics) {
     if let Some(name) = text("prometheus") {
         is_url = name.contains("://");
         if is_url && !name.starts_with("http://") && !name.starts_with("https://") {
-            let message = format!("`{name}` is neither a file nor an address of http or https");
+            let message = format!("`{name}` is neither a file nor an http or https address");
             say("prometheus", message, None);
         } else if is_url && let Err(why) = trust::may_be_asked(subject, item, name) {
             say("prometheus", why, Some(trust::HINT));
@@ -64,11 +64,12 @@ fn import(subject: &Subject<'_>, item: &Node, out: &mut Diagnostics) {
         }
     }
     if entry("columns").is_some() && text("esxtop").is_none() {
-        let message = "`columns` chooses columns of `esxtop`".to_owned();
+        let message = "`columns` only applies to `esxtop`".to_owned();
         say("columns", message, Some("remove it"));
     }
     if entry("period").is_some() && !is_url {
-        let message = "`period` is for the address of an end point; a file has its own times";
+        let message = "`period` only applies to the address of an endpoint; a file has its own \
+                       times";
         say("period", message.to_owned(), Some("remove it"));
     }
 }

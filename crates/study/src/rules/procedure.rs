@@ -31,8 +31,8 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     }
     if subject.wrote("window.measure") {
-        let message = "`window.measure` says how long windows are, and `procedure.endurance` too";
-        let hint = "remove it: `for` and `beside` say how long they are";
+        let message = "`window.measure` and `procedure.endurance` both set the window length";
+        let hint = "remove it: `for` and `beside` set the lengths";
         subject.say("window.measure", message.to_owned(), Some(hint), out);
     }
     let beside = subject
@@ -42,11 +42,11 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
         .unwrap_or_default();
     if beside.len() > Endurance::BESIDE_MAX {
         let message = format!(
-            "`{path}.beside` has {} windows; the most is {}",
+            "`{path}.beside` has {} windows; the maximum is {}",
             beside.len(),
             Endurance::BESIDE_MAX
         );
-        let hint = Some("leave some out, or repeat the study: `repeat: {blocks: 3}`");
+        let hint = Some("remove some, or repeat the study: `repeat: {blocks: 3}`");
         subject.say(&format!("{path}.beside"), message, hint, out);
     }
     let long = subject.tree.at("procedure.endurance.for");
@@ -82,7 +82,7 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
     let until = subject.wrote("procedure.sweep.until");
     if axis == "threads" && subject.text("procedure.sweep.until") == Some("saturation") {
         let path = "procedure.sweep.until";
-        let message = format!("`{path}: saturation` needs a rate; threads offer what they can do");
+        let message = format!("`{path}: saturation` needs a rate; a closed loop never saturates");
         let hint = "sweep over `rate`, or end at a `plateau`";
         subject.say(path, message, Some(hint), out);
     }
@@ -109,7 +109,9 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
     if different.len() < points.len() {
         subject.say(&path, format!("`{path}` has a point twice"), None, out);
     } else if until && points.windows(2).any(|pair| pair[0] > pair[1]) {
-        let message = format!("`{path}` must rise: `until` ends it at the first point too many");
+        let message = format!(
+            "`{path}` must rise, because `until` ends the sweep at the first point that fulfils it"
+        );
         subject.say(&path, message, None, out);
     }
 }
@@ -124,19 +126,19 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
     let items = subject.tree.at(p99).map(Tree::items).unwrap_or_default();
     let ms: Vec<f64> = items.iter().filter_map(Tree::number).collect();
     if subject.wrote(p99) && !matches!(ms.as_slice(), [least, most] if least <= most) {
-        let message = format!("`{p99}` is a band: the least and the most, rising");
+        let message = format!("`{p99}` is a band: its lower and upper limit, in this order");
         subject.say(p99, message, Some("write `[50, 100]`"), out);
     }
     let turns = Draft::of(subject.tree).band().outlook().turns_max;
     if turns > LADDER_POINTS_MAX {
         let message = format!(
-            "`{path}` may need {turns} trials for each variant and block; the most is \
+            "`{path}` may need {turns} trials per variant and block; the maximum is \
              {LADDER_POINTS_MAX}"
         );
         subject.say(
             path,
             message,
-            Some("take larger steps, or a lower `to`"),
+            Some("use larger steps, or a lower `to`"),
             out,
         );
     }
@@ -151,11 +153,11 @@ fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &
         return;
     }
     let message = format!(
-        "`{to}` is {last}: up to there `{path}` has more than the {LADDER_POINTS_MAX} points that \
-         a range may have"
+        "`{to}` is {last}, which gives `{path}` more points than the maximum of \
+         {LADDER_POINTS_MAX} for a range"
     );
     let hint = format!(
-        "end it at {} or before, take larger steps, or write the points as a list",
+        "end it at {} or below, use larger steps, or write the points as a list",
         points[LADDER_POINTS_MAX - 1]
     );
     subject.say(to, message, Some(&hint), out);
@@ -170,7 +172,8 @@ fn arrival(subject: &Subject<'_>, out: &mut Diagnostics) {
     ];
     let path = "procedure.arrival";
     if subject.text(path) == Some("poisson") && !rate.iter().any(|path| subject.wrote(path)) {
-        let message = "`procedure.arrival: poisson` needs a rate; threads send when one is free";
+        let message = "`procedure.arrival: poisson` needs a rate; a closed loop sends after each \
+                       answer";
         subject.say(
             path,
             message.to_owned(),

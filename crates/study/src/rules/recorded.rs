@@ -14,26 +14,26 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     for path in ["workload.mix", "workload.params", "data.load", "keyspace"] {
         if subject.wrote(path) {
-            let message = format!("`{path}` does not apply to recorded traffic, which says it");
-            let hint = "leave it out; `workload.recorded.only` chooses reads or writes, and \
-                        `workload.recorded.schema` makes keyspace and tables";
+            let message =
+                format!("`{path}` does not apply to recorded traffic, which determines it");
+            let hint = "remove it; `workload.recorded.only` selects reads or writes, and \
+                        `workload.recorded.schema` creates keyspace and tables";
             subject.say(path, message, Some(hint), out);
         }
     }
     for path in ["procedure", "window"] {
         if subject.wrote(SPEED) && subject.wrote(path) {
-            let message =
-                format!("`{path}` and `{SPEED}` both say how much is asked, and for how long");
-            let hint = "leave one of them out: without `speed` the order and shares of operations \
-                        stay as they were recorded, at the rate of `procedure`";
+            let message = format!("`{path}` and `{SPEED}` both set the load and its duration");
+            let hint = "remove one of them: without `speed`, operations keep their recorded order \
+                        and shares, at the rate of `procedure`";
             subject.say(path, message, Some(hint), out);
         }
     }
     let is_local = subject.tree.at("target.local").is_some();
     if is_local && !subject.wrote("workload.recorded.schema") {
-        let message = "a node that is started has no tables for recorded traffic".to_owned();
-        let hint = "add `schema: FILE` with what cqlsh says to DESCRIBE KEYSPACE, or attach to a \
-                    cluster that has them";
+        let message = "nodes that cassay starts have no tables for recorded traffic".to_owned();
+        let hint = "add `schema: FILE` with the output of cqlsh's DESCRIBE KEYSPACE, or attach to \
+                    a cluster that has them";
         subject.say("workload.recorded", message, Some(hint), out);
     }
     let draft = Draft::of(subject.tree);

@@ -15,7 +15,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         without(subject, out)
     }
     if subject.wrote("repeat.primary") && subject.wrote("primary.metric") {
-        let message = "`repeat.primary` and `primary.metric` both say what the question is about";
+        let message = "`repeat.primary` and `primary.metric` both set the metric";
         let hint = Some("remove one of them");
         subject.say("repeat.primary", message.to_owned(), hint, out);
     }
@@ -29,7 +29,7 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.without_faults";
     if subject.text("repeat.order") == Some("sequential") {
         let message = format!(
-            "`{path}` compares trials of one block, and `order: sequential` measures one variant \
+            "`{path}` compares trials of one block, but `order: sequential` measures one variant \
              after the other"
         );
         let hint = Some("remove `order: sequential`");
@@ -40,22 +40,23 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let other = names.find(|name| !matches!(*name, "fixed" | "sweep" | "arrival" | "scale_up"));
     if let Some(other) = other {
         let message = format!(
-            "`{path}` compares trials at the same point, and `procedure.{other}` decides as it \
-             goes where and how long is measured"
+            "`{path}` compares trials at the same point, but `procedure.{other}` decides points \
+             and windows during the run"
         );
         let hint = Some("use `fixed` or `sweep`");
         subject.say(path, message, hint, out);
     }
     if subject.wrote(screen::PATH) {
         let message = format!("`{path}` and a screening exclude each other");
-        let hint = Some("a screening says which settings matter: ask for this in a study of them");
+        let hint = Some("a screening finds the settings that matter: use this in a study of those");
         subject.say(path, message, hint, out);
     }
 }
 
 fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote("repeat.blocks") {
-        let message = "`repeat.blocks` is a number of blocks, and `until: answered` adds them";
+        let message = "`repeat.blocks` is a fixed number of blocks, but `until: answered` adds \
+                       them";
         let hint = Some("write `min` and `max` instead");
         subject.say("repeat.blocks", message.to_owned(), hint, out);
     }
@@ -63,7 +64,7 @@ fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     if let (Some(min), Some(max)) = ends
         && min > max
     {
-        let message = format!("`repeat.min` is {min}, above `repeat.max`, which is {max}");
+        let message = format!("`repeat.min` is {min}, above `repeat.max` ({max})");
         subject.say("repeat.min", message, None, out);
     }
 }
@@ -74,12 +75,12 @@ fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
     let sides = subject.node.at("variants").and_then(Node::entries);
     if !subject.wrote("matrix") && sides.is_none_or(|sides| sides.len() < 2) {
-        let message = "`until: answered` waits for a comparison, and the study has one side";
+        let message = "`until: answered` waits for a comparison, but the study has one side";
         let hint = "add `variants`, or write `blocks` instead";
         subject.say(path, message.to_owned(), Some(hint), out);
     }
     if subject.text("repeat.order") == Some("sequential") {
-        let message = "`until: answered` compares block by block, and `order: sequential` \
+        let message = "`until: answered` compares block by block, but `order: sequential` \
                        measures one variant after the other";
         let hint = Some("remove `order: sequential`");
         subject.say("repeat.order", message.to_owned(), hint, out);
@@ -89,7 +90,8 @@ fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let hours = names.into_iter().find(|name| *name == "endurance");
     if let Some(hours) = hours {
         let message = format!(
-            "`until: answered` compares variants, and `procedure.{hours}` compares the turns of one"
+            "`until: answered` compares variants, but `procedure.{hours}` compares windows of one \
+             variant"
         );
         let hint = "write `blocks` instead";
         subject.say(path, message, Some(hint), out);

@@ -89,7 +89,7 @@ fn other_keyspace(name: &str, own: &str) -> Option<String> {
         return Some("a change of the server's own tables".to_owned());
     }
     (!name.eq_ignore_ascii_case(own))
-        .then(|| format!("a change of the keyspace {name}, while the study's own is {own}"))
+        .then(|| format!("a change of the keyspace {name}, although the study's own is {own}"))
 }
 
 /// Returns the keyspace of the changed object, if its name begins at `at`.
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(
             beyond_data("TRUNCATE other.t", "k"),
             Ok(Some(
-                "a change of the keyspace other, while the study's own is k".to_owned()
+                "a change of the keyspace other, although the study's own is k".to_owned()
             ))
         );
     }

@@ -58,7 +58,7 @@ pub(super) fn whole(subject: &Subject<'_>, path: &str, tree: &Tree, out: &mut Di
         return;
     };
     let message = format!(
-        "`{path}` is {}; it must be whole seconds, since an interval is a second",
+        "`{path}` is {}; it must be whole seconds, because intervals are seconds",
         human::format_duration_ns(ns)
     );
     let longer = human::format_duration_ns(ns.div_ceil(SECOND_NS) * SECOND_NS);

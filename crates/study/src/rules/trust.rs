@@ -49,7 +49,7 @@ const COMMANDS: &str = "target.attach.faults";
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
 /// Hint for a setting that a stranger's study may not have.
-pub(super) const HINT: &str = "leave it out, or say --trust if you trust whoever wrote the study";
+pub(super) const HINT: &str = "remove it, or pass --trust if you trust the author of the study";
 
 /// Returns true if the person at the command line answers for a node: it was written there, or
 /// everything is trusted.
@@ -77,8 +77,8 @@ fn jvm(subject: &Subject<'_>, out: &mut Diagnostics) {
         // The value may be long, or a secret.
         let name = option.split(['=', ' ']).next().unwrap_or_default();
         let message = format!(
-            "`target.local.jvm`: `{name}` is not among the options that are known to be harmless: \
-             it may run a program, load code, or read and write files of this machine"
+            "`target.local.jvm`: `{name}` is not known to be harmless: it may run a program, load \
+             code, or read and write files of this machine"
         );
         out.add(&item.place, message, Some(HINT.to_owned()));
     }
@@ -99,8 +99,8 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
             }
             for setting in harmful_settings(key, &value.to_json()) {
                 let message = format!(
-                    "`{path}`: `{setting}` has a value that is neither a number nor one of the \
-                     words that are known to be harmless: it may name a program, a class or a file"
+                    "`{path}`: the value of `{setting}` is neither a number nor a word that is \
+                     known to be harmless: it may name a program, a class or a file"
                 );
                 out.add(&entry.value.place, message, Some(HINT.to_owned()));
             }
@@ -143,7 +143,7 @@ fn programs(subject: &Subject<'_>, out: &mut Diagnostics) {
                 continue;
             };
             let message = format!(
-                "`{COMMANDS}.{}.{key}` runs a program of this machine",
+                "`{COMMANDS}.{}.{key}` runs a program on this machine",
                 kind.key
             );
             out.add(&node.place, message, Some(HINT.to_owned()));
@@ -162,18 +162,18 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
         "file" => file(subject, path, node, out),
         "env" if !is_own_word(subject.overrides, node) => {
             let message = format!(
-                "`{path}` is the variable {text} of your environment, which a study may not send \
+                "`{path}` is the variable {text} of your environment, which a study must not send \
                  anywhere by itself"
             );
             let hint = format!(
-                "name it yourself: write `{path}: {{secret: NAME}}` in the study and say --secret \
-                 NAME=env:{text}; or say --trust if you trust whoever wrote the study"
+                "write `{path}: {{secret: NAME}}` in the study and pass --secret NAME=env:{text}; \
+                 or pass --trust if you trust the author of the study"
             );
             out.add(&node.place, message, Some(hint));
         }
         "secret" if !subject.overrides.granted.secrets.contains_key(text) => {
-            let message = format!("`{path}` is the secret `{text}`, and nothing says where it is");
-            let hint = format!("say --secret {text}=file:PATH or --secret {text}=env:NAME");
+            let message = format!("`{path}` is the secret `{text}`, whose source is missing");
+            let hint = format!("pass --secret {text}=file:PATH or --secret {text}=env:NAME");
             out.add(&node.place, message, Some(hint));
         }
         _ => {}
@@ -188,16 +188,16 @@ fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     };
     let why = match &subject.overrides.files {
         None => Some(format!(
-            "{name} cannot be found: where the study was is only on record"
+            "{name} cannot be located: the study's folder is only known from its record"
         )),
         Some(folder) => inputs::leads_nowhere_else(folder, name).err(),
     };
     if let Some(why) = why {
         let hint = if path.ends_with("password") {
-            "or write {secret: NAME} and say --secret NAME=file:PATH; or say --trust if you \
-                 trust whoever wrote the study"
+            "or write {secret: NAME} and pass --secret NAME=file:PATH; or pass --trust if you \
+             trust the author of the study"
         } else {
-            "or say --trust if you trust whoever wrote the study"
+            "or pass --trust if you trust the author of the study"
         };
         out.add(
             &node.place,
@@ -227,7 +227,7 @@ pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Res
         return Ok(());
     }
     Err(format!(
-        "the study asks {host}, which is neither this machine nor a contact point of its target"
+        "the study contacts {host}, which is neither this machine nor a contact point of its target"
     ))
 }
 

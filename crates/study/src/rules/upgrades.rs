@@ -23,8 +23,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(first) = upgrades.next() else { return };
     one(first, &local, subject.overrides.registry, out);
     for more in upgrades {
-        let message = "a second rolling upgrade of one trial: nodes are brought to one release";
-        let hint = "make another variant of it, whose nodes are of the release of the first";
+        let message = "a trial has two rolling upgrades, but nodes are upgraded to one release";
+        let hint = "make it a variant whose nodes start with the release of the first";
         out.add(&more.place, message.to_owned(), Some(hint.to_owned()));
     }
 }
@@ -46,7 +46,9 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
     if !is_newer(&to, from) {
         say(
             "to",
-            format!("`faults.to` is {to}, and the nodes are {from} before: files do not go back"),
+            format!(
+                "`faults.to` is {to}, but the nodes start with {from}: downgrades are not possible"
+            ),
             format!("name a release that is newer than {from}"),
         );
     }
@@ -54,7 +56,7 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
         let hint = "use a release: `target.local.cassandra: 4.1`";
         say(
             "to",
-            "nodes of your own build are not upgraded".to_owned(),
+            "nodes of a custom build cannot be upgraded".to_owned(),
             hint.to_owned(),
         );
     }
@@ -62,7 +64,7 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
         && !java_majors(&to).contains(major)
     {
         let message = format!("Cassandra {to} does not start on the Java {major} of these nodes");
-        say("to", message, "leave `target.local.java` out".to_owned());
+        say("to", message, "remove `target.local.java`".to_owned());
     }
     for (key, value) in &local.yaml {
         // The setting may have another name in that release.
@@ -84,7 +86,7 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
     for (at, number) in numbers.iter().enumerate() {
         let message = if *number > local.nodes {
             format!(
-                "`faults.nodes` has {number}, and there are {} nodes",
+                "`faults.nodes` has {number}, but there are {} nodes",
                 local.nodes
             )
         } else if numbers[..at].contains(number) {

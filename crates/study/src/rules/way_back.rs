@@ -29,9 +29,10 @@ pub(super) fn stated(
         return;
     }
     if text("drain") == Some("false") {
-        let message = "`faults.back: snapshot` keeps the files of nodes that have drained, and \
-                       `faults.drain` is `false`: what stands in a commit log alone would be lost";
-        say("drain", message.to_owned(), "leave `drain` out".to_owned());
+        let message = "`faults.back: snapshot` keeps the files of drained nodes, but \
+                       `faults.drain` is `false`: writes that are only in a commit log would be \
+                       lost";
+        say("drain", message.to_owned(), "remove `drain`".to_owned());
     }
     let named = match item.at("nodes").map(|nodes| &nodes.raw) {
         Some(Raw::List(nodes)) => nodes.len(),
@@ -40,16 +41,16 @@ pub(super) fn stated(
     let from = &local.release;
     if from.line().has_cluster_metadata {
         let message = format!(
-            "`faults.back: snapshot` of nodes that are Cassandra {from} before: among their files \
-             is the log of the cluster's metadata, and no node goes back behind what the others \
-             have read of it"
+            "`faults.back: snapshot` is not possible for nodes of Cassandra {from}: their files \
+             contain the cluster metadata log, and a node cannot fall behind the entries that \
+             others have read"
         );
-        let hint = "leave `back` out: the nodes stay what they are";
+        let hint = "remove `back`: the nodes then stay upgraded";
         say("back", message, hint.to_owned());
     } else if to.line().has_cluster_metadata && named >= local.nodes {
         let message = format!(
-            "`faults.back: snapshot` of all nodes: an upgrade of all of them to {} ends with the \
-             begin of the log of the cluster's metadata, behind which no node goes back",
+            "`faults.back: snapshot` is not possible for all nodes: an upgrade of all of them to \
+             {} initializes the cluster metadata log, and no node can fall behind it",
             to.line().name
         );
         let hint = "name the nodes that go back: `nodes: [1]`";
@@ -90,30 +91,30 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
     let copies = settings.keyspace.replication.copies();
     if copies < 2 {
         let message = format!(
-            "`faults.back: snapshot`: nodes that go back get what was written meanwhile from other \
-             copies, and there is {copies} of each row"
+            "`faults.back: snapshot`: nodes that are rolled back get later writes from other \
+             replicas, but the number of replicas is {copies}"
         );
         return Some((message, "use `keyspace: {replication: 3}`".to_owned()));
     }
     let Acknowledged { level, by } = read_back::weakest_write(settings, program)?;
     if counts(program) {
-        let message = "`faults.back: snapshot`: the workload writes counters, and a replica that \
-                       went back counts on from less than it has told the others, who keep what \
-                       was more: counts would be lost";
-        let hint = "leave `back` out, or use a workload without counters";
+        let message = "`faults.back: snapshot`: the workload writes counters. A rolled-back \
+                       replica continues from a lower count than the others have seen, so that \
+                       increments would be lost";
+        let hint = "remove `back`, or use a workload without counters";
         return Some((message.to_owned(), hint.to_owned()));
     }
     if count < by {
         return None;
     }
     let message = format!(
-        "`faults.back: snapshot` takes {} back to files of before, and at {level} a write is \
-         acknowledged by {by} of {copies} copies: what no other node has would be lost",
+        "`faults.back: snapshot` restores the earlier files of {}, but at {level} a write is \
+         acknowledged by {by} of {copies} replicas: writes that no other node has would be lost",
         counted(count as usize, "node"),
     );
     let hint = match by.saturating_sub(1) {
-        0 => "let more copies acknowledge, `workload: {consistency: QUORUM}`, and name one node: \
-             `nodes: [1]`"
+        0 => "require more replicas, `workload: {consistency: QUORUM}`, and name one node: \
+              `nodes: [1]`"
             .to_owned(),
         most => format!(
             "name {} at the most, as `nodes: [1]`",

@@ -67,11 +67,11 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
             let value = value.to_json();
             let refusal = match (path, key.as_str()) {
                 (OF_FAULTS, "num_tokens") => Some(YamlRefusal {
-                    why: "num_tokens cannot be changed: the nodes have their tokens".to_owned(),
+                    why: "num_tokens cannot be changed: the nodes already have tokens".to_owned(),
                     hint: "remove it".to_owned(),
                 }),
                 (OF_FAULTS, USE) => Some(YamlRefusal {
-                    why: "`use` is for nodes that begin: a fault names its settings".to_owned(),
+                    why: "`use` only applies to new nodes: a fault names its settings".to_owned(),
                     hint: "write the settings that change".to_owned(),
                 }),
                 (_, USE) => preset::refusal(local.release.line(), &value)

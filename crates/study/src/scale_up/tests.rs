@@ -87,7 +87,7 @@ fn what_it_cannot_be_is_said_where_it_stands() {
         (
             "null: {}",
             "units: cores, counts: [1]",
-            "is of nodes that the study starts",
+            "only applies to nodes that the study starts",
         ),
         (
             "local: {}",
@@ -97,8 +97,8 @@ fn what_it_cannot_be_is_said_where_it_stands() {
         ("local: {}", "units: threads, counts: [1]", "units"),
         ("local: {}", "units: cores, counts: [0]", "count"),
         ("local: {}", "units: cores, counts: [2, 2]", "2-cores"),
-        ("local: {hosts: 2}", each, "is of one machine"),
-        ("local: {nodes: 2}", each, "both say how many nodes"),
+        ("local: {hosts: 2}", each, "needs a single machine"),
+        ("local: {nodes: 2}", each, "both set the number of nodes"),
     ] {
         let said = study(&format!(
             "target: {{{target}}}\nprocedure: {{scale_up: {{{scale_up}}}, fixed: {{threads: 1}}}}"
@@ -125,12 +125,12 @@ fn it_has_one_bound_and_stands_in_one_place() {
         (
             format!(", p99_ms: 10}}, {peak}"),
             "",
-            "both say what is too slow",
+            "both set a latency limit",
         ),
         (
             "}, fixed: {threads: 1}".to_owned(),
             "variants: {a: {}, b: {procedure: {scale_up: {counts: [2]}}}}",
-            "is of the whole study",
+            "applies to the whole study",
         ),
     ] {
         let refused = of(&procedure, rest).unwrap_err().to_string();
@@ -150,10 +150,7 @@ fn where_nodes_and_client_run_is_said_once_and_parts_are_whole() {
     let kept = "{placing: none, client: 1}";
     for topology in ["pinned", "auto", "{cpus: 1}", "{placing: auto}", kept] {
         let said = of(topology, cpus).unwrap_err();
-        assert!(
-            said.contains("both say where the client runs"),
-            "{topology}: {said}"
-        );
+        assert!(said.contains("both place the client"), "{topology}: {said}");
         of(topology, "").unwrap();
     }
     for topology in ["none", "{placing: none}", "one-socket-per-vcpu"] {
@@ -169,7 +166,7 @@ fn where_nodes_and_client_run_is_said_once_and_parts_are_whole() {
         ("sideways", "topology"),
         (
             "{placing: one-socket-per-vcpu, housekeeping: 1}",
-            "with `one-socket-per-vcpu` no node is kept off any core",
+            "`one-socket-per-vcpu` keeps no node off any core",
         ),
         (
             "{placing: none, units: cores, count: 2, housekeeping: 2}",

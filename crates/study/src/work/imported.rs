@@ -133,8 +133,8 @@ fn in_ranges(all: &mut Import, imported: &Imported) -> Result<(), Diagnostics> {
         let threads = least_in_flight(step.offer);
         if u64::from(threads) < needed {
             all.notes.push(format!(
-                "{name}: all clients go through it together, since {} are fewer than the {needed} \
-                 workers of `client.machines`",
+                "{name}: all clients walk through it together, because {} are fewer than the \
+                 {needed} workers of `client.machines`",
                 counted(threads, "thread")
             ));
             continue;
@@ -145,12 +145,12 @@ fn in_ranges(all: &mut Import, imported: &Imported) -> Result<(), Diagnostics> {
                 step.program = Arc::new(program);
                 has_range = true;
                 all.notes.push(format!(
-                    "{name}: each of {} goes through a part of its own (`client.split: range`)",
+                    "{name}: each of {} walks through its own part (`client.split: range`)",
                     counted(workers.len(), "client")
                 ));
             }
             None => all.notes.push(format!(
-                "{name}: all clients choose among all rows, since it walks through no range"
+                "{name}: all clients choose among all rows, because it walks through no range"
             )),
         }
     }
@@ -163,7 +163,7 @@ fn in_ranges(all: &mut Import, imported: &Imported) -> Result<(), Diagnostics> {
         all.notes.last().map_or("", String::as_str)
     );
     let hint = "cassandra-stress walks through the seeds of `-pop seq=`, NoSQLBench through \
-                cycles, YCSB through the records of a load, with a thread for each worker at least";
+                cycles, YCSB through the records of a load, with at least one thread per worker";
     Err(refused(imported.tool, command, &why, hint))
 }
 
@@ -192,8 +192,8 @@ fn import_one(
             return Err(refused(
                 tool,
                 command,
-                "a password stands in these words, and a study is kept with its runs",
-                "leave it out; `target.attach.password: {secret: NAME}` says where it is",
+                "the command line contains a password, but a study is stored with its runs",
+                "remove it; use `target.attach.password: {secret: NAME}`",
             ));
         }
     }
@@ -222,11 +222,11 @@ pub(super) fn beyond_step(node: &Node, draft: &Draft, last: Option<&Step>, out: 
         let ends = Duration::from_nanos(fault.end_ns());
         if ends > length {
             let message = format!(
-                "this fault ends at {}, and the command line measures for {}",
+                "this fault ends at {}, but the command line measures for {}",
                 human::format_duration_ns(fault.end_ns()),
                 human::format_duration_ns(length.as_nanos() as u64)
             );
-            let hint = "lengthen the command, so that the recovery is in it too".to_owned();
+            let hint = "use a longer command, which also covers the recovery".to_owned();
             out.add(&items[number].place, message, Some(hint));
         }
     }
@@ -267,7 +267,7 @@ mod tests {
         assert_ne!(apart, together);
         // The third worker begins at the end of the first client's part.
         assert_eq!((apart[2], apart[5]), (together[200], together[201]));
-        let said = "write: each of 2 clients goes through a part of its own";
+        let said = "write: each of 2 clients walks through its own part";
         assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");
         let mut sorted = [together, apart];
         sorted.iter_mut().for_each(|one| one.sort_unstable());
@@ -280,9 +280,9 @@ mod tests {
                         'write n=300 -rate threads=2']}";
         let notes = resolved(commands, ALIKE).unwrap().notes;
         for said in [
-            "write: each of 2 clients goes through a part",
+            "write: each of 2 clients walks through its own part",
             "read: all clients choose among all rows",
-            "write-2: all clients go through it together, since 2 threads are fewer than the 3",
+            "write-2: all clients walk through it together, because 2 threads are fewer than the 3",
         ] {
             assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");
         }
@@ -305,7 +305,7 @@ mod tests {
             (
                 "{use: kv, mix: {write: 1}}\nprocedure: {fixed: {threads: 8}}",
                 ALIKE,
-                "`client.split: range` is about the ranges of an imported command",
+                "`client.split: range` divides the ranges of an imported command",
             ),
         ] {
             let mistakes = resolved(workload, client).unwrap_err();

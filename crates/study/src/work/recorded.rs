@@ -85,21 +85,21 @@ fn offered(recording: &Recording, speed: f64) -> String {
     let all = counted(recording.operations(), "operation");
     if recording.seconds() / speed < 1.0 {
         return format!(
-            "recorded traffic: its {all} take less than a second, and come again until \
-             {window_s:.0} s are over"
+            "recorded traffic: its {all} take less than a second and repeat until {window_s:.0} s \
+             are over"
         );
     }
     format!(
-        "recorded traffic: all {all} are offered, each once, in {window_s:.2} s; what remains \
-         behind the last whole second is measured by its own length"
+        "recorded traffic: all {all} are replayed once, in {window_s:.2} s; the rest after the \
+         last whole second is measured with its own length"
     )
 }
 
 /// Returns the notes on a recording, a sentence each.
 fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     let mut notes = vec![format!(
-        "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average; what was \
-         answered then is not in a log, so that no read is compared",
+        "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average; logs have \
+         no answers, so reads are not compared",
         recording.operations(),
         recording.kinds.len(),
         recording.seconds(),
@@ -109,8 +109,8 @@ fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     notes.extend(left.map(|(why, count)| format!("recorded traffic: {}", left_out(*why, *count))));
     if recording.without_level > 0 && settings.workload.tunings.is_empty() {
         notes.push(
-            "recorded traffic: an audit log has no consistency levels; LOCAL_ONE is asked for, \
-             unless `workload.consistency` says another"
+            "recorded traffic: an audit log has no consistency levels; LOCAL_ONE is used unless \
+             `workload.consistency` is set"
                 .to_owned(),
         );
     }

@@ -48,14 +48,15 @@ pub fn read(text: &str) -> Result<Vec<Build>> {
     } else {
         let versions = text.split(',').map(str::trim).filter(|one| !one.is_empty());
         let builds: Result<Vec<Build>> = versions.map(Build::of_version).collect();
-        builds.with_context(|| format!("--builds {text} is no file, and no list of versions"))?
+        builds
+            .with_context(|| format!("--builds {text} is neither a file nor a list of versions"))?
     };
     ensure!(builds.len() >= 2, "a bisection needs at least two builds");
     for (at, build) in builds.iter().enumerate() {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             !build.name.is_empty() && build.name.chars().all(is_plain),
-            "{:?} is no name of a build: letters, digits, '.', '_' and '-'",
+            "{:?} is not a name of a build: use letters, digits, '.', '_' and '-'",
             build.name
         );
         ensure!(
@@ -79,7 +80,7 @@ fn of_file(name: &str, text: &str) -> Result<Vec<Build>> {
         Raw::List(items) => {
             let version = |item: &Node| item.text().map(Build::of_version);
             let builds = items.iter().map(version).collect::<Option<Result<Vec<_>>>>();
-            builds.with_context(|| format!("{name}: a list of builds has versions only"))?
+            builds.with_context(|| format!("{name}: a list of builds may only contain versions"))?
         }
         Raw::Map(_) if root.at("revisions").is_some() => of_revisions(name, &root),
         Raw::Map(entries) => {
@@ -110,12 +111,13 @@ fn of_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
         "{name}: `build` has no {REVISION}, so that all builds would be the same"
     );
     let of_revision = |item: &Node| {
-        let revision = item.text().with_context(|| format!("{name}: a revision is a text"))?;
+        let revision = item.text().with_context(|| format!("{name}: a revision must be text"))?;
         // It becomes part of commands and paths.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             revision.chars().all(is_plain) && !revision.starts_with('-'),
-            "{name}: {revision:?} is no name of a revision: letters, digits, '.', '_' and '-'"
+            "{name}: {revision:?} is not a name of a revision: use letters, digits, '.', '_' and \
+             '-'"
         );
         let build = over.replace(REVISION, revision);
         Ok(Build {
@@ -163,12 +165,12 @@ mod tests {
         let refused = |text: &str| format!("{:#}", read(text).unwrap_err());
         assert!(refused("5.0.6").contains("at least two"));
         assert!(refused("5.0.6,5.0.6").contains("two builds are called 5.0.6"));
-        assert!(refused("no-file.yaml").contains("is no file, and no list of versions"));
+        assert!(refused("no-file.yaml").contains("is neither a file nor a list of versions"));
         let of = |text: &str| format!("{:#}", of_file("b", text).unwrap_err());
         assert!(of("revisions: [a]\nbuild: {command: [make], home: x}\n").contains("{revision}"));
         assert!(
             of("revisions: ['--help']\nbuild: {command: ['{revision}'], home: x}\n")
-                .contains("no name of a revision")
+                .contains("is not a name of a revision")
         );
         assert!(of("text").contains("has no builds"));
     }

@@ -15,7 +15,7 @@ pub(super) fn keys() -> Vec<Meaning> {
         let mut add = |what: &str, text: String| meaning.more.push((what.to_owned(), text));
         add("value", reference::value_words(&field.typ));
         match field.default {
-            _ if field.required => add("required", "where its section is".to_owned()),
+            _ if field.required => add("required", "if its section is present".to_owned()),
             Some("{}") | None => {}
             Some(default) => add("default", default.to_owned()),
         }

@@ -66,7 +66,7 @@ pub(super) fn of_cluster(
             Definition::Found(Described { table, types, from }) => {
                 all.notes.push(format!(
                     "{name} has no table_definition; that of {}.{} was read from {from} and is \
-                     kept with the run",
+                     stored with the run",
                     undefined.keyspace, undefined.table,
                 ));
                 let whole = undefined.define(text, &table, &types, &from);

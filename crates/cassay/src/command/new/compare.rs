@@ -119,19 +119,19 @@ pub fn check(place: &Place, answers: &BTreeMap<&'static str, String>) -> Result<
             let all = SUBJECTS.iter().map(|one| one.word).chain(DEFAULT.names());
             // If no name is near, the hint would list hundreds.
             let hint = near_name(word, all).unwrap_or_else(|| asks(place));
-            bail!("`{word}` is nothing that can be compared\nhint: {hint}");
+            bail!("`{word}` cannot be compared\nhint: {hint}");
         }
     }
     let [one, other] = SIDES.map(|side| answers.get(side).map(String::as_str).unwrap_or_default());
     if one.is_empty() || other.is_empty() {
         bail!(
-            "two values of `{word}` are compared\nhint: --set {}=VALUE --set {}=VALUE",
+            "name two values of `{word}`\nhint: --set {}=VALUE --set {}=VALUE",
             SIDES[0],
             SIDES[1]
         );
     }
     if one == other {
-        bail!("both sides have the value {one} of `{word}`\nhint: say two that differ");
+        bail!("both sides have the value {one} of `{word}`\nhint: use two different values");
     }
     Ok(())
 }

@@ -76,11 +76,7 @@ const fn ask(key: &'static str, asks: &'static str, default: &'static str) -> Qu
     Question { key, asks, default }
 }
 
-const ROWS: Question = ask(
-    "data.load.operations",
-    "How many rows are there to be?",
-    "100k",
-);
+const ROWS: Question = ask("data.load.operations", "How many rows?", "100k");
 const MIX: Question = ask(
     "workload.mix",
     "How many writes for how many reads?",
@@ -91,12 +87,12 @@ const MIX: Question = ask(
 pub const TEMPLATES: &[Template] = &[
     Template {
         name: "peak",
-        what: "the most operations per second within a latency",
+        what: "the highest throughput within a latency limit",
         text: include_str!("templates/peak.yaml"),
         questions: &[
             ask(
                 "procedure.peak.p99_ms",
-                "Which p99 of latency may it have at most, in ms?",
+                "Upper limit of p99 latency, ms?",
                 "10",
             ),
             MIX,
@@ -110,11 +106,11 @@ pub const TEMPLATES: &[Template] = &[
         questions: &[
             // The question and the defaults depend on the target and on the first answer.
             ask(compare::WHAT, "", ""),
-            ask("baseline", "Which value has the first side?", ""),
+            ask("baseline", "Value of the first side?", ""),
             ask("contender", "And the second?", ""),
             ask(
                 "procedure.fixed.threads",
-                "How many operations are to be in flight?",
+                "How many operations in flight?",
                 "32",
             ),
         ],
@@ -126,22 +122,22 @@ pub const TEMPLATES: &[Template] = &[
         questions: &[
             ask(
                 "procedure.sweep.threads",
-                "With how many operations in flight?",
+                "How many operations in flight?",
                 "[4, 16, 64]",
             ),
             MIX,
             ROWS,
-            ask("repeat.blocks", "How often is each point measured?", "1"),
+            ask("repeat.blocks", "How many repetitions of each point?", "1"),
         ],
     },
     Template {
         name: "fault",
-        what: "what a client sees while something is broken, and after it",
+        what: "the effect of a fault on clients, and the recovery",
         text: include_str!("templates/fault.yaml"),
         questions: &[
             ask(
                 "faults.kind",
-                "What is broken? (`cassay fault list`)",
+                "Which fault? (`cassay fault list`)",
                 "node-kill",
             ),
             ask("faults.for", "For how long?", "30s"),
@@ -155,32 +151,32 @@ pub const TEMPLATES: &[Template] = &[
     },
     Template {
         name: "upgrade",
-        what: "the same before and after an upgrade of the cluster",
+        what: "throughput and latency before and after an upgrade",
         text: include_str!("templates/upgrade.yaml"),
         questions: &[
             ask(
                 "procedure.sweep.rate",
-                "At which operations per second?",
+                "Which rates, in operations per second?",
                 "[1k, 2k, 4k]",
             ),
             MIX,
             ROWS,
-            ask("repeat.blocks", "How often is each rate measured?", "3"),
+            ask("repeat.blocks", "How many repetitions of each rate?", "3"),
         ],
     },
     Template {
         name: "own-table",
-        what: "reads of a table that is there",
+        what: "reads of an existing table",
         text: include_str!("templates/own-table.yaml"),
         questions: &[
             ask(
                 "workload.table",
-                "Which table, with its keyspace?",
+                "Which table, as keyspace.table?",
                 "shop.users",
             ),
             ask(
                 "workload.keys.count",
-                "How many of its rows are asked for?",
+                "How many of its partitions to sample?",
                 "10k",
             ),
             ask(
@@ -192,7 +188,7 @@ pub const TEMPLATES: &[Template] = &[
     },
     Template {
         name: "endurance",
-        what: "one load for hours: what drifts, changes and grows",
+        what: "one load for hours: drift, changes and growth",
         text: include_str!("templates/endurance.yaml"),
         questions: &[
             ask("procedure.endurance.for", "For how long?", "1h"),
@@ -207,22 +203,18 @@ pub const TEMPLATES: &[Template] = &[
     },
     Template {
         name: "capacity",
-        what: "how many nodes a demand takes",
+        what: "the number of nodes for a demand",
         text: include_str!("templates/capacity.yaml"),
         questions: &[
             ask(
                 "capacity.ops_per_s",
-                "How many operations per second are demanded?",
+                "How many operations per second are needed?",
                 "50k",
             ),
-            ask(
-                "capacity.p99_ms",
-                "Which p99 of latency may they have at most, in ms?",
-                "20",
-            ),
+            ask("capacity.p99_ms", "Upper limit of p99 latency, ms?", "20"),
             ask(
                 "procedure.sweep.rate",
-                "At which rates is it measured, lowest first?",
+                "Which rates, lowest first?",
                 "[1k, 2k, 4k, 8k]",
             ),
             ROWS,

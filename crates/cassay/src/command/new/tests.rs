@@ -134,7 +134,7 @@ fn what_can_be_compared_of_a_target_is_a_study_without_a_warning() {
         (
             &local,
             vec![("compare", "heap"), ("baseline", "2GiB")],
-            "two that differ",
+            "two different values",
         ),
     ] {
         let why = made(place, &words).unwrap_err();

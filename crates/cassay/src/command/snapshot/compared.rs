@@ -62,15 +62,15 @@ pub fn show_import(imported: &Imported, common: &Common) {
     }
     for (part, same) in &imported.left_out {
         data += &format!(
-            "  the part of {part} is left out: {same} held the same ranges; rows that only {part} \
-             had are not here\n"
+            "  the part of {part} is omitted: {same} held the same ranges; rows that only {part} \
+             had are missing\n"
         );
     }
     data += &text(&imported.comparison, "the export");
     terminal::data(&data);
     let name = &imported.name;
     terminal::say(&format!(
-        "`cassay snapshot restore {name}` makes it the data of its tables"
+        "`cassay snapshot restore {name}` loads it into its tables"
     ));
 }
 

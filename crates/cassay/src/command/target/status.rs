@@ -162,10 +162,12 @@ fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
     let alike = owners.iter().any(|(names, _)| names.len() > 1);
     match (keyspaces - shown, alike) {
         (0, false) => String::new(),
-        (0, true) => "+: so many other keyspaces are owned alike; --json lists all\n".to_owned(),
+        (0, true) => {
+            "+: number of other keyspaces with the same ownership; --json lists all\n".to_owned()
+        }
         (left, _) => format!(
-            "+: so many other keyspaces are owned alike; {left} others are owned otherwise: \
-             --keyspace NAME shows one, --json all\n"
+            "+: number of other keyspaces with the same ownership; {left} more have another \
+             ownership: --keyspace NAME shows one, --json all\n"
         ),
     }
 }
@@ -280,6 +282,6 @@ mod tests {
             ["Owns k00 + 59", "Owns k60", "Owns k61", "Owns k62"]
         );
         let more = more_words(overview.owned.len(), all);
-        assert!(more.contains("3 others are owned otherwise"), "{more}");
+        assert!(more.contains("3 more have another ownership"), "{more}");
     }
 }

@@ -31,7 +31,7 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
         return Ok(diagnostics::refuse(&prepared.mistakes, common.json));
     }
     if prepared.is_interrupted {
-        terminal::say("interrupted; the target is as it was before");
+        terminal::say("interrupted; the target is unchanged");
         return Ok(Exit::Interrupted);
     }
     Ok(tell(&program, Some(&prepared), common))

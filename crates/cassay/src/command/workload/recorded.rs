@@ -25,7 +25,7 @@ pub fn run(args: &RecordedArgs, common: &Common) -> Result<Exit> {
 fn hint(error: &recorded::ReadError) -> &'static str {
     match error {
         recorded::ReadError::Nothing(_) => {
-            "a full query log has values (nodetool enablefullquerylog), an audit log has none"
+            "a full query log contains values (nodetool enablefullquerylog), an audit log does not"
         }
         _ => "name the folder that `nodetool enablefullquerylog --path` or `audit_logs_dir` named",
     }

@@ -15,7 +15,7 @@ use workload::Twin;
 pub fn run(args: &TwinArgs, common: &Common) -> Result<Exit> {
     if let Some(to) = args.to.as_ref().filter(|to| to.exists()) {
         bail!(
-            "{} is there already\nhint: name another file, or remove it first",
+            "{} exists already\nhint: name another file, or remove it first",
             to.display()
         );
     }
@@ -79,14 +79,14 @@ fn write(args: &TwinArgs, twin: &Twin, common: &Common) -> Result<()> {
     }
     if !twin.without.is_empty() {
         terminal::say(&format!(
-            "note: the twin has no values in {}: none were seen, or their type is not known",
+            "note: the twin has no values in {}: the sample has none, or their type is unknown",
             twin.without.join(", ")
         ));
     }
     if let Some(to) = &args.to {
         terminal::say(&format!(
-            "{} is written; in a study: workload: {{file: {}}}, with the rows to load under \
-             data: {{load: {{operations: 1M}}}}",
+            "{} is written; in a study: workload: {{file: {}}}, with the number of rows in data: \
+             {{load: {{operations: 1M}}}}",
             to.display(),
             to.file_name().unwrap_or_default().to_string_lossy()
         ));

@@ -57,7 +57,7 @@ fn a_cluster_on_a_machine_stays_is_found_again_and_broken_and_goes_with_its_cont
     // Cleaning leaves running nodes alone.
     cassay(&["hosts", "clean", "lab.yaml"])
         .ended_with(0)
-        .says(&["runs there and is left"]);
+        .says(&["is running and is kept"]);
     cassay(&["target", "down"]).ended_with(0);
     assert_eq!(left(&machines, "db1"), (vec![], vec!["supply".to_owned()]));
 

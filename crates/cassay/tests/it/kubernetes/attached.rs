@@ -51,7 +51,7 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
     };
     let lab = &field.lab;
     let untrusted = lab.cassay(&["plan", "study.yaml"]).ended_with(2);
-    untrusted.says(&["`target.attach.kubernetes`", "say --trust"]);
+    untrusted.says(&["`target.attach.kubernetes`", "pass --trust"]);
     let ann = "--set=target.attach.kubernetes.context=ann";
     let said = lab.cassay(&["plan", "study.yaml", "--trust", ann]);
     said.says(&["Forbidden", "cassay kubernetes rbac"]);

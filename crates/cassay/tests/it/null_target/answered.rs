@@ -36,10 +36,10 @@ fn a_study_ends_when_it_is_answered_and_says_after_how_many_blocks() {
     let lab = Lab::with(&pair(FAR, repeat));
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
     for part in [
-        "Blocks 4 to 12 come only until the primary comparison is answered",
+        "Blocks 4 to 12 run only until the primary comparison is answered",
         "No run of this study has been finished yet",
         "6 to 24 trials",
-        "block 4 of 3 to 12, if it comes to it",
+        "block 4 of 3 to 12, if needed",
     ] {
         assert!(plan.contains(part), "{part}: {plan}");
     }

@@ -126,7 +126,7 @@ fn every_command_refuses_a_damaged_run_and_resume_does_its_trials_again() {
     assert_eq!(listed[0]["state"], serde_json::Value::Null, "{listed:#}");
     assert!(listed[0]["error"].to_string().contains("latency.hlog"));
     let resumed = lab.cassay(&["resume"]).ended_with(0);
-    resumed.says(&["done again: trials/", "latency.hlog"]);
+    resumed.says(&["repeated: trials/", "latency.hlog"]);
     lab.cassay(&["show"]).ended_with(0);
     for (trial, starts) in [(0, 2), (1, 1)] {
         assert_eq!(lab.journaled("trial_started", Some(trial)), starts);
@@ -218,7 +218,7 @@ fn a_report_that_had_no_room_is_written_by_resume() {
     let said = Said::of(limited.output().unwrap()).ended_with(1);
     said.says(&[
         "report.html",
-        "make room for it, then go on with: cassay resume",
+        "free some space, then continue with: cassay resume",
     ]);
     let run = lab.run();
     assert!(run.findings.is_some() && run.report().is_none());

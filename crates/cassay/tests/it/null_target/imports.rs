@@ -364,7 +364,7 @@ fn a_study_s_own_workload_file_lies_beside_it_and_is_kept_with_the_run() {
     lab.write("study.yaml", &outside);
     let said = lab.cassay(&["run", "study.yaml"]).ended_with(2);
     assert!(
-        said.stderr.contains("leads out of the study's folder"),
+        said.stderr.contains("is outside the study's folder"),
         "{said}"
     );
 }

@@ -56,7 +56,7 @@ fn a_recording_is_offered_when_it_was_and_as_often() {
     let planned = lab.cassay(&["plan", "study.yaml", "--trust"]).ended_with(0);
     let shown = format!("{}{}", planned.stdout, planned.stderr);
     assert!(
-        shown.contains("all 73 operations are offered, each once"),
+        shown.contains("all 73 operations are replayed once"),
         "{shown}"
     );
 }
@@ -150,17 +150,14 @@ fn mistakes_about_recorded_traffic_are_shown_where_they_stand() {
         let words = ["plan", "study.yaml", "--trust", "--set", set];
         lab.cassay(&words).ended_with(2).says(&[says]);
     };
-    refused(
-        "procedure={fixed: {threads: 1}}",
-        "both say how much is asked",
-    );
+    refused("procedure={fixed: {threads: 1}}", "both set the load");
     refused("workload.mix={a: 1}", "does not apply to recorded traffic");
     refused("workload.recorded.files=[absent]", "absent");
     refused(
         "workload.recorded.files=[../log]",
-        "leads out of the study's folder",
+        "is outside the study's folder",
     );
-    refused("target={local: {}}", "has no tables for recorded traffic");
+    refused("target={local: {}}", "have no tables for recorded traffic");
     // It writes to another keyspace than most operations use.
     lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&["Other", "--trust"]);
 }

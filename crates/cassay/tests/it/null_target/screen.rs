@@ -123,7 +123,7 @@ fn ctrl_c_gives_the_terminal_back_and_says_how_to_go_on() {
     terminal.wait_for("op/s · p99");
     terminal.press("\x03");
     let after = terminal.end();
-    assert!(after.contains("To go on: cassay resume"), "{after}");
+    assert!(after.contains("To continue: cassay resume"), "{after}");
     assert!(after.contains("ended with 130"), "{after}");
 }
 

@@ -162,9 +162,9 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
     needs_sshd!();
     let theirs = Theirs::start(ALL);
     theirs.cassay(&["plan", "study.yaml"]).ended_with(2).says(&[
-        "`target.attach.hosts.ssh` has this program run on db1 as your user there",
-        "`target.attach.hosts.control.command` has programs run on the nodes' machines",
-        "say --trust",
+        "`target.attach.hosts.ssh` runs this program on db1 as your user",
+        "`target.attach.hosts.control.command` runs programs on the nodes' machines",
+        "pass --trust",
     ]);
     let makes = "--allow=create=keyspace1";
     let run = theirs.cassay(&["run", "study.yaml", "--trust", makes]).ended_with(2);

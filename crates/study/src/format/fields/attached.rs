@@ -9,9 +9,8 @@ pub(super) const ADDRESSES: &[Field] = &[
     optional(
         "target.attach.secure_connect_bundle",
         Type::Text(|d, text| d.attach.secure_connect_bundle = Some(text.into())),
-        "The secure connect bundle of a database of Astra, a zip archive, in the place of \
-         `contact_points` and `tls`. With it go `user: token` and a password, or a client's id and \
-         secret.",
+        "Secure connect bundle of an Astra database, a zip archive, instead of `contact_points` \
+         and `tls`. Also needs `user: token` with a password, or a client id and secret.",
     ),
     optional(
         "target.attach.addresses",
@@ -20,11 +19,12 @@ pub(super) const ADDRESSES: &[Field] = &[
                 d.attach.addresses.add(said, reached);
             }
         })),
-        "Where nodes are reached that the cluster calls by other addresses, as in containers and \
-     behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port is the node at any \
-     port; a value with one is where its CQL is. Other ports, as those of agents, are the same at \
-     the other address, unless they have a line of their own. Nodes without a line are reached by \
-     their own addresses. By TLS a certificate must carry what the cluster calls the node.",
+        "Reachable addresses of nodes that the cluster knows by other addresses, as in containers \
+         or behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port is the node \
+         at any port. A value with a port is the address of its CQL. Other ports, such as those of \
+         agents, stay the same at that address unless they have entries of their own. Nodes \
+         without an entry are reached at their own addresses. With TLS, a certificate must contain \
+         the cluster's address of the node.",
     ),
 ];
 
@@ -35,61 +35,60 @@ macro_rules! rows {
             optional(
                 concat!($at, ".folder"),
                 Type::Text(|$d, text| $host.folder = Some(text.into())),
-                "The folder there into which this program is put and run from, with what is \
-                 written down there to be undone. Default: the user's cache, and `~/.local/state/\
-                 cassay` (`/var/lib/cassay` as root).",
+                "Folder on the machine that this program is copied to and run from, and that holds \
+                 its undo records. Default: the user's cache, and `~/.local/state/cassay` \
+                 (`/var/lib/cassay` as root).",
             ),
             optional(
                 concat!($at, ".sudo"),
                 Type::Bool(|$d, on| $host.sudo = Some(on)),
-                "Whether it is root there, by `sudo -n`: to look at processes of other users, to \
-                 read their logs, to stop and start them. Default: `false`.",
+                "Become root there with `sudo -n`, to inspect processes of other users, read their \
+                 logs, and stop and start them. Default: `false`.",
             ),
             optional(
                 concat!($at, ".control"),
                 SECTION,
-                "What stops and starts a node there. `{node}` in a word is the address of the \
-                 node, where several run on one machine. What is done has to be allowed on the \
-                 command line: `--allow restart`.",
+                "Method of stopping and starting a node there. If several nodes run on one \
+                 machine, `{node}` in an argument is the node's address. Use must be allowed on \
+                 the command line: `--allow restart`.",
             ),
             optional(
                 concat!($at, ".control.systemd"),
                 Type::Text(|$d, text| $host.control = Some(ProcessControl::Systemd(text.into()))),
-                "Its unit of systemd.",
+                "Its systemd unit.",
             ),
             optional(
                 concat!($at, ".control.docker"),
                 Type::Text(|$d, text| $host.control = Some(ProcessControl::Docker(text.into()))),
-                "Its container of Docker.",
+                "Its Docker container.",
             ),
             optional(
                 concat!($at, ".control.command"),
                 SECTION,
-                "Two programs there, each a list of itself and its arguments, run from `/` without \
-                 a shell.",
+                "Two programs on the machine, each a list of its name and arguments, run from `/` \
+                 without a shell.",
             ),
             required(
                 concat!($at, ".control.command.stop"),
                 Type::List(&Type::Text(|$d, text| $host.stop.push(text.into()))),
-                "What stops it. It ends with 0 when it has, within two minutes.",
+                "Program that stops it. It exits with 0 when done, within two minutes.",
             ),
             required(
                 concat!($at, ".control.command.start"),
                 Type::List(&Type::Text(|$d, text| $host.start.push(text.into()))),
-                "What starts it, and does no harm where it runs. It ends with 0 within a minute, \
-                 and what it has started goes on.",
+                "Program that starts it, and does nothing if it runs. It exits with 0 within one \
+                 minute, and the node keeps running.",
             ),
             optional(
                 concat!($at, ".logs"),
                 Type::Text(|$d, text| $host.logs = Some(text.into())),
-                "The folder with the logs of the nodes there, which is only read: what comes to \
-                 them during the run is kept with it, and pauses of the collector are read from \
-                 them.",
+                "Folder with the logs of the nodes there, which cassay only reads. The run stores \
+                 log lines that appear during it, and takes garbage collection pauses from them.",
             ),
             optional(
                 concat!($at, ".data"),
                 Type::Text(|$d, text| $host.data = Some(text.into())),
-                "The folder with the data of the nodes there: settings of its disk are looked at.",
+                "Folder with the data of the nodes there, whose disk settings cassay reads.",
             ),
         ]
     };
@@ -99,10 +98,10 @@ pub(super) const HEAD: &[Field] = &[
     optional(
         "target.attach.hosts",
         SECTION,
-        "The machines of its nodes, by your own `ssh`: figures, processes, logs and settings are \
-         read there, and nodes are restarted where the command line allows it. In a study it needs \
-         `--trust`. What is said here of `folder`, `sudo`, `control`, `logs` and `data` holds for \
-         all machines that do not say it themselves. Default: only what CQL tells.",
+        "Machines of the nodes, reached over ssh. cassay reads metrics, processes, logs and \
+         settings there, and restarts nodes if the command line allows it. Needs `--trust` in a \
+         study. `folder`, `sudo`, `control`, `logs` and `data` here are defaults for all machines. \
+         Default: only data that CQL provides.",
     ),
     required(
         "target.attach.hosts.ssh",
@@ -110,20 +109,20 @@ pub(super) const HEAD: &[Field] = &[
             &Type::Text(|d, text| d.attached.push(text)),
             &Type::Section(|d| d.attached.push("")),
         )),
-        "HOST, USER@HOST or ssh://USER@HOST:PORT, or a name of your `~/.ssh/config`, of each \
-         machine; or a mapping with more.",
+        "HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your `~/.ssh/config`, for each \
+         machine; or a mapping with more keys.",
     ),
     required(
         "target.attach.hosts.ssh.ssh",
         Type::Text(|d, text| d.attached.one().ssh = text.into()),
-        "The same.",
+        "Destination as above.",
     ),
     optional(
         "target.attach.hosts.ssh.address",
         Type::List(&Type::Text(|d, text| {
             d.attached.one().addresses.push(text.into())
         })),
-        "The addresses of its nodes, as the cluster has them. Default: those that are its own.",
+        "Addresses of its nodes, as the cluster knows them. Default: the machine's own addresses.",
     ),
 ];
 

@@ -12,47 +12,47 @@ pub(super) const FIELDS: &[Field] = &[
             &Type::Section(|_| {}),
         ),
         versions::DEFAULT.pinned,
-        "Which Apache Cassandra: a release, as `4.1.10`, or a line, as `4.1`, which means the \
-         newest release of it that this program has the digests of. Or, with `--trust`, one of \
-         yours: one of these.",
+        "Version of Apache Cassandra: a release such as `4.1.10`, or a line such as `4.1`, which \
+         means its newest release whose digests this program has. Or, with `--trust`, your own \
+         build: one of these.",
     ),
     optional(
         "target.local.cassandra.home",
         Type::Text(|d, text| d.own.home = Some(text.into())),
-        "A folder: an unpacked binary distribution, or a source tree that was built.",
+        "Folder of an unpacked binary distribution, or of a source tree that was built.",
     ),
     optional(
         "target.local.cassandra.tarball",
         Type::Text(|d, text| d.own.tarball = Some(text.into())),
-        "A binary distribution as one file, `.tar.gz`. Needs `sha256`.",
+        "Binary distribution as one file, `.tar.gz`. Needs `sha256`.",
     ),
     optional(
         "target.local.cassandra.sha256",
         Type::Name(|d, text| d.own.sha256 = text.to_lowercase()),
-        "The SHA-256 of `tarball`, in hexadecimal digits.",
+        "SHA-256 of `tarball`, in hexadecimal digits.",
     ),
     optional(
         "target.local.cassandra.build",
         SECTION,
-        "A folder that a command makes, which runs once, before the first node of it starts.",
+        "Folder that a command builds. It runs once, before the first node of this build starts.",
     ),
     required(
         "target.local.cassandra.build.command",
         Type::List(&Type::Text(|d, text| d.own.command.push(text.into()))),
-        "The program and its arguments, as `[ant, jar]`. No shell reads them.",
+        "Program and its arguments, such as `[ant, jar]`. cassay uses no shell.",
     ),
     required(
         "target.local.cassandra.build.home",
         Type::Text(|d, text| d.own.build_home = Some(text.into())),
-        "The folder that it runs in, and that nodes are started from then: a source tree, or one \
-         that has an unpacked distribution afterwards.",
+        "Folder that the command runs in and that nodes are started from: a source tree, or a \
+         folder that then contains an unpacked distribution.",
     ),
     optional(
         "target.local.java",
         Type::Text(|d, text| d.local.java = Some(java(text))),
-        "The Java that nodes run on: a major version, as `17`, of one that is installed, or, with \
-         `--trust`, the folder of one. Default: 17 where it is installed, so that sides of \
-         different lines run on the same; else one that Cassandra's makers support.",
+        "Java of the nodes: a major version such as `17`, which must be installed, or, with \
+         `--trust`, the folder of one. Default: 17 if it is installed, so that different lines run \
+         on the same Java; otherwise a version that Cassandra supports.",
     ),
 ];
 

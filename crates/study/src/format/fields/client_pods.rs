@@ -12,25 +12,25 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Section(|d| {
             d.pods();
         }),
-        "Clients in pods of a Kubernetes cluster, one in each, which offer the load together as \
-         `client.machines` do: an Indexed Job, made by your own `kubectl` when the run begins and \
-         gone when it ends. Needs `--trust` in a study, and the role that `cassay kubernetes rbac` \
-         prints.",
+        "Clients in pods of a Kubernetes cluster, one per pod, which offer the load together like \
+         `client.machines`. Your own `kubectl` creates an Indexed Job at the start of the run and \
+         deletes it at the end. Needs `--trust` in a study, and the role that `cassay kubernetes \
+         rbac` prints.",
     ),
     optional(
         "client.kubernetes.context",
         Type::Text(|d, text| d.pods().context = Some(text.into())),
-        "The context of kubectl's configuration. Default: the current one.",
+        "Context of the kubectl configuration. Default: the current one.",
     ),
     optional(
         "client.kubernetes.namespace",
         Type::Text(|d, text| d.pods().namespace = Some(text.into())),
-        "The namespace, which has to be there. Default: that of the context.",
+        "Namespace, which must exist. Default: the context's.",
     ),
     required(
         "client.kubernetes.clients",
         Type::Count(1, CLIENTS_MAX, |d, n| d.pods().clients = n as usize),
-        "How many pods.",
+        "Number of pods.",
     ),
     with(
         "client.kubernetes.cpus",
@@ -38,32 +38,31 @@ pub(super) const FIELDS: &[Field] = &[
             d.pods().millicpus = (n * 1000.0).round() as u32
         }),
         "2",
-        "CPUs of each pod, requested and not exceeded, so that its class is Guaranteed; a worker \
-         on each whole one. Only whole ones can be a pod's own, where the kubelet's CPU manager is \
-         static.",
+        "CPUs of each pod, as request and limit, so that its class is Guaranteed; one worker per \
+         whole CPU. Only whole CPUs can be exclusive, with the kubelet's static CPU manager.",
     ),
     with(
         "client.kubernetes.memory",
         Type::Bytes(64 << 20, 1 << 40, |d, n| d.pods().memory_bytes = n),
         "1GiB",
-        "Memory of each pod, requested and not exceeded.",
+        "Memory of each pod, as request and limit.",
     ),
     required(
         "client.kubernetes.image",
         Type::Text(|d, text| d.pods().image = text.into()),
-        "The image of the pods, which has `sh`, `head` and `chmod`: this program is put into it. \
-         That of the cluster's own Cassandra is on its nodes already.",
+        "Image of the pods. It needs `sh`, `head` and `chmod`; cassay copies itself into it. The \
+         image of the cluster's Cassandra is already on its nodes.",
     ),
     with(
         "client.kubernetes.one_per_node",
         Type::Bool(|d, is| d.pods().one_per_node = is),
         "true",
-        "Whether no two clients may be on one node.",
+        "Run no two clients on the same node.",
     ),
     optional(
         "client.kubernetes.machine_type",
         Type::Text(|d, text| d.pods().machine_type = Some(text.into())),
-        "The machine type of the nodes of Kubernetes that they are put on, as its provider calls \
-         it (the label `node.kubernetes.io/instance-type`). Default: any.",
+        "Machine type of the Kubernetes nodes to run on, by the provider's name (the label \
+         `node.kubernetes.io/instance-type`). Default: any.",
     ),
 ];

@@ -27,75 +27,74 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults",
         Type::List(&Type::Section(|d| d.faults.push(FaultDraft::default()))),
-        "What is broken on purpose while load is measured: a list. Each is seen to break and to be \
-         whole again by who has not done it, or the trial is not believed. Nodes that are not ours \
-         are broken by the programs of `target.attach.faults`, and stopped, killed and paused on \
-         the machines of `target.attach.hosts`. `cassay fault list` says what there is, and what a \
-         target can do.",
+        "Faults to inject while load is measured: a list. An independent observer must see each \
+         fault and its end, or the trial is not valid. On nodes that cassay did not start, the \
+         programs of `target.attach.faults` inject faults; those on machines of \
+         `target.attach.hosts` can be stopped, killed and paused. `cassay fault list` shows the \
+         faults and the support of a target.",
     ),
     required(
         "faults.kind",
         Type::List(&Type::Fault(|d, kind| d.fault().kinds.push(kind))),
-        "How it is broken; of several kinds one at random each time. Of nodes that are not ours, \
-         by a name of `target.attach.faults`.",
+        "Kind of the fault; of several kinds, a random one each time. For nodes that cassay did \
+         not start, also a name in `target.attach.faults`.",
     ),
     with(
         "faults.where",
         SECTION,
         "{}",
-        "What is broken. Default: any node, or any host where the kind breaks hosts, at random. \
-         Kinds that take all nodes in turn have none.",
+        "Place of the fault. Default: a random node, or a random host for kinds that hit hosts. \
+         Kinds that take all nodes in turn have no place.",
     ),
     optional(
         "faults.where.node",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().on = FaultWhere::Named(Hit::Node(index(n)))
         }),
-        "Number of the node, from 1; its host where the kind breaks hosts. Nodes that are not ours \
-         are counted by their contact points.",
+        "Number of the node, from 1; for kinds that hit hosts, its host. Nodes that cassay did not \
+         start are numbered by their contact points.",
     ),
     optional(
         "faults.where.host",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().on = FaultWhere::Named(Hit::Host(index(n)))
         }),
-        "Number of the host, from 1; its first node where the kind breaks nodes.",
+        "Number of the host, from 1; for kinds that hit nodes, its first node.",
     ),
     optional(
         "faults.where.hosts",
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().host(index(n))
         })),
-        "Numbers of hosts, for kinds that cut some hosts from others; one of them at random for \
-         other kinds.",
+        "Numbers of the hosts to cut off, for kinds that cut hosts off from others; for other \
+         kinds, candidates for a random choice.",
     ),
     optional(
         "faults.where.from",
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().from.push(index(n));
         })),
-        "The hosts from which they are cut. Default: all others.",
+        "Hosts to cut them off from. Default: all others.",
     ),
     optional(
         "faults.where.role",
         ROLES,
-        "What it is: any, the seed (the first node, which is also the client's contact point), any \
-         but that, or the first replica of the partition that the workload asks for most, if its \
-         choice of rows has one.",
+        "Role of the node. `any`. `seed`: the first node, which is also the client's contact \
+         point. `not-contact-point`: any other node. `replica-of-hottest-partition`: the first \
+         replica of the most requested partition, if the workload's distribution has one.",
     ),
     required(
         "faults.at",
         Type::Duration(0, 30 * DAY, |d, ns| d.fault().at_ns = ns),
-        "When, after the begin of the measured window.",
+        "Start, counted from the start of the measured window.",
     ),
     optional(
         "faults.for",
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().for_ns = Some(ns)),
-        "For how long, from when what it hits was whole; then it is healed. Kinds that are over \
-         at once have none. Those that do something are over when it is done: then it is the most \
-         that they may take, and what is not over in time is stopped. What it takes a while to \
-         bring about (a rolling change, a snapshot, a clock, a new node, an upgrade that goes \
-         back) holds for so long from then on.",
+        "Duration, after which the fault is healed. Instantaneous kinds have none. For kinds that \
+         perform a task, it is the time limit: cassay stops a task that takes longer. Kinds that \
+         take time to inject (a rolling change, a snapshot, a clock, a new node, an upgrade with a \
+         rollback) count it from when they are in effect.",
     ),
     optional(
         "faults.until",
@@ -105,20 +104,20 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.every",
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().every_ns = Some(ns)),
-        "Again and again, counted from `at`, as long as the window lasts; each when the one before \
-         is over. Default: once.",
+        "Repeat the fault at this interval, counted from `at`, until the window ends. Each starts \
+         after the previous one is over. Default: once.",
     ),
     optional(
         "faults.seed",
         Type::Count(0, u64::MAX, |d, n| d.fault().seed = Some(n)),
-        "What is chosen at random follows from it. Default: the study's seed.",
+        "Seed of random choices. Default: the study's seed.",
     ),
     optional(
         "faults.cpus",
         Type::Number(0.01, 1024.0, |d, n| d.fault().options.cpus = Some(n)),
-        "CPU time that is left to the host of a slow node, in cores. Default: 0.1.",
+        "CPU time left to the host of a slow node, in cores. Default: 0.1.",
     ),
-    optional("faults.disk", SECTION, "What a slow disk does in a second."),
+    optional("faults.disk", SECTION, "Limits of a slow disk per second."),
     optional(
         "faults.disk.read_iops",
         Type::Count(1, 100_000_000, |d, n| {
@@ -138,45 +137,45 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Bytes(4 << 10, 1 << 40, |d, n| {
             d.fault().options.disk.read_bytes_per_s = Some(n);
         }),
-        "Bytes per second that are read.",
+        "Bytes read per second.",
     ),
     optional(
         "faults.disk.write_rate",
         Type::Bytes(4 << 10, 1 << 40, |d, n| {
             d.fault().options.disk.write_bytes_per_s = Some(n);
         }),
-        "Bytes per second that are written.",
+        "Bytes written per second.",
     ),
     optional(
         "faults.leave",
         Type::Bytes(0, 1 << 50, |d, n| d.fault().options.leave_bytes = Some(n)),
-        "What is left free of a full disk. Default: nothing.",
+        "Free space left on a full disk. Default: none.",
     ),
     optional(
         "faults.loss",
         Type::Share(0.001, 1.0, |d, n| d.fault().options.loss = Some(n)),
-        "The share of packets that is lost.",
+        "Share of packets to drop.",
     ),
     optional(
         "faults.rate",
         Type::BitRate(8_000, 1_000_000_000_000, |d, n| {
             d.fault().options.rate_bits_per_s = Some(n);
         }),
-        "What a slow link carries.",
+        "Bandwidth of a slow link.",
     ),
     optional(
         "faults.delay",
         Type::Duration(MS / 10, 10 * S, |d, ns| {
             d.fault().options.delay = Some(Duration::from_nanos(ns));
         }),
-        "How much later packets arrive, one way.",
+        "Added delay of packets, one way.",
     ),
     optional(
         "faults.by",
         Type::Duration(100 * MS, 30 * DAY, |d, ns| {
             d.fault().options.by = Some(Duration::from_nanos(ns));
         }),
-        "How far a clock is off.",
+        "Clock offset.",
     ),
     optional(
         "faults.yaml",
@@ -184,8 +183,8 @@ pub(super) const FIELDS: &[Field] = &[
             let key = d.key.clone();
             d.fault().options.yaml.insert(key, tree.to_json());
         })),
-        "Settings of cassandra.yaml that differ from those of the target: while a rolling change \
-         holds, or on the nodes that a rolling upgrade has brought to `to`, as \
+        "Settings of cassandra.yaml that differ from those of the target: during a rolling change, \
+         or on nodes that a rolling upgrade has upgraded to `to`, such as \
          `{storage_compatibility_mode: UPGRADING}`.",
     ),
     optional(
@@ -194,46 +193,46 @@ pub(super) const FIELDS: &[Field] = &[
             let release = Release::of(text).ok();
             d.fault().options.to = release;
         }),
-        "The release that a rolling upgrade brings nodes to: `5.0.9`, or a line, as `5.0`.",
+        "Release that a rolling upgrade installs: `5.0.9`, or a line such as `5.0`.",
     ),
     with(
         "faults.drain",
         Type::Bool(|d, on| d.fault().options.drain = Some(on)),
         "true",
-        "Whether each node writes what it has in memory to files before it ends (`nodetool \
-         drain`), so that the next one replays nothing.",
+        "Flush each node's memtables before it stops (`nodetool drain`), so that it replays \
+         nothing when it starts again.",
     ),
     with(
         "faults.upgrade_sstables",
         choice!(|d| d.fault().options.upgrade_sstables; "never" => false, "after" => true),
         "never",
-        "Whether files of older formats are rewritten in the one that a node writes (`nodetool \
-         upgradesstables`), when all nodes are upgraded. 5.0 writes the format of 4.0 and 4.1, and \
-         has nothing to rewrite, until `storage_compatibility_mode` says otherwise.",
+        "Rewrite SSTables of older formats when all nodes are upgraded (`nodetool \
+         upgradesstables`). 5.0 writes the format of 4.0 and 4.1 and has nothing to rewrite, \
+         unless `storage_compatibility_mode` differs.",
     ),
     optional(
         "faults.nodes",
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().options.nodes.push(index(n))
         })),
-        "Numbers of the nodes that are upgraded, in this order; one is a canary. Default: all.",
+        "Numbers of the nodes to upgrade, in this order; a single one is a canary. Default: all.",
     ),
     with(
         "faults.back",
         choice!(|d| d.fault().options.back; "never" => Back::Never, "snapshot" => Back::Snapshot),
         "never",
-        "What brings nodes back that were upgraded: nothing, or the files that each had before, \
-         kept by hard links when it had drained and ended. With these, the upgrade holds for `for` \
-         from when it is done; then each node drains, ends, gets its files, and is started as the \
-         release that it was, the last one first. When all are back, each is repaired (all \
-         keyspaces of clients), since what was written meanwhile is not in its files. Refused \
-         where as many nodes go back as acknowledge a write.",
+        "Rollback of an upgrade. `never`: none. `snapshot`: each node gets the files back that it \
+         had before, kept as hard links after it drained and stopped. The upgrade then holds for \
+         `for` after its end. Then each node drains, stops, gets its files and starts as its old \
+         release, the last one first. Afterwards each node is repaired (all client keyspaces), \
+         because its files lack the writes since the upgrade. Refused if as many nodes go back as \
+         acknowledge a write.",
     ),
     optional(
         "faults.ha",
         SECTION,
-        "The nodes of a host that is off are started elsewhere, with their volumes. Not of \
-         machines of their own (`target.local.machines`), each of which has its own disks.",
+        "Start the nodes of a stopped host on another host, with their volumes. Not available for \
+         remote machines (`target.local.machines`), whose disks are their own.",
     ),
     optional(
         "faults.ha.restart_on",
@@ -243,13 +242,13 @@ pub(super) const FIELDS: &[Field] = &[
                 d.fault().options.ha_on = Some(index(n));
             }),
         ),
-        "Where: on this host, by its number from 1. Default: `other-host`, the next one.",
+        "Number of that host, from 1. Default: `other-host`, the next one.",
     ),
     required(
         "faults.ha.after",
         Type::Duration(S, DAY, |d, ns| {
             d.fault().options.ha_after = Some(Duration::from_nanos(ns));
         }),
-        "After how long.",
+        "Delay until the nodes start there.",
     ),
 ];

@@ -18,31 +18,31 @@ pub const FIELDS: &[Field] = &[
             ],
             &Type::Section(|d| d.guard.when = Guarded::Always),
         ),
-        "When the load is ended because it is too much for its target, and the run with it: at the \
-         end of the first second that is beyond a limit. The load then also begins slowly. `auto`, \
-         the default: with the limits below, on a cluster that cassay did not start and that other \
-         clients have connections to. Keys: everywhere. `off`: nowhere.",
+        "Limits that end the load, and the run, if the load is too much for the target. The load \
+         ends after the first second that exceeds a limit, and starts with a ramp. `auto` \
+         (default): the limits below, on a cluster that cassay did not start and that has \
+         connections from other clients. With keys: on every target. `off`: never.",
     ),
     with(
         "guard.p99_ms",
         Type::Number(0.001, 3_600_000.0, |d, n| d.guard.limits.p99_ms = n),
         "500",
-        "Most p99 of a second, from the send to the answer, ms; more than one operation has to be \
-         slower. Also beyond it: more operations are awaited than the target has answered in so \
-         much time.",
+        "Upper limit of a second's p99 service time, ms; at least two operations must exceed it. \
+         The load also ends if more operations are in flight than the target answered within this \
+         time.",
     ),
     with(
         "guard.error_rate",
         Type::Share(0.0, 1.0, |d, n| d.guard.limits.error_rate = n),
         "1%",
-        "Most operations of a second that fail, as a share; more than one has to.",
+        "Upper limit of a second's failed operations, as a share; at least two must fail.",
     ),
     with(
         "guard.rise",
         Type::Duration(0, RISE_MAX, |d, ns| d.guard.rise_ns = ns),
         "10s",
-        "How long the load takes to rise from nothing to all of it: a rate to its value, a closed \
-         loop to all of its operations in flight. It is part of the warm-up, which is made as long \
-         if it is shorter. An imported command line without a warm-up has none.",
+        "Ramp-up time from no load to full load: of a rate to its value, of a closed loop to all \
+         operations in flight. It is part of the warm-up, which is extended if it is shorter. An \
+         imported command line without a warm-up has no ramp.",
     ),
 ];

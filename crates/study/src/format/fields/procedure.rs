@@ -24,9 +24,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure",
         SECTION,
-        "Which points are measured: one of `sweep`, `peak`, `band`, `latency_target`, \
-         `endurance`, `grid`, `fixed`. Needed, but for an imported command line, which says so \
-         itself.",
+        "Points to measure: one of `sweep`, `peak`, `band`, `latency_target`, `endurance`, `grid` \
+         and `fixed`. Required, except with an imported command line, which sets its own points.",
     ),
     optional(
         "procedure.sweep",
@@ -43,7 +42,7 @@ pub(super) const FIELDS: &[Field] = &[
                 d.range = Some(Range::new(THREADS_MAX, |n| Point::Threads(n as u32)))
             }),
         ),
-        "Operations in flight, closed loop: a list, or a range.",
+        "Operations in flight, closed loop: a list or a range.",
     ),
     required(
         "procedure.sweep.threads.from",
@@ -53,17 +52,17 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep.threads.step",
         Type::Count(1, THREADS_MAX, |d, n| d.range().step = Some(n)),
-        "Distance of the points; this or `factor`.",
+        "Difference between points; this or `factor`.",
     ),
     optional(
         "procedure.sweep.threads.factor",
         Type::Number(1.01, 1000.0, |d, n| d.range().factor = Some(n)),
-        "Ratio of the points; this or `step`.",
+        "Ratio between points; this or `step`.",
     ),
     optional(
         "procedure.sweep.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Last point, of at most 32; may be left out with `until`.",
+        "Last point, of at most 32; optional with `until`.",
     ),
     optional(
         "procedure.sweep.rate",
@@ -73,7 +72,7 @@ pub(super) const FIELDS: &[Field] = &[
             })),
             &Type::Section(|d| d.range = Some(Range::new(RATE_MAX, Point::Rate))),
         ),
-        "Operations per second, open loop: a list, or a range.",
+        "Operations per second, open loop: a list or a range.",
     ),
     required(
         "procedure.sweep.rate.from",
@@ -83,17 +82,17 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep.rate.step",
         Type::Count(1, RATE_MAX, |d, n| d.range().step = Some(n)),
-        "Distance of the points; this or `factor`.",
+        "Difference between points; this or `factor`.",
     ),
     optional(
         "procedure.sweep.rate.factor",
         Type::Number(1.01, 1000.0, |d, n| d.range().factor = Some(n)),
-        "Ratio of the points; this or `step`.",
+        "Ratio between points; this or `step`.",
     ),
     optional(
         "procedure.sweep.rate.to",
         Type::Count(1, RATE_MAX, |d, n| d.range().to = Some(n)),
-        "Last point, of at most 32; may be left out with `until`.",
+        "Last point, of at most 32; optional with `until`.",
     ),
     optional(
         "procedure.sweep.until",
@@ -103,20 +102,20 @@ pub(super) const FIELDS: &[Field] = &[
                 "saturation" => Some(Until::Saturation)),
             &SECTION,
         ),
-        "Ends the ladder of points after the trial in which this happens: a request times out; \
-         throughput no longer grows beyond its noise, for two points beyond the knee; less is done \
-         than a rate offers.",
+        "Condition that ends the sweep after a trial. `timeout`: an operation timed out. \
+         `plateau`: throughput has not grown beyond its noise for two points after the knee. \
+         `saturation`: throughput is below the offered rate.",
     ),
     required(
         "procedure.sweep.until.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.until = Some(Until::P99Ms(n))),
-        "The p99 of latency exceeds this many milliseconds, or a request times out.",
+        "p99 latency exceeds this limit, ms, or an operation times out.",
     ),
     optional(
         "procedure.band",
         Type::Section(|d| d.procedure = Some(Draft::band)),
-        "Goes up or down in steps, then by halves, until the p99 of latency is in a band: for each \
-         variant, in each block.",
+        "Changes the threads in steps, then by bisection, until p99 latency is within a band. For \
+         each variant, in each block.",
     ),
     required(
         "procedure.band.threads",
@@ -131,32 +130,31 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.band.threads.step",
         Type::Count(1, THREADS_MAX, |d, n| d.range().step = Some(n)),
-        "By how many it goes up or down.",
+        "Step up or down.",
     ),
     required(
         "procedure.band.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "The most.",
+        "Upper limit.",
     ),
     required(
         "procedure.band.p99_ms",
         Type::List(&Type::Number(MS_MIN, MS_MAX, |d, n| d.band_ms.push(n))),
-        "The band: the p99 of latency that is wanted at least and at most, in milliseconds, such \
-         as `[50, 100]`.",
+        "Band of p99 latency: lower and upper limit, ms, such as `[50, 100]`.",
     ),
     optional(
         "procedure.band.expected",
         EXPECTED,
-        "Then measures at this share of what was found, such as 0.7: the load to expect.",
+        "Afterwards, measure at this share of the result, such as 0.7: the expected load.",
     ),
     optional(
         "procedure.peak",
         Type::Section(|d| d.procedure = Some(Draft::peak)),
-        "Searches for the most load within a latency, for each variant, in each block: doubles it \
-         until that is exceeded, bisects to 2 %, then holds what was found twice, with a window \
-         three times as long, and lowers it by 3 % where it does not hold. A trial is too much as \
-         well if it is invalid, did less than 99 % of what was offered, or if pending compactions \
-         grew. Either `rate` or `threads`.",
+        "Searches for the highest load within a latency limit, for each variant, in each block. \
+         Doubles the load until it exceeds the limit, then bisects to 2 %. Then verifies the \
+         result twice with a window three times as long, and lowers it by 3 % if it does not hold. \
+         A load is also too high if its trial is invalid, achieves less than 99 % of the offered \
+         rate, or increases pending compactions. Either `rate` or `threads`.",
     ),
     optional(
         "procedure.peak.rate",
@@ -166,12 +164,12 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.peak.rate.from",
         Type::Count(1, RATE_MAX, |d, n| d.range().from = Some(n)),
-        "First point; halved up to five times if it is too much.",
+        "First point; halved up to five times if it is too high.",
     ),
     required(
         "procedure.peak.rate.to",
         Type::Count(1, RATE_MAX, |d, n| d.range().to = Some(n)),
-        "The most that is tried.",
+        "Highest point to try.",
     ),
     optional(
         "procedure.peak.threads",
@@ -181,49 +179,50 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.peak.threads.from",
         Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point; halved up to five times if it is too much.",
+        "First point; halved up to five times if it is too high.",
     ),
     required(
         "procedure.peak.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "The most that is tried.",
+        "Highest point to try.",
     ),
     optional(
         "procedure.peak.p50_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P50, n)),
-        "The median of latency may be so many milliseconds; this or another percentile.",
+        "Upper limit of median latency, ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.peak.p95_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P95, n)),
-        "The 95th percentile of latency may be so many milliseconds; this or another percentile.",
+        "Upper limit of p95 latency, ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.peak.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P99, n)),
-        "The 99th percentile of latency may be so many milliseconds; this or another percentile.",
+        "Upper limit of p99 latency, ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.peak.p999_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P999, n)),
-        "The 99.9th percentile of latency may be so many milliseconds; this or another percentile.",
+        "Upper limit of p99.9 latency, ms. Set exactly one percentile.",
     ),
     with(
         "procedure.peak.errors",
         Type::Number(0.0, 0.01, |d, n| d.bound.errors = n),
         "0.001",
-        "The share of the operations that may fail. Over 0.01 a trial is invalid anyway.",
+        "Upper limit of failed operations, as a share. Above 0.01 a trial is invalid in any case.",
     ),
     optional(
         "procedure.peak.expected",
         EXPECTED,
-        "Then measures at this share of what was found, such as 0.7: the load to expect.",
+        "Afterwards, measure at this share of the result, such as 0.7: the expected load.",
     ),
     optional(
         "procedure.latency_target",
         Type::Section(|d| d.procedure = Some(Draft::latency_target)),
-        "Searches for the most threads within a latency, for each variant, in each block: doubles \
-         or halves them, then bisects, to the thread or to 2 %. Nothing is held.",
+        "Searches for the most threads within a latency limit, for each variant, in each block. \
+         Doubles or halves the threads, then bisects, to one thread or 2 %. Does not verify the \
+         result.",
     ),
     required(
         "procedure.latency_target.threads",
@@ -233,56 +232,57 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.latency_target.threads.from",
         Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point; halved down to 1 if it is too much.",
+        "First point; halved down to 1 if it is too high.",
     ),
     required(
         "procedure.latency_target.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "The most that are tried.",
+        "Highest point to try.",
     ),
     optional(
         "procedure.latency_target.p50_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P50, n)),
-        "The median of latency may be so many milliseconds; this or another percentile.",
+        "Upper limit of median latency, ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.p95_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P95, n)),
-        "The 95th percentile of latency may be so many milliseconds; this or another percentile.",
+        "Upper limit of p95 latency, ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P99, n)),
-        "The 99th percentile of latency may be so many milliseconds; this or another percentile.",
+        "Upper limit of p99 latency, ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.p999_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P999, n)),
-        "The 99.9th percentile of latency may be so many milliseconds; this or another percentile.",
+        "Upper limit of p99.9 latency, ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.pending_compactions",
         Type::Count(0, 1_000_000, |d, n| d.bound.pending = Some(n)),
-        "How many compactions may be pending at the end of a trial, on all nodes together. Without \
-         it their number may not grow.",
+        "Upper limit of pending compactions at the end of a trial, on all nodes together. Without \
+         it, their number must not grow.",
     ),
     with(
         "procedure.latency_target.errors",
         Type::Number(0.0, 0.01, |d, n| d.bound.errors = n),
         "0.001",
-        "The share of the operations that may fail. Over 0.01 a trial is invalid anyway.",
+        "Upper limit of failed operations, as a share. Above 0.01 a trial is invalid in any case.",
     ),
     optional(
         "procedure.latency_target.expected",
         EXPECTED,
-        "Then measures at this share of what was found, such as 0.7: the load to expect.",
+        "Afterwards, measure at this share of the result, such as 0.7: the expected load.",
     ),
     optional(
         "procedure.endurance",
         Type::Section(|d| d.procedure = Some(Draft::endurance)),
-        "One load for hours, for each variant, in each block: whether throughput and latency \
-         drift, where they change, what compaction repeats, what grows towards its limit, and \
-         whether shorter windows of the same load did the same. Either `threads` or `rate`.",
+        "One load for hours, for each variant, in each block. Shows drift and changes of \
+         throughput and latency, periodic effects of compaction, and resources that grow towards a \
+         limit. Also shows whether shorter windows of the same load gave the same results. Either \
+         `threads` or `rate`.",
     ),
     optional(
         "procedure.endurance.threads",
@@ -299,21 +299,21 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.endurance.for",
         Type::Duration(ENDURANCE_MIN, 30 * DAY, |d, ns| d.for_ns = ns),
-        "Length of the long window, which is measured last. Whole seconds; less than 20 tell no \
-         course. Takes the place of `window.measure`.",
+        "Length of the long window, which is measured last, in whole seconds. At least 20 s, so \
+         that a trend is visible. Replaces `window.measure`.",
     ),
     optional(
         "procedure.endurance.beside",
         Type::List(&Type::Duration(S, 30 * DAY, |d, ns| d.beside_ns.push(ns))),
-        "Lengths of up to eight shorter windows, such as `[1h, 1h]`: trials of their own, measured \
+        "Lengths of up to eight shorter windows, such as `[1h, 1h]`: separate trials, measured \
          before the long one in this order.",
     ),
     with(
         "procedure.endurance.within",
         Type::Share(0.001, 0.5, |d, share| d.within = share),
         "4%",
-        "Within which share throughput is the same: from the begin to the end of the long window, \
-         and of all windows of the load. Latency may drift by 10 % at least.",
+        "Difference of throughput, as a share, that counts as none: from the start to the end of \
+         the long window, and between windows of the load. For latency, at least 10 %.",
     ),
     optional(
         "procedure.scale_up",
@@ -321,9 +321,9 @@ pub(super) const FIELDS: &[Field] = &[
             d.scale_up();
         }),
         "The same load on more and more of the machine: a variant for each number of units, with \
-         the `sweep`, `peak` or other procedure beside it. The report has the efficiency within a \
-         socket, of the system and across sockets, and the curves. Combined with the `variants` \
-         or the `matrix` of the study, whose topologies are then arms. Of local nodes.",
+         another procedure such as `sweep` or `peak`. The report shows the efficiency within a \
+         socket, across sockets and of the system, with scaling curves. Combines with the study's \
+         `variants` or `matrix`, whose topologies are then arms. Local nodes only.",
     ),
     required(
         "procedure.scale_up.units",
@@ -331,15 +331,15 @@ pub(super) const FIELDS: &[Field] = &[
             "cores" => Some(Units::Cores), "l3" => Some(Units::L3),
             "numa" => Some(Units::Numa), "sockets" => Some(Units::Sockets)
         ),
-        "What the machine is cut into; all of one socket come before those of the next. Those in \
-         use are `target.local.topology.units` and `count`.",
+        "Unit that divides the machine. All units of one socket come before those of the next. \
+         Sets `target.local.topology.units` and `count`.",
     ),
     required(
         "procedure.scale_up.counts",
         Type::List(&Type::Count(1, 4096, |d, n| {
             d.scale_up().counts.push(n as u32)
         })),
-        "How many of them: `[1, 2, 4, 8]`. The first is what the others are compared with.",
+        "Numbers of units: `[1, 2, 4, 8]`. The first is the baseline.",
     ),
     with(
         "procedure.scale_up.instances",
@@ -348,21 +348,21 @@ pub(super) const FIELDS: &[Field] = &[
             "one-per-numa" => true, "one-per-socket" => true
         ),
         "one",
-        "`one`: the nodes of the study have all units in use together. The others: a node for each \
-         unit, on one host.",
+        "`one`: the nodes of the study share all used units. Other values: one node per unit, on \
+         one host.",
     ),
     optional(
         "procedure.scale_up.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.scale_up().p99_bound_ms = Some(n)),
-        "Of a sweep only points within this p99 count, in milliseconds. A `peak` has bounds of its \
-         own.",
+        "For a sweep: only points within this upper limit of p99 latency count, ms. A `peak` has \
+         its own limits.",
     ),
     optional(
         "procedure.grid",
         Type::Section(|d| d.procedure = Some(Draft::sweep)),
         "Every combination of the values of declared axes. `threads` or `rate` are the points of \
-         each; every other axis is one of a `matrix`, whose values have the names of what they \
-         set. Combined with the `matrix` or the `variants` of the study, if there are any.",
+         each. Every other axis is an axis of a `matrix`, whose values are named after their \
+         settings. Combines with the study's `matrix` or `variants`, if any.",
     ),
     optional(
         "procedure.grid.threads",
@@ -383,14 +383,14 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Level(&LEVELS, |d, level| {
             d.tune(|t| t.consistency = Some(level))
         })),
-        "Consistency levels, of all kinds: `workload.consistency`.",
+        "Consistency levels, for all kinds: `workload.consistency`.",
     ),
     optional(
         "procedure.grid.density",
         Type::List(&Type::Bytes(1 << 20, 256 << 40, |d, n| {
             d.data.load = Load::BytesPerNode(n)
         })),
-        "Sizes of the data of each node: `data.load.bytes_per_node`.",
+        "Data sizes of each node: `data.load.bytes_per_node`.",
     ),
     optional(
         "procedure.grid.heap",
@@ -410,7 +410,7 @@ pub(super) const FIELDS: &[Field] = &[
             let payload = ("payload".to_owned(), Tree::Bytes(n));
             d.workload.params.push(payload)
         })),
-        "Bytes of a row's columns together, of a workload that has a parameter for it: `kv`, \
+        "Total size of a row's columns, bytes, for workloads with a parameter for it: `kv`, \
          `standard1`.",
     ),
     optional(
@@ -439,6 +439,6 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.arrival",
         choice!(|d| d.poisson; "fixed" => false, "poisson" => true),
         "fixed",
-        "How arrivals of a rate are spaced.",
+        "Spacing of arrivals at a rate: `fixed`, or `poisson` (exponential intervals).",
     ),
 ];

@@ -15,15 +15,15 @@ pub(super) const FIELDS: &[Field] = &[
         "repeat.blocks",
         Type::Count(1, 1000, |d, n| d.repeat.blocks = n as usize),
         "1",
-        "How often every point of every variant is measured.",
+        "Number of times that every point of every variant is measured.",
     ),
     with(
         "repeat.until",
         choice!(|d| d.answered; "blocks" => false, "answered" => true),
         "blocks",
-        "`answered`: blocks are added, from `min` on, until the primary comparison says faster, \
-         slower or equivalent, and at most `max`. What is stated before the first block keeps the \
-         error; `blocks` says how many there are.",
+        "`answered`: add blocks, from `min` to at most `max`, until the primary comparison is \
+         faster, slower or equivalent. The error level is fixed before the first block and holds \
+         over all looks. `blocks`: measure `repeat.blocks` blocks.",
     ),
     with(
         "repeat.min",
@@ -35,7 +35,7 @@ pub(super) const FIELDS: &[Field] = &[
         "repeat.max",
         Type::Count(LEAST, MOST, |d, n| d.blocks_max = n as usize),
         "12",
-        "Blocks at most, with `until: answered`.",
+        "Maximum number of blocks, with `until: answered`.",
     ),
     optional(
         "repeat.primary",
@@ -44,38 +44,38 @@ pub(super) const FIELDS: &[Field] = &[
             "p50" => Some(PrimaryMetric::Named("latency_ms.p50")),
             "p99" => Some(PrimaryMetric::Named("latency_ms.p99"))
         ),
-        "What has to be answered: the same as `primary.metric`.",
+        "Metric of the primary comparison; the same as `primary.metric`.",
     ),
     optional(
         "repeat.detect",
         Type::Share(0.001, 1.0, |d, share| d.repeat.detect = Some(share)),
-        "The difference that matters, such as `5%`: the plan says how many blocks will find it, \
+        "Smallest relevant difference, such as `5%`. The plan shows how many blocks detect it, \
          from the noise of the study's last run.",
     ),
     with(
         "repeat.order",
         choice!(|d| d.repeat.interleaved; "interleaved" => true, "sequential" => false),
         "interleaved",
-        "Interleaved: variants take turns in every block, in a counterbalanced order. Sequential: \
-         one variant after the other; what differs then only looks different, since the machine \
-         may have changed meanwhile. Steps of another tool's words run in the order of the words \
-         in every block, whatever this says.",
+        "`interleaved`: variants take turns in every block, in a counterbalanced order. \
+         `sequential`: one variant after the other; a difference may then be due to a change of \
+         the machine. Steps of an imported command line always run in their own order in every \
+         block.",
     ),
     with(
         "repeat.without_faults",
         Type::Bool(|d, on| d.repeat.without_faults = on),
         "false",
-        "What has `faults` is measured without them too, in the same blocks: each stretch of a \
-         trial, while something is broken and after that, is compared with the same stretch of the \
-         same trial in which nothing is. A variant that is the same but for its faults serves; \
-         where there is none, it is added.",
+        "Measure variants with `faults` also without them, in the same blocks. Each part of a \
+         trial, during and after a fault, is compared with the same part of the trial without \
+         faults. Uses an existing variant that differs only in its faults, or adds one.",
     ),
     // The primary comparison.
     with(
         "primary",
         SECTION,
         "{}",
-        "The one comparison that answers the question. All others are adjusted for their number.",
+        "The one comparison that answers the question. All others are corrected for multiple \
+         testing.",
     ),
     with(
         "primary.metric",
@@ -85,12 +85,12 @@ pub(super) const FIELDS: &[Field] = &[
             "p99" => PrimaryMetric::Named("latency_ms.p99")
         ),
         "auto",
-        "`auto`: throughput for threads, p99 for a rate.",
+        "Metric. `auto`: throughput for threads, p99 for a rate.",
     ),
     optional(
         "primary.point",
         Type::Count(1, RATE_MAX, |d, n| d.primary.point = Some(n as f64)),
-        "Threads or rate of the point. Default: where all variants together did most; the highest \
-         rate that all kept up with.",
+        "Threads or rate of the point. Default: the point with the highest total throughput of all \
+         variants; for rates, the highest rate that all variants sustained.",
     ),
 ];

@@ -12,26 +12,26 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "target",
         SECTION,
-        "The system under test: exactly one of these.",
+        "System under test: exactly one of these.",
     ),
     // A local target.
     optional(
         "target.local",
         Type::Section(|d| d.kind = Kind::Local),
-        "Real Cassandra on this machine, started and stopped by cassay.",
+        "Cassandra nodes on this machine, which cassay starts and stops.",
     ),
     optional(
         "target.local.nodes",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| d.local.nodes = n as usize),
-        "Number of nodes, on loopback addresses; with `hosts`, of all of them together. Default: \
-         1, or `hosts` times `nodes_per_host`.",
+        "Number of nodes, on loopback addresses. With `hosts`: of all hosts together. Default: 1, \
+         or `hosts` times `nodes_per_host`.",
     ),
     optional(
         "target.local.hosts",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| d.hosts_count = n as usize),
-        "Number of hosts that the nodes live on: stand-ins for machines, each with its own \
-         network, limits and data volume, or the machines of `machines`. Default: none, the nodes \
-         share this machine.",
+        "Number of hosts for the nodes. A host is a stand-in for a machine, with its own network, \
+         limits and data volume, or a machine of `machines`. Default: no hosts; the nodes share \
+         this machine.",
     ),
     with(
         "target.local.nodes_per_host",
@@ -45,8 +45,8 @@ pub(super) const FIELDS: &[Field] = &[
             &[("per-host", |_| {})],
             &Type::List(&Type::Name(|d, text| d.racks.push(text.into()))),
         ),
-        "Racks: hosts are dealt to them in turn (without hosts, nodes); `per-host`: each host is \
-         one, so that replicas are on different hosts. Default: `per-host` with hosts, else \
+        "Racks, assigned to hosts in turn (without hosts, to nodes). `per-host`: each host is a \
+         rack, so that replicas are on different hosts. Default: `per-host` with hosts, else \
          `[rack1]`.",
     ),
     with(
@@ -56,14 +56,14 @@ pub(super) const FIELDS: &[Field] = &[
             "loopback" => Isolation::Loopback
         ),
         "auto",
-        "How far hosts are kept apart. `hosts`: a network, limits and a volume each, which needs \
-         root. `loopback`: only addresses of their own. `auto`: the first where this machine \
-         allows it, else the second.",
+        "Isolation of hosts. `hosts`: each has a network, limits and a volume, which needs root. \
+         `loopback`: each only has its own addresses. `auto`: `hosts` if this machine supports it, \
+         else `loopback`.",
     ),
     optional(
         "target.local.host",
         SECTION,
-        "What each host has; what is left out is not limited. Needs `hosts`.",
+        "Resources of each host. Omitted ones are not limited. Needs `hosts`.",
     ),
     optional(
         "target.local.host.cpus",
@@ -75,27 +75,27 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.host.cpu_quota",
         Type::Number(0.1, 4096.0, |d, n| d.hosts.host.cpu_quota = Some(n)),
-        "CPU time, in cores: 1.5 is 150 ms in each 100 ms.",
+        "CPU time, in cores: 1.5 is 150 ms per 100 ms.",
     ),
     optional(
         "target.local.host.memory",
         Type::Bytes(512 << 20, 64 << 40, |d, n| {
             d.hosts.host.memory_bytes = Some(n)
         }),
-        "Memory of its processes and their page cache together.",
+        "Memory of its processes, including their page cache.",
     ),
     optional(
         "target.local.host.volume",
         Type::Bytes(256 << 20, 256 << 40, |d, n| {
             d.hosts.host.volume_bytes = Some(n)
         }),
-        "Size of its data volume, a file system of its own; it takes room on this machine's disk \
+        "Size of its data volume, a separate file system that takes space on this machine's disk \
          as it fills. Default: the data is on this machine's file system.",
     ),
     optional(
         "target.local.host.disk",
         SECTION,
-        "What its data volume may do in a second, all nodes of the host together. Needs `volume`.",
+        "Limits of its data volume per second, for all nodes of the host together. Needs `volume`.",
     ),
     optional(
         "target.local.host.disk.read_iops",
@@ -116,26 +116,26 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Bytes(64 << 10, 1 << 40, |d, n| {
             d.hosts.host.disk.read_bytes_per_s = Some(n)
         }),
-        "Bytes per second that are read.",
+        "Bytes read per second.",
     ),
     optional(
         "target.local.host.disk.write_rate",
         Type::Bytes(64 << 10, 1 << 40, |d, n| {
             d.hosts.host.disk.write_bytes_per_s = Some(n)
         }),
-        "Bytes per second that are written.",
+        "Bytes written per second.",
     ),
     optional(
         "target.local.host.link",
         SECTION,
-        "Its link to the other hosts and to the client, alike in both directions.",
+        "Its link to the other hosts and to the client, with equal limits in both directions.",
     ),
     optional(
         "target.local.host.link.rate",
         Type::BitRate(64_000, 1_000_000_000_000, |d, n| {
             d.hosts.host.link.rate_bits_per_s = Some(n)
         }),
-        "Rate. Default: what the machine does.",
+        "Bandwidth. Default: not limited.",
     ),
     optional(
         "target.local.host.link.delay",
@@ -162,28 +162,28 @@ pub(super) const FIELDS: &[Field] = &[
             "g1" => Some(Collector::G1), "zgc" => Some(Collector::Z),
             "shenandoah" => Some(Collector::Shenandoah), "parallel" => Some(Collector::Parallel)
         ),
-        "Garbage collector of each node's JVM. Default: as Cassandra's own options say, `g1`.",
+        "Garbage collector of each node's JVM. Default: that of Cassandra's own options, `g1`.",
     ),
     optional(
         "target.local.yaml",
         Type::Map(&Type::Any(|d, tree| {
             d.local.yaml.insert(d.key.clone(), tree.to_json());
         })),
-        "Settings of cassandra.yaml that differ from its defaults. `use: latest` takes what \
-         cassandra_latest.yaml of the line says, `use: shipped` what its cassandra.yaml says; what \
-         is written beside it holds.",
+        "Settings of cassandra.yaml that differ from the defaults. `use: latest` takes the values \
+         of the line's cassandra_latest.yaml, `use: shipped` those of its cassandra.yaml; other \
+         keys in this mapping override them.",
     ),
     optional(
         "target.local.jvm",
         Type::List(&Type::Text(|d, text| d.local.jvm_options.push(text.into()))),
-        "JVM options, added after cassandra's own.",
+        "JVM options, added after Cassandra's own.",
     ),
     with(
         "target.local.class_sharing",
         Type::Bool(|d, on| d.local.class_sharing = on),
         "false",
-        "Whether nodes map the server's classes from an archive, made once for a Java and a set of \
-         jars, instead of loading each: a node starts with four fifths of the CPU.",
+        "Map the server's classes from an archive instead of loading each. The archive is created \
+         once per Java and set of jars. A node then starts with 80 % of the CPU time.",
     ),
     with(
         "target.local.start_timeout",
@@ -191,7 +191,7 @@ pub(super) const FIELDS: &[Field] = &[
             d.local.start_timeout = Duration::from_nanos(ns)
         }),
         "3m",
-        "How long a node may take until it answers CQL.",
+        "Time limit until a node answers CQL.",
     ),
     with(
         "target.local.authentication",
@@ -199,25 +199,25 @@ pub(super) const FIELDS: &[Field] = &[
             "none" => Authentication::None, "password" => Authentication::Password
         ),
         "none",
-        "Who may connect. `none`: every user of this machine, without a password. `password`: only \
-         cassay, and who can read the password that it makes for the cluster; roles and \
-         permissions are Cassandra's own (`PasswordAuthenticator`, `CassandraAuthorizer`). The \
-         load logs in as an ordinary user (`cassay_load`), so that guardrails bind it. It is of \
-         clients: the port between nodes is open to all users of this machine.",
+        "Authentication of clients. `none`: every user of this machine can connect. `password`: \
+         cassay generates a password, and only its readers can connect. Roles and permissions are \
+         Cassandra's (`PasswordAuthenticator`, `CassandraAuthorizer`). The load logs in as an \
+         ordinary user (`cassay_load`), so that guardrails apply. The port between nodes stays \
+         open to all users of this machine.",
     ),
     // An attached target.
     optional(
         "target.attach",
         Type::Section(|d| d.kind = Kind::Attach),
-        "An existing cluster. cassay starts and stops nothing there that the command line does not \
-         name, and writes only to the keyspace.",
+        "Existing cluster. cassay starts and stops nothing there that the command line does not \
+         allow, and writes only to the keyspace.",
     ),
     optional(
         "target.attach.contact_points",
         Type::List(&Type::Text(|d, text| {
             d.attach.contact_points.push(text.into())
         })),
-        "Addresses, `host` or `host:port`; needed, but with `kubernetes` and with a bundle.",
+        "Addresses: `host` or `host:port`. Required, except with `kubernetes` or a bundle.",
     ),
     optional(
         "target.attach.user",
@@ -227,7 +227,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.password",
         Type::Secret(|d, secret| d.attach.password = Some(secret)),
-        "Where the password is; it never stands in a study.",
+        "Source of the password, which is never in the study itself.",
     ),
     optional(
         "target.attach.tls",
@@ -235,18 +235,18 @@ pub(super) const FIELDS: &[Field] = &[
             &Type::Bool(|d, on| d.attach.tls = on.then(TlsSpec::default)),
             &Type::Section(|d| d.attach.tls = Some(TlsSpec::default())),
         ),
-        "Encrypt the connections; `true`: with the defaults.",
+        "Encrypt the connections. `true`: with default settings.",
     ),
     optional(
         "target.attach.tls.ca",
         Type::Text(|d, text| d.tls().ca = Some(text.into())),
-        "PEM file of the authority. Default: the system's trust store.",
+        "PEM file of the certificate authority. Default: the system's trust store.",
     ),
     with(
         "target.attach.tls.verify",
         Type::Bool(|d, on| d.tls().verify = on),
         "true",
-        "Whether the server must prove who it is.",
+        "Verify the server's certificate.",
     ),
     optional(
         "target.attach.tls.server_name",
@@ -256,30 +256,30 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.tls.cert",
         Type::Text(|d, text| d.tls().cert = Some(text.into())),
-        "PEM file of the client's own certificate, with those that lead to its authority behind \
-         it, for servers that want one (mutual TLS). With it goes `key`.",
+        "PEM file of the client certificate, followed by its intermediate certificates, for \
+         servers with mutual TLS. Requires `key`.",
     ),
     optional(
         "target.attach.tls.key",
         Type::Text(|d, text| d.tls().key = Some(text.into())),
-        "PEM file of the private key of that certificate, not encrypted. It is never shown.",
+        "PEM file of the certificate's private key, unencrypted. cassay never shows it.",
     ),
     optional(
         "target.attach.datacenter",
         Type::Name(|d, text| d.attach.datacenter = Some(text.into())),
-        "Only nodes of this datacenter are asked.",
+        "Send load only to nodes of this datacenter.",
     ),
     optional(
         "target.attach.jolokia",
         Type::Section(|d| d.attach.jolokia = Some(JolokiaAccess::default())),
-        "The nodes' Jolokia agents: JVMs and MBeans are read through them. Default: only what CQL \
-         tells.",
+        "Jolokia agents of the nodes, for reading JVMs and MBeans. Default: only data that CQL \
+         provides.",
     ),
     with(
         "target.attach.jolokia.port",
         Type::Count(1, 65_535, |d, n| d.jolokia().port = n as u16),
         "8778",
-        "Port of the agent, the same at every node.",
+        "Port of the agent, the same on every node.",
     ),
     optional(
         "target.attach.jolokia.user",
@@ -289,7 +289,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.jolokia.password",
         Type::Secret(|d, secret| d.jolokia().password = Some(secret)),
-        "Where the password is; it never stands in a study.",
+        "Source of the password, which is never in the study itself.",
     ),
     optional(
         "target.attach.jolokia.tls",
@@ -297,18 +297,18 @@ pub(super) const FIELDS: &[Field] = &[
             &Type::Bool(|d, on| d.jolokia().tls = on.then(TlsSpec::default)),
             &Type::Section(|d| d.jolokia().tls = Some(TlsSpec::default())),
         ),
-        "Whether the agents speak HTTPS; `true`: with the defaults.",
+        "Use HTTPS. `true`: with default settings.",
     ),
     optional(
         "target.attach.jolokia.tls.ca",
         Type::Text(|d, text| d.jolokia_tls().ca = Some(text.into())),
-        "PEM file of the authority. Default: the system's trust store.",
+        "PEM file of the certificate authority. Default: the system's trust store.",
     ),
     with(
         "target.attach.jolokia.tls.verify",
         Type::Bool(|d, on| d.jolokia_tls().verify = on),
         "true",
-        "Whether the agent must prove who it is.",
+        "Verify the agent's certificate.",
     ),
     optional(
         "target.attach.jolokia.tls.server_name",
@@ -318,13 +318,13 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.jolokia.tls.cert",
         Type::Text(|d, text| d.jolokia_tls().cert = Some(text.into())),
-        "PEM file of the client's own certificate, with those that lead to its authority behind \
-         it, for agents that want one. With it goes `key`.",
+        "PEM file of the client certificate, followed by its intermediate certificates, for agents \
+         with mutual TLS. Requires `key`.",
     ),
     optional(
         "target.attach.jolokia.tls.key",
         Type::Text(|d, text| d.jolokia_tls().key = Some(text.into())),
-        "PEM file of the private key of that certificate, not encrypted. It is never shown.",
+        "PEM file of the certificate's private key, unencrypted. cassay never shows it.",
     ),
     optional(
         "target.attach.faults",
@@ -334,34 +334,34 @@ pub(super) const FIELDS: &[Field] = &[
                 ..Commands::default()
             });
         })),
-        "How what is not ours is broken: names of kinds of faults, to stand in `faults.kind`, each \
-         with the programs that do it. A program is a list of itself and its arguments, run on \
-         this machine, from the study's folder, without a shell; `{node}` in an argument is the \
-         node's address, and `{address}` that with its port of CQL. It needs trust (`--trust`).",
+        "Faults of nodes that cassay did not start: names for `faults.kind`, each with the \
+         programs that inject, check and heal it. A program is a list of its name and arguments. \
+         cassay runs it on this machine, in the study's folder, without a shell. `{node}` in an \
+         argument is the node's address; `{address}` also has its CQL port. Needs `--trust`.",
     ),
     required(
         "target.attach.faults.inject",
         Type::List(&Type::Text(|d, text| {
             d.command().inject.words.push(text.into())
         })),
-        "What breaks. It ends with 0 when it has, within a minute.",
+        "Program that injects the fault. It exits with 0 when done, within one minute.",
     ),
     required(
         "target.attach.faults.see",
         Type::List(&Type::Text(|d, text| {
             d.command().see.words.push(text.into())
         })),
-        "What looks, again and again: it ends with 0 if it is broken, with 1 if it is whole, and \
-         with anything else, or not within 5 s, if nobody can look. Nothing is injected that it \
-         did not see whole before.",
+        "Program that checks the fault, called repeatedly. It exits with 0 if the fault is present \
+         and with 1 if it is absent. Any other code, or more than 5 s, means that it could not \
+         check. The fault is only injected after this program reported it absent.",
     ),
     required(
         "target.attach.faults.heal",
         Type::List(&Type::Text(|d, text| {
             d.command().heal.words.push(text.into())
         })),
-        "What heals: it ends with 0 when it has, within a minute. It is also run where nobody \
-         knows how far `inject` came, and then perhaps twice, and when cassay was killed.",
+        "Program that heals the fault. It exits with 0 when done, within one minute. It also runs \
+         if `inject` may have been incomplete, possibly twice, and after cassay was killed.",
     ),
     with(
         "target.attach.faults.within",
@@ -369,7 +369,7 @@ pub(super) const FIELDS: &[Field] = &[
             d.command().within = Duration::from_nanos(ns)
         }),
         "1m",
-        "How long it may take after that until it is seen whole.",
+        "Time limit after healing until the fault is absent.",
     ),
     with(
         "target.attach.faults.loses",
@@ -379,14 +379,14 @@ pub(super) const FIELDS: &[Field] = &[
             "unsynced" => DataLoss::Unsynced
         ),
         "nothing",
-        "What the node may lose by it: what was in the memory of its process, or what was not \
-         synced to its disk.",
+        "Data that the node may lose by the fault: data in the memory of its process, or data that \
+         was not synced to its disk.",
     ),
     // The null target.
     optional(
         "target.null",
         Type::Section(|d| d.kind = Kind::Null),
-        "A server inside cassay that answers at once: measures the instrument itself.",
+        "Server inside cassay that answers immediately, for measuring the client itself.",
     ),
     optional(
         "target.null.latency",
@@ -394,24 +394,24 @@ pub(super) const FIELDS: &[Field] = &[
             &Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Fixed { ns }),
             &SECTION,
         ),
-        "Known latency of every answer; a duration is fixed.",
+        "Latency of every answer. A duration is a fixed latency.",
     ),
     optional(
         "target.null.latency.fixed",
         Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Fixed { ns }),
-        "The same for every answer.",
+        "The same latency for every answer.",
     ),
     optional(
         "target.null.latency.exponential",
         Type::Duration(0, 60 * S, |d, ns| {
             d.null.latency = Latency::Exponential { mean_ns: ns }
         }),
-        "Exponential with this mean.",
+        "Exponentially distributed latency with this mean.",
     ),
     optional(
         "target.null.latency.uniform",
         SECTION,
-        "Uniform between two limits.",
+        "Uniformly distributed latency between two limits.",
     ),
     required(
         "target.null.latency.uniform.from",
@@ -435,47 +435,47 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.stall",
         SECTION,
-        "A pause of the whole server, again and again.",
+        "Repeated pause of the whole server.",
     ),
     required(
         "target.null.stall.every",
         Type::Duration(1_000_000, 3_600 * S, |d, ns| {
             d.null.stall.get_or_insert_default().every = Duration::from_nanos(ns)
         }),
-        "From begin to begin.",
+        "Time from the start of one pause to the start of the next.",
     ),
     required(
         "target.null.stall.length",
         Type::Duration(1_000_000, 3_600 * S, |d, ns| {
             d.null.stall.get_or_insert_default().length = Duration::from_nanos(ns)
         }),
-        "How long nothing is answered.",
+        "Length of a pause.",
     ),
     optional(
         "target.null.capacity",
         Type::Count(1, RATE_MAX, |d, n| d.null.capacity_per_s = Some(n)),
-        "How many operations it answers in a second, one after the other: what comes faster waits \
-         in its queue, longer and longer. A known limit, to see whether it is found.",
+        "Operations that it answers per second, one after the other. Faster arrivals wait in a \
+         growing queue. This is a known limit for testing searches.",
     ),
     optional(
         "target.null.drift",
         SECTION,
-        "The capacity changes evenly from the server's start on: a known course, to see whether it \
-         is found. Needs `capacity`.",
+        "Linear change of the capacity from the start of the server, a known trend for testing. \
+         Needs `capacity`.",
     ),
     required(
         "target.null.drift.to",
         Type::Share(0.01, 100.0, |d, share| {
             d.null.drift.get_or_insert_default().to = share
         }),
-        "The share of the capacity that there is in the end: `90%`.",
+        "Final share of the capacity: `90%`.",
     ),
     required(
         "target.null.drift.over",
         Type::Duration(S, 30 * DAY, |d, ns| {
             d.null.drift.get_or_insert_default().over = Duration::from_nanos(ns)
         }),
-        "How long it takes until then.",
+        "Time until then.",
     ),
     optional(
         "target.null.errors",
@@ -484,11 +484,11 @@ pub(super) const FIELDS: &[Field] = &[
             let code = ErrorCode::of_any_request(&d.key);
             d.null.errors.extend(code.map(|code| (code, n)));
         })),
-        "Share of the answers that are this error: `{overloaded: 0.01}`.",
+        "Share of answers that are this error: `{overloaded: 0.01}`.",
     ),
     optional(
         "target.null.cpu",
         Type::Count(0, 4095, |d, n| d.null.cpus = vec![n as usize]),
-        "Number of the CPU that the server is pinned to.",
+        "Number of the CPU to pin the server to.",
     ),
 ];

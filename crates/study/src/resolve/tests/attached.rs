@@ -65,12 +65,12 @@ fn whoever_runs_it_has_to_stand_behind_what_is_done_there() {
                  control: {command: {stop: [a], start: [b]}}}";
     let said = resolved(whole, false).unwrap_err();
     for part in [
-        "has this program run on db1 as your user there, and reads figures",
-        "has this program run on db2",
-        "`target.attach.hosts.ssh.control.systemd` has programs run on the nodes' machines",
-        "`target.attach.hosts.control.command` has programs run on the nodes' machines",
-        "`target.attach.hosts.logs` names a folder of a machine of yours: /l",
-        "say --trust",
+        "runs this program on db1 as your user, and reads metrics",
+        "runs this program on db2",
+        "`target.attach.hosts.ssh.control.systemd` runs programs on the nodes' machines",
+        "`target.attach.hosts.control.command` runs programs on the nodes' machines",
+        "`target.attach.hosts.logs` names a folder of one of your machines: /l",
+        "pass --trust",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -79,20 +79,20 @@ fn whoever_runs_it_has_to_stand_behind_what_is_done_there() {
 #[test]
 fn what_is_no_name_no_address_and_no_folder_is_told_of_whoever_says_it() {
     for (text, part) in [
-        ("{ssh: '-oProxyCommand=x'}", "is no destination for ssh"),
+        ("{ssh: '-oProxyCommand=x'}", "is not a destination for ssh"),
         (
             "{ssh: [{ssh: db1, address: 'db1:9042'}]}",
-            "\"db1:9042\" is no address",
+            "\"db1:9042\" is not an address",
         ),
-        ("{ssh: db1, logs: logs}", "\"logs\" is no absolute path"),
-        ("{ssh: db1, data: /var/../etc}", "is no absolute path"),
+        ("{ssh: db1, logs: logs}", "\"logs\" is not an absolute path"),
+        ("{ssh: db1, data: /var/../etc}", "is not an absolute path"),
         (
             "{ssh: db1, control: {systemd: --now}}",
-            "\"--now\" is no name of one",
+            "\"--now\" is not a valid name",
         ),
         (
             "{ssh: db1, control: {docker: 'a b'}}",
-            "\"a b\" is no name of one",
+            "\"a b\" is not a valid name",
         ),
         (
             "{ssh: db1, control: {systemd: a, docker: b}}",
@@ -135,15 +135,15 @@ fn what_the_cluster_calls_a_node_is_reached_elsewhere() {
         assert_eq!(addresses.reached(called.parse().unwrap()), reached);
     }
     for (text, part) in [
-        ("{db1: '127.0.0.1:9043'}", "\"db1\" is no address"),
-        ("{10.1.0.5: localhost}", "\"localhost\" is no address"),
+        ("{db1: '127.0.0.1:9043'}", "\"db1\" is not an address"),
+        ("{10.1.0.5: localhost}", "\"localhost\" is not an address"),
         (
             "{10.1.0.5: '127.0.0.1:9043', 10.1.0.6: '127.0.0.1:9043'}",
-            "127.0.0.1:9043 is there twice",
+            "127.0.0.1:9043 is duplicated",
         ),
         (
             "{'::5': '127.0.0.1:9043', 'fd00::5': '10.0.0.5', '0:0::5': '127.0.0.2'}",
-            "0:0::5 is there twice",
+            "0:0::5 is duplicated",
         ),
     ] {
         let said = attached(&format!("addresses: {text}")).expect_err(text);
@@ -185,17 +185,20 @@ fn a_bundle_says_all_of_how_nodes_are_reached() {
             ", contact_points: [a]",
             "has both `contact_points` and `secure_connect_bundle`",
         ),
-        (", tls: true", "`target.attach.tls` does not go with"),
+        (", tls: true", "`target.attach.tls` cannot be combined with"),
         (
             ", addresses: {10.0.0.5: 10.0.0.6}",
-            "`target.attach.addresses` does not go with",
+            "`target.attach.addresses` cannot be combined with",
         ),
-        (", jolokia: {}", "`target.attach.jolokia` does not go with"),
+        (
+            ", jolokia: {}",
+            "`target.attach.jolokia` cannot be combined with",
+        ),
     ] {
         let said = with(more).expect_err(more);
         assert!(said.contains(part), "{more}: {said}");
     }
     // The study's folder is not known.
     let said = with("").expect_err("no folder");
-    assert!(said.contains("s.zip cannot be found"), "{said}");
+    assert!(said.contains("s.zip cannot be located"), "{said}");
 }

@@ -40,7 +40,7 @@ fn turns_are_planned_with_windows_and_names_of_their_own() {
     assert!(last.phases.iter().any(|phase| phase.work.to_string().ends_with("op/s, 3m")));
     let notes = study.notes.join("; ");
     assert!(
-        notes.contains("whether a node's memory grows (`probes.processes`)"),
+        notes.contains("growth of a node's memory (`probes.processes`)"),
         "{notes}"
     );
     let asked = study.variants[0].settings.procedure.endurance().unwrap();
@@ -52,26 +52,26 @@ fn hours_that_make_no_sense_are_refused_with_what_to_do() {
     let with = |keys: &str| study(&format!("procedure: {{endurance: {{{keys}}}}}"));
     for (keys, expected) in [
         ("threads: 4", "`procedure.endurance.for` is missing"),
-        ("threads: 4, for: 5s", "the least is 20s"),
+        ("threads: 4, for: 5s", "the minimum is 20s"),
         ("threads: 4, for: 30500ms", "it must be whole seconds"),
         (
             "threads: 4, for: 30s, beside: [1500ms]",
             "it must be whole seconds",
         ),
         ("threads: 4, for: 30s, beside: [1m]", "longer than `for`"),
-        ("threads: 4, for: 30s, within: 90%", "the most is 50%"),
+        ("threads: 4, for: 30s, within: 90%", "the maximum is 50%"),
         ("threads: 4, rate: 5, for: 30s", "both"),
         ("for: 30s", "threads"),
         (
             "threads: 4, for: 30s, beside: [1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s]",
-            "has 9 windows; the most is 8",
+            "has 9 windows; the maximum is 8",
         ),
     ] {
         let said = with(keys).unwrap_err();
         assert!(said.contains(expected), "{keys}: {said}");
     }
     let said = study("procedure: {endurance: {threads: 4, for: 30s}}\nwindow: {measure: 10s}");
-    assert!(said.unwrap_err().contains("`for` and `beside` say how long"));
+    assert!(said.unwrap_err().contains("`for` and `beside` set the lengths"));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_capacity_that_drifts_is_one() {
     let drift = null.drift.unwrap();
     assert_eq!((drift.to, drift.over.as_secs()), (0.9, 60));
     let said = with("drift: {to: 90%, over: 1m}").unwrap_err();
-    assert!(said.contains("there is none"), "{said}");
+    assert!(said.contains("a target with `capacity`"), "{said}");
     let said = with("capacity: 100, drift: {to: 90%}").unwrap_err();
     assert!(said.contains("over"), "{said}");
 }

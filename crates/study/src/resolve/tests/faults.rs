@@ -102,29 +102,29 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         &text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 40 that there are
+            s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 40 values
               hint: did you mean `node-pause`?
             s.yaml:9:47: `faults.where.node` is 4, but the target has 3 nodes
               hint: they are counted from 1
             s.yaml:10:46: `faults.where.host` is 1, but the target has 0 hosts
               hint: they are counted from 1
-            s.yaml:10:55: `faults.for` is `10ms`: the least is 1s
+            s.yaml:10:55: `faults.for` is `10ms`: the minimum is 1s
             s.yaml:10:61: `faults` has both `for` and `until`
               hint: keep one of `for`, `until`
-            s.yaml:10:79: `faults.loss` says nothing of node-slow
-              hint: leave it out
+            s.yaml:10:79: `faults.loss` does not apply to node-slow
+              hint: remove it
             s.yaml:11:52: `faults.where` has both `node` and `role`
               hint: keep one of `node`, `host`, `hosts`, `role`
-            s.yaml:11:69: node-restart is over at once, and has no length
-              hint: leave `for` out
-            s.yaml:12:21: node-kill holds until it is healed: `faults.for` is missing
-              hint: or say `until: end`
-            s.yaml:12:38: `faults.cpus` says nothing of node-kill
-              hint: leave it out
+            s.yaml:11:69: node-restart is instantaneous and has no duration
+              hint: remove `for`
+            s.yaml:12:21: node-kill lasts until it is healed: `faults.for` is missing
+              hint: add it, or `until: end`
+            s.yaml:12:38: `faults.cpus` does not apply to node-kill
+              hint: remove it
             s.yaml:13:5: `faults.at` is missing
-              hint: it means: When, after the begin of the measured window.
-            s.yaml:13:12: node-pause holds until it is healed: `faults.for` is missing
-              hint: or say `until: end`
+              hint: it means: Start, counted from the start of the measured window.
+            s.yaml:13:12: node-pause lasts until it is healed: `faults.for` is missing
+              hint: add it, or `until: end`
         "#]],
     );
     let text = broken(
@@ -138,14 +138,14 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         &text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:8:56: this fault ends at 65s, and `window.measure` is 1m
-              hint: lengthen the window, so that the recovery is in it too
+            s.yaml:8:56: this fault ends at 65s, but `window.measure` is 1m
+              hint: use a longer window, which also covers the recovery
             s.yaml:9:10: at 50s it overlaps node-pause of node1, 55s to 65s
-              hint: let one end before the other
-            s.yaml:10:5: this fault ends at 1m, and `window.measure` is 1m
-              hint: lengthen the window, so that the recovery is in it too
+              hint: end one before the other starts
+            s.yaml:10:5: this fault ends at 1m, but `window.measure` is 1m
+              hint: use a longer window, which also covers the recovery
             s.yaml:11:10: at 13s it overlaps node-pause of node3, 5s to 14s
-              hint: let one end before the other
+              hint: end one before the other starts
         "#]],
     );
 }
@@ -167,12 +167,12 @@ fn what_cannot_come_about_on_its_hosts_is_a_mistake() {
         expect![[r#"
             s.yaml:9:23: `faults.ha.restart_on` is 24, but the target has 3 hosts
               hint: they are counted from 1
-            s.yaml:9:34: `faults.ha.after` is 24h, and the host is back after 9s
-              hint: lengthen `for`, or wait less
-            s.yaml:10:81: host 2 is off, and cannot start its own nodes again
-              hint: name another one, or `other-host`
-            s.yaml:11:66: `faults.leave` is 1024TiB, of a volume of 1GiB in all: nothing is full
-              hint: leave less free
+            s.yaml:9:34: `faults.ha.after` is 24h, but the host is back after 9s
+              hint: raise `for`, or lower `after`
+            s.yaml:10:81: host 2 is off and cannot start its own nodes
+              hint: name another host, or `other-host`
+            s.yaml:11:66: `faults.leave` is 1024TiB of a volume of 1GiB, which would not be full
+              hint: lower it
         "#]],
     );
 }
@@ -195,7 +195,7 @@ fn nodes_of_machines_are_not_started_on_others() {
         &overrides,
         expect![[r#"
             s.yaml:9:68: `faults.ha` moves volumes to another host, and those of machines cannot
-              hint: leave it out, or its variant: `--set variants.NAME=none`
+              hint: remove it, or its variant: `--set variants.NAME=none`
         "#]],
     );
 }
@@ -238,12 +238,12 @@ fn who_owns_the_nodes_says_how_they_are_broken_and_is_trusted_first() {
         &good,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:7:28: `target.attach.faults.pull-cable.inject` runs a program of this machine
-          hint: leave it out, or say --trust if you trust whoever wrote the study
-        s.yaml:7:56: `target.attach.faults.pull-cable.see` runs a program of this machine
-          hint: leave it out, or say --trust if you trust whoever wrote the study
-        s.yaml:7:73: `target.attach.faults.pull-cable.heal` runs a program of this machine
-          hint: leave it out, or say --trust if you trust whoever wrote the study
+        s.yaml:7:28: `target.attach.faults.pull-cable.inject` runs a program on this machine
+          hint: remove it, or pass --trust if you trust the author of the study
+        s.yaml:7:56: `target.attach.faults.pull-cable.see` runs a program on this machine
+          hint: remove it, or pass --trust if you trust the author of the study
+        s.yaml:7:73: `target.attach.faults.pull-cable.heal` runs a program on this machine
+          hint: remove it, or pass --trust if you trust the author of the study
     "#]],
     );
     let bad = ATTACHED.replace("node: 2", "node: 3");
@@ -252,7 +252,7 @@ fn who_owns_the_nodes_says_how_they_are_broken_and_is_trusted_first() {
         &bad,
         &trusted(),
         expect![[r#"
-        s.yaml:8:7: `target.attach.faults.node-kill`: nodes of our own have a fault of this name
+        s.yaml:8:7: `target.attach.faults.node-kill`: a built-in fault has this name
         s.yaml:13:47: `faults.where.node` is 3, but the target has 2 nodes
           hint: they are counted from 1
         s.yaml:14:20: `faults.kind` is `node-pause`; it must be one of pull-cable, node-kill
@@ -285,8 +285,8 @@ fn a_replica_of_the_hottest_partition_needs_one_that_is_hotter_than_others() {
         &even,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:8:56: the workload asks for no partition much more often than for others
-          hint: name a node, or choose rows unevenly: `workload: {params: {distribution: zipf}}`
+        s.yaml:8:56: the workload has no partition that it requests much more often than others
+          hint: name a node, or skew the rows: `workload: {params: {distribution: zipf}}`
     "#]],
     );
     // The node is not known yet: it may be that of the other fault.
@@ -296,7 +296,7 @@ fn a_replica_of_the_hottest_partition_needs_one_that_is_hotter_than_others() {
         &Overrides::default(),
         expect![[r#"
         s.yaml:9:10: at 25s it overlaps node-kill of a replica of the hottest partition, 20s to 30s
-          hint: let one end before the other
+          hint: end one before the other starts
     "#]],
     );
 }
@@ -311,7 +311,7 @@ fn a_node_that_is_alone_loses_no_data_and_leaves_no_ring() {
             .replace("node-pause", kind);
         let refused = resolve("s.yaml", &text, &Overrides::default());
         let said = refused.unwrap_err().to_string();
-        let expected = format!("s.yaml:8:21: {kind} needs another node, from which the data");
+        let expected = format!("s.yaml:8:21: {kind} needs another node to stream the data from");
         assert!(said.contains(&expected), "{said}");
     }
 }
@@ -351,12 +351,12 @@ fn what_takes_all_nodes_has_a_limit_and_settings_but_no_place() {
         &Overrides::default(),
         expect![[r#"
         s.yaml:8:44: rolling-restart takes all nodes, one after the other
-          hint: leave `where` out
-        s.yaml:9:21: rolling-restart is over when it is done: its limit `faults.for` is missing
-          hint: or say `until: end`
-        s.yaml:10:65: `faults.yaml` says nothing of node-pause
-          hint: leave it out
-        s.yaml:11:64: num_tokens cannot be changed: the nodes have their tokens
+          hint: remove `where`
+        s.yaml:9:21: rolling-restart performs a task: its time limit `faults.for` is missing
+          hint: add it, or `until: end`
+        s.yaml:10:65: `faults.yaml` does not apply to node-pause
+          hint: remove it
+        s.yaml:11:64: num_tokens cannot be changed: the nodes already have tokens
           hint: remove it
         s.yaml:12:21: `faults.yaml` is missing, which rolling-change needs
     "#]],
@@ -371,7 +371,7 @@ fn what_takes_all_nodes_has_a_limit_and_settings_but_no_place() {
         &Overrides::default(),
         expect![[r#"
             s.yaml:9:10: at 20s it overlaps rolling-restart of all nodes, 5s to 25s
-              hint: let one end before the other
+              hint: end one before the other starts
         "#]],
     );
 }
@@ -382,7 +382,7 @@ fn only_nodes_of_our_own_are_broken() {
         let text = BROKEN.replace("local: {nodes: 3}", target);
         let refused = resolve("s.yaml", &text, &Overrides::default());
         let said = refused.unwrap_err().to_string();
-        let expected = "s.yaml:8:3: `faults` break nodes of our own, and this target has none";
+        let expected = "s.yaml:8:3: `faults` need nodes to break, but this target has none";
         assert!(said.contains(expected), "{said}");
     }
     // Looking at a study without its nodes adds a note.
@@ -392,7 +392,7 @@ fn only_nodes_of_our_own_are_broken() {
     };
     let study = resolve("s.yaml", BROKEN, &overrides).unwrap();
     assert!(study.variants[0].settings.faults.is_empty());
-    assert!(study.notes.iter().any(|note| note.contains("left out")));
+    assert!(study.notes.iter().any(|note| note.contains("faults are omitted")));
 }
 
 /// The machines of an attached cluster are hosts; which nodes they have is not known yet.
@@ -442,7 +442,7 @@ fn machines_of_others_lose_packets() {
             s.yaml:8:44: `faults.where.host` is 4, but the target has 3 hosts
               hint: they are counted from 1
             s.yaml:10:10: at 17s it overlaps net-down of the host of node2, 15s to 20s
-              hint: let one end before the other
+              hint: end one before the other starts
         "#]],
     );
 }
@@ -469,17 +469,17 @@ fn words_of_other_tools_may_have_faults_beside_them() {
         (
             fault,
             expect![[r#"
-        s.yaml:5:10: this fault ends at 5s, and the command line measures for 4s
-          hint: lengthen the command, so that the recovery is in it too
+        s.yaml:5:10: this fault ends at 5s, but the command line measures for 4s
+          hint: use a longer command, which also covers the recovery
     "#]],
         ),
         (
             &*until,
             expect![[r#"
-        s.yaml:5:10: this fault ends at 1m, and the command line measures for 4s
-          hint: lengthen the command, so that the recovery is in it too
-        s.yaml:5:62: `faults.until` needs a `window`, and a command line has none
-          hint: say `at` and `for` of each fault
+        s.yaml:5:10: this fault ends at 1m, but the command line measures for 4s
+          hint: use a longer command, which also covers the recovery
+        s.yaml:5:62: `faults.until` needs a `window`, but an imported command line has none
+          hint: set `at` and `for` of each fault
     "#]],
         ),
     ] {

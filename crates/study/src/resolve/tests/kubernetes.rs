@@ -83,7 +83,7 @@ fn somebody_stands_behind_what_kubectl_is_told() {
     ] {
         let said = resolved(target, client, false).expect_err(path);
         assert!(said.contains(&format!("`{path}` has")), "{said}");
-        assert!(said.contains("say --trust"), "{said}");
+        assert!(said.contains("pass --trust"), "{said}");
     }
 }
 
@@ -109,12 +109,12 @@ fn what_does_not_go_together_is_told() {
         (
             "{local: {nodes: 3, pods: {image: c}}}",
             "{}",
-            "`target.local.nodes` does not go with `target.local.pods`",
+            "`target.local.nodes` cannot be combined with `target.local.pods`",
         ),
         (
             "{local: {pods: {image: c, storage_class: fast}}}",
             "{}",
-            "`target.local.pods.storage_class` is of volumes",
+            "`target.local.pods.storage_class` applies to volumes",
         ),
         (
             ATTACHED,
@@ -139,7 +139,7 @@ fn what_does_not_go_together_is_told() {
         (
             "{attach: {kubernetes: {service: db, agents: {folder: tmp}}}}",
             "{}",
-            "\"tmp\" is no folder",
+            "\"tmp\" is not a valid folder",
         ),
     ] {
         let said = resolved(target, client, true).expect_err(words);

@@ -116,32 +116,32 @@ fn mistakes_about_hosts_are_said() {
         (
             "local: {hosts: 43, nodes_per_host: 3}",
             "",
-            "hosts × nodes per host is 129; the most is 128",
+            "hosts × nodes per host is 129; the maximum is 128",
         ),
         (
             "local: {nodes: 129}",
             "",
-            "`target.local.nodes` is `129`: the most is 128",
+            "`target.local.nodes` is `129`: the maximum is 128",
         ),
         (
             "local: {nodes: 4, hosts: 3}",
             "",
-            "`target.local.nodes` is 4, but the hosts take 3",
+            "`target.local.nodes` is 4, but the hosts have room for 3",
         ),
         (
             "local: {nodes: 3, host: {memory: 3GiB}}",
             "",
-            "`target.local.host` is about hosts, and the target has none",
+            "`target.local.host` applies to hosts, but the target has none",
         ),
         (
             "local: {isolation: hosts}",
             "",
-            "`target.local.isolation` is about hosts, and the target has none",
+            "`target.local.isolation` applies to hosts, but the target has none",
         ),
         (
             "local: {nodes_per_host: 2}",
             "",
-            "`target.local.nodes_per_host` is about hosts, and the target has none",
+            "`target.local.nodes_per_host` applies to hosts, but the target has none",
         ),
         (
             "local: {racks: per-host}",
@@ -167,13 +167,13 @@ fn limits_that_cannot_hold_are_said() {
         (
             "local: {hosts: 2, isolation: loopback, host: {link: {rate: 1Gbit}}}",
             "",
-            "`target.local.host.link` cannot be had with `isolation: loopback`",
+            "`target.local.host.link` is not available with `isolation: loopback`",
         ),
         (
             "local: {hosts: 2, host: {link: {rate: 1GiB}}}",
             "",
-            "`target.local.host.link.rate` is `1GiB`: unknown unit `GiB`; bit, Kbit, Mbit and \
-             Gbit are known",
+            "`target.local.host.link.rate` is `1GiB`: unknown unit `GiB`; use bit, Kbit, Mbit or \
+             Gbit",
         ),
         (
             "local: {hosts: 2, nodes_per_host: 2, heap: 1GiB, host: {memory: 2GiB}}",
@@ -184,7 +184,7 @@ fn limits_that_cannot_hold_are_said() {
         (
             "local: {gc: zgc, jvm: ['-XX:+UseParallelGC']}",
             "",
-            "`-XX:+UseParallelGC` chooses a collector, and `target.local.gc` does too",
+            "`-XX:+UseParallelGC` and `target.local.gc` both choose a garbage collector",
         ),
         (
             "local: {hosts: 2}",
@@ -246,12 +246,12 @@ fn collectors_and_jolokia_are_read() {
         (
             "attach: {contact_points: h, jolokia: {user: u}}",
             "",
-            "`target.attach.jolokia.user` is there, `target.attach.jolokia.password` is missing",
+            "`target.attach.jolokia.user` is set, but `target.attach.jolokia.password` is missing",
         ),
         (
             "attach: {contact_points: h, jolokia: {user: u, password: hunter2}}",
             "",
-            "`target.attach.jolokia.password` does not say where the secret is",
+            "`target.attach.jolokia.password` does not name the source of the secret",
         ),
     ]);
 }
@@ -284,7 +284,7 @@ fn options_of_tables_are_read_and_judged() {
         (
             "local: {}",
             "keyspace: {compaction: {min_threshold: 4}}",
-            "`keyspace.compaction` does not say its `class`",
+            "`keyspace.compaction` has no `class`",
         ),
         (
             "local: {}",
@@ -294,12 +294,12 @@ fn options_of_tables_are_read_and_judged() {
         (
             "local: {}",
             "keyspace: {options: {gc_grace_second: 4}}",
-            "`gc_grace_second` is not an option of a table of Cassandra 5.0",
+            "`gc_grace_second` is not a table option of Cassandra 5.0",
         ),
         (
             "local: {}",
             "keyspace: {options: {compaction: {class: x}}}",
-            "`keyspace.options.compaction` has a key of its own",
+            "`keyspace.options.compaction` has a separate key",
         ),
         (
             "attach: {contact_points: h}",
@@ -391,18 +391,18 @@ fn a_window_between_two_intervals_is_refused() {
         (
             "local: {}",
             "window: {warmup: 500ms}",
-            "`window.warmup` is 500ms; it must be whole seconds, since an interval is a second",
+            "`window.warmup` is 500ms; it must be whole seconds, because intervals are seconds",
         ),
         (
             "null: {}",
             "window: {warmup: 0s, measure: 1500ms}",
-            "`window.measure` is 1500ms; it must be whole seconds, since an interval is a second",
+            "`window.measure` is 1500ms; it must be whole seconds, because intervals are seconds",
         ),
         (
             "local: {}",
             "variants: {a: {}, b: {window: {warmup_max: 2500ms}}}",
-            "`window.warmup_max` is 2500ms; it must be whole seconds, since an interval is a \
-             second",
+            "`window.warmup_max` is 2500ms; it must be whole seconds, because intervals are \
+             seconds",
         ),
     ]);
 }

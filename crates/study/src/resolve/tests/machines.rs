@@ -61,10 +61,10 @@ fn what_a_study_names_itself_needs_trust_also_what_its_file_holds() {
     let text = study("{local: {machines: lab.yaml}}");
     let said = resolve("s.yaml", &text, &overrides).unwrap_err().to_string();
     assert!(
-        said.contains("has this program run on db1 as your user there, and starts nodes there"),
+        said.contains("runs this program on db1 as your user, and starts nodes there"),
         "{said}"
     );
-    assert!(said.contains("has this program run on c1"), "{said}");
+    assert!(said.contains("runs this program on c1"), "{said}");
     overrides.granted.trust = true;
     resolve("s.yaml", &text, &overrides).unwrap();
 }
@@ -76,13 +76,13 @@ fn what_machines_cannot_be_is_said_with_its_place() {
         &study("{local: {hosts: 4, isolation: loopback, host: {link: {delay: 1ms}}}}"),
         &named,
         expect![[r#"
-            s.yaml:3:39: `target.local.isolation: loopback` is of nodes on this machine
-              hint: leave it out, or `target.local.machines`: machines are apart
-            s.yaml:3:62: `target.local.host.link` cannot be had with `isolation: loopback`
-              hint: loopback gives a host only an address; use `isolation: hosts`, as root
-            s.yaml:3:62: `target.local.host.link` is of stand-ins: machines have their own
-              hint: leave it out, or `target.local.machines`
-            --set:1:23: `target.local.hosts` is 4, and `target.local.machines` names 3 machines
+            s.yaml:3:39: `target.local.isolation: loopback` only applies to nodes on this machine
+              hint: remove it, or `target.local.machines`: machines are isolated already
+            s.yaml:3:62: `target.local.host.link` is not available with `isolation: loopback`
+              hint: loopback only gives a host an address; use `isolation: hosts`, as root
+            s.yaml:3:62: `target.local.host.link` only applies to stand-ins: machines have their own
+              hint: remove it, or `target.local.machines`
+            --set:1:23: `target.local.hosts` is 4, but `target.local.machines` names 3 machines
               hint: name more machines, or lower target.local.hosts
         "#]],
     );
@@ -92,14 +92,14 @@ fn what_machines_cannot_be_is_said_with_its_place() {
         &study("{local: {}}"),
         &with(list),
         expect![[r#"
-        --set:1:30: `target.local.machines.ssh`: "-v" is no destination for ssh
+        --set:1:30: `target.local.machines.ssh`: "-v" is not a destination for ssh
           hint: write HOST, USER@HOST or ssh://USER@HOST:PORT
-        --set:1:66: `target.local.machines.folder`: "data" is no folder of a machine
-          hint: write the whole path, such as /data/cassay: of letters, digits, `-`, `_`, `.`
-        --set:1:79: `target.local.machines.ssh`: db1 is there twice
+        --set:1:66: `target.local.machines.folder`: "data" is not a valid folder
+          hint: write an absolute path, such as /data/cassay, of letters, digits, `-`, `_` and `.`
+        --set:1:79: `target.local.machines.ssh`: db1 is duplicated
           hint: name each machine once; `nodes_per_host: 2` puts two nodes on each
-        --set:1:108: `target.local.machines.address`: "db1" is no IPv4 address
-          hint: write the one by which the other machines and this one reach it: 10.0.0.7
+        --set:1:108: `target.local.machines.address`: "db1" is not an IPv4 address
+          hint: write the address at which this machine and the others reach it: 10.0.0.7
     "#]],
     );
 }
@@ -166,11 +166,11 @@ fn machines_of_several_kinds_say_how_many_nodes_they_take() {
     let refused = |target: &str| resolve("s.yaml", &study(target), &named).unwrap_err().to_string();
     let said = refused("{local: {hosts: 1, nodes_per_host: 2}}");
     assert!(
-        said.contains("do not say their `nodes`, and all do"),
+        said.contains("machines without `nodes`, but all have it"),
         "{said}"
     );
     let said = refused("{local: {hosts: 2, nodes: 2}}");
-    assert!(said.contains("the hosts take 4"), "{said}");
+    assert!(said.contains("the hosts have room for 4"), "{said}");
     let said = refused("{local: {hosts: 2, host: {memory: 4GiB}}}");
     assert!(said.contains("3 nodes with 1GiB of heap"), "{said}");
 }

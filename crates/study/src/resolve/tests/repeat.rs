@@ -29,13 +29,16 @@ fn blocks_that_are_added_until_answered_are_refused_where_nothing_can_be() {
     let found = with("blocks: 5").unwrap();
     assert_eq!((found.repeat.blocks, found.repeat.first_look), (5, None));
     for (repeat, expected) in [
-        ("until: answered, blocks: 5", "`repeat.blocks` is a number"),
+        (
+            "until: answered, blocks: 5",
+            "`repeat.blocks` is a fixed number",
+        ),
         ("until: answered, min: 9, max: 5", "above `repeat.max`"),
-        ("until: answered, min: 2", "the least is 3"),
-        ("until: answered, max: 51", "the most is 50"),
+        ("until: answered, min: 2", "the minimum is 3"),
+        ("until: answered, max: 51", "the maximum is 50"),
         ("until: answered, order: sequential", "block by block"),
         ("min: 4", "no effect without `until: answered`"),
-        ("detect: 0", "the least is 0.1%"),
+        ("detect: 0", "the minimum is 0.1%"),
         ("detect: five", "write a share such as 5%"),
         ("until: soon", "it must be one of blocks, answered"),
     ] {
@@ -51,12 +54,12 @@ fn blocks_that_are_added_until_answered_are_refused_where_nothing_can_be() {
         ),
         (
             "variants: {a: {}, b: {}}\nprocedure: {endurance: {threads: 4, for: 1h}}\n",
-            "compares the turns of one",
+            "compares windows of one",
         ),
         (
             "variants: {a: {}, b: {}}\nprocedure: {fixed: {threads: 4}}\n\
              primary: {metric: p50}\n",
-            "both say",
+            "both set the metric",
         ),
     ] {
         let said = study(&format!("{rest}{repeat}")).unwrap_err();

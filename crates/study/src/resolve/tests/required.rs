@@ -16,18 +16,18 @@ fn requirements_that_cannot_be_judged_or_met_are_mistakes() {
         (threads, "{at: 4}", "`require` requires nothing"),
         (threads, "{ratio: 0.97}", "the study has one"),
         (threads, "{p99_ms: 10, at: [8]}", "`require.at` is `8`"),
-        (threads, "{p99_ms: 0}", "the least is 0.001"),
-        (threads, "{error_rate: 200%}", "the most is 100%"),
+        (threads, "{p99_ms: 0}", "the minimum is 0.001"),
+        (threads, "{error_rate: 200%}", "the maximum is 100%"),
         (threads, "{p99: 10}", "did you mean `p99_ms`"),
         (
             "{fixed: {rate: 5k}}",
             "{ops_per_s: 20k}",
-            "no more than 5000 op/s",
+            "at most 5000 op/s",
         ),
         (
             "{sweep: {rate: [5k, 20k]}}",
             "{ops_per_s: 20k}",
-            "no more than 5000 op/s",
+            "at most 5000 op/s",
         ),
     ] {
         let mistakes = resolve("s.yaml", &study(procedure, require), &Overrides::default())

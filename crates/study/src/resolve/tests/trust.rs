@@ -27,32 +27,32 @@ fn resolved(text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
 const HOSTILE: &[(&str, &str)] = &[
     (
         "target: {local: {jvm: ['-XX:OnOutOfMemoryError=touch /tmp/x']}}",
-        "`-XX:OnOutOfMemoryError` is not among",
+        "`-XX:OnOutOfMemoryError` is not known",
     ),
     (
         "target: {local: {jvm: '-javaagent:x.jar'}}",
-        "`-javaagent:x.jar` is not among",
+        "`-javaagent:x.jar` is not known",
     ),
     (
         "target: {local: {yaml: {audit_logging_options: {archive_command: sh}}}}",
-        "`audit_logging_options.archive_command` has a value that is neither",
+        "the value of `audit_logging_options.archive_command` is neither",
     ),
     (
         "target: {local: {}}\nphases: {measure: {target: {local: {jvm: [-Xrunjdwp]}}}}",
-        "`-Xrunjdwp` is not among",
+        "`-Xrunjdwp` is not known",
     ),
     (
         "target: {local: {}}\nvariants: {a: {}, b: {target: {local: {jvm: ['@args']}}}}",
-        "`@args` is not among",
+        "`@args` is not known",
     ),
     (
         "target: {local: {}}\nscales: {big: {target.local.yaml: {role_manager: x.Y}}}",
-        "`role_manager` has a value",
+        "the value of `role_manager`",
     ),
     (
         "target: {local: {}}\nfaults:\n  \
          - {at: 1s, kind: rolling-change, for: 5s, yaml: {role_manager: x.Y}}",
-        "`faults.yaml`: `role_manager` has a value",
+        "`faults.yaml`: the value of `role_manager`",
     ),
     (
         "target: {local: {}}\nkeyspace: {compaction: {class: evil.Strategy}}",
@@ -64,11 +64,11 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "target: {attach: {contact_points: h, user: u, password: {file: /etc/shadow}}}",
-        "/etc/shadow leads out of the study's folder",
+        "/etc/shadow is outside the study's folder",
     ),
     (
         "target: {attach: {contact_points: h, user: u, password: {file: ../x}}}",
-        "../x leads out of the study's folder",
+        "../x is outside the study's folder",
     ),
     (
         "target: {attach: {contact_points: h, user: u, password: {env: AWS_SECRET}}}",
@@ -80,29 +80,29 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "target: {attach: {contact_points: h, tls: {ca: /etc/passwd}}}",
-        "/etc/passwd leads out of the study's folder",
+        "/etc/passwd is outside the study's folder",
     ),
     (
         "target: {attach: {secure_connect_bundle: /tmp/scb.zip}}",
-        "/tmp/scb.zip leads out of the study's folder",
+        "/tmp/scb.zip is outside the study's folder",
     ),
     (
         "target: {attach: {contact_points: h, tls: {cert: c.pem, key: /etc/ssl/private/me.key}}}",
-        "/etc/ssl/private/me.key leads out of the study's folder",
+        "/etc/ssl/private/me.key is outside the study's folder",
     ),
     (
         "target: {attach: {contact_points: h, jolokia: {tls: {cert: ../c.pem, key: k.pem}}}}",
-        "../c.pem leads out of the study's folder",
+        "../c.pem is outside the study's folder",
     ),
     (
         "target: {attach: {contact_points: h}}\n\
          probes: {import: [{prometheus: 'http://169.254.169.254/latest'}]}",
-        "the study asks 169.254.169.254, which is neither",
+        "the study contacts 169.254.169.254, which is neither",
     ),
     (
         "target: {attach: {contact_points: h}}\n\
          probes: {import: [{prometheus: 'http://127.0.0.1@evil/'}]}",
-        "the study asks 127.0.0.1@evil, which is neither",
+        "the study contacts 127.0.0.1@evil, which is neither",
     ),
 ];
 
@@ -193,13 +193,13 @@ fn secrets_are_beside_the_study_or_named_on_the_command_line() {
     );
     let why = password("{secret: db}", &given(|_| {})).expect_err("it is not named");
     assert!(
-        why.contains("say --secret db=file:PATH or --secret db=env:NAME"),
+        why.contains("pass --secret db=file:PATH or --secret db=env:NAME"),
         "{why}"
     );
     // For a resumed run only the record is there.
     let why = password("{file: secret.txt}", &given(|o| o.files = None)).expect_err("no folder");
     assert!(
-        why.contains("where the study was is only on record"),
+        why.contains("the study's folder is only known from its record"),
         "{why}"
     );
 }
@@ -217,7 +217,7 @@ fn a_link_beside_the_study_leads_to_no_secret_elsewhere() {
     let text = "target: {attach: {contact_points: h, user: u, password: {file: link}}}";
     let mistakes = resolved(text, &overrides).expect_err("it leads out");
     assert!(
-        mistakes.to_string().contains("a link that leads out of the study's folder"),
+        mistakes.to_string().contains("a link to a file outside the study's folder"),
         "{mistakes}"
     );
 }
@@ -241,9 +241,9 @@ fn a_password_in_the_words_of_an_import_is_refused() {
     ] {
         let said = mistakes(words);
         assert!(
-            said.contains("a password stands in these words"),
+            said.contains("the command line contains a password"),
             "{words}: {said}"
         );
-        assert!(!mistakes(&words.replace("tell", "***")).contains("a password stands"));
+        assert!(!mistakes(&words.replace("tell", "***")).contains("contains a password"));
     }
 }

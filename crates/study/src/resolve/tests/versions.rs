@@ -135,13 +135,13 @@ fn a_java_is_a_version_or_a_folder_and_must_fit() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("jdk");
     let said = refused_in(folder.path(), "java: jdk", true);
-    assert!(said.contains("there is no Java in"), "{said}");
+    assert!(said.contains("is not a Java home"), "{said}");
     std::fs::create_dir_all(home.join("bin")).unwrap();
     std::fs::write(home.join("bin/java"), "").unwrap();
     std::fs::write(home.join("release"), "JAVA_VERSION=\"25.0.1\"\n").unwrap();
     let said = refused_in(folder.path(), "java: jdk", true);
     assert!(
-        said.contains("is Java 25, and Cassandra 5.0.9 starts on 17, 11"),
+        said.contains("is Java 25, but Cassandra 5.0.9 needs 17, 11"),
         "{said}"
     );
     std::fs::write(home.join("release"), "JAVA_VERSION=\"17.0.1\"\n").unwrap();
@@ -149,7 +149,7 @@ fn a_java_is_a_version_or_a_folder_and_must_fit() {
     assert_eq!(spec_of(&study).java, Some(JavaChoice::Home(home)));
     let said = refused_in(folder.path(), "java: jdk", false);
     assert!(
-        said.contains("programs of this machine") && said.contains("--trust"),
+        said.contains("programs that would run on this machine") && said.contains("--trust"),
         "{said}"
     );
 }
@@ -216,7 +216,7 @@ fn a_tarball_needs_its_digest_which_is_compared() {
         "a".repeat(64)
     );
     let said = refused_in(folder.path(), &wrong, true);
-    assert!(said.contains("is another file: its SHA-256 is "), "{said}");
+    assert!(said.contains("does not match: its SHA-256 is "), "{said}");
     let missing = format!(
         "cassandra: {{tarball: d.tar.gz, sha256: {}}}",
         "a".repeat(64)
@@ -239,7 +239,7 @@ fn a_file_of_settings_is_one_word_and_what_stands_beside_it_holds() {
     assert_eq!(yaml["concurrent_reads"], 16);
     let noted = |part: &str| study.notes.iter().any(|note| note.contains(part));
     assert!(
-        noted("cassandra_latest.yaml of Cassandra 5.0 is taken"),
+        noted("cassandra_latest.yaml of Cassandra 5.0 sets"),
         "{:?}",
         study.notes
     );
@@ -253,13 +253,13 @@ fn a_file_of_settings_is_one_word_and_what_stands_beside_it_holds() {
     for (local, says) in [
         (
             "cassandra: 4.1, yaml: {use: latest}",
-            "what cassandra_latest.yaml of Cassandra 4.1 says is not known here",
+            "cassay does not know cassandra_latest.yaml of Cassandra 4.1",
         ),
         (
             "yaml: {use: newest}",
-            "`use` is shipped or latest, not \"newest\"",
+            "`use` must be shipped or latest, not \"newest\"",
         ),
-        ("yaml: {use: 3}", "`use` is shipped or latest, not 3"),
+        ("yaml: {use: 3}", "`use` must be shipped or latest, not 3"),
     ] {
         let refused = refused(local);
         assert!(refused.contains(says), "{local}: {refused}");

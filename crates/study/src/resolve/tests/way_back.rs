@@ -36,8 +36,8 @@ fn as_many_nodes_go_back_as_leave_a_copy_of_what_was_acknowledged() {
     for (copies, level, fault, most) in [
         (3, "QUORUM", &one, None),
         (3, "QUORUM", &two, Some("name 1 node at the most")),
-        (3, "ONE", &one, Some("let more copies acknowledge")),
-        (3, "ANY", &one, Some("let more copies acknowledge")),
+        (3, "ONE", &one, Some("require more replicas")),
+        (3, "ANY", &one, Some("require more replicas")),
         (3, "ALL", &two, None),
         (3, "ALL", &all, Some("name 2 nodes at the most")),
         (2, "ALL", &one, None),
@@ -56,9 +56,10 @@ fn as_many_nodes_go_back_as_leave_a_copy_of_what_was_acknowledged() {
     }
     let said = refused(read(3, 3, "ONE", &one));
     for words in [
-        "`faults.back: snapshot` takes 1 node back to files of before",
-        "at ONE a write is acknowledged by 1 of 3 copies: what no other node has would be lost",
-        "hint: let more copies acknowledge, `workload: {consistency: QUORUM}`, and name one node",
+        "`faults.back: snapshot` restores the earlier files of 1 node",
+        "at ONE a write is acknowledged by 1 of 3 replicas: writes that no other node has would \
+         be lost",
+        "hint: require more replicas, `workload: {consistency: QUORUM}`, and name one node",
     ] {
         assert!(said.contains(words), "{said}");
     }
@@ -117,7 +118,7 @@ fn counters_do_not_go_back() {
 fn nobody_goes_back_behind_the_log_of_the_metadata() {
     let to = |more: &str| format!("rolling-upgrade, to: 6.0, {more}back: snapshot");
     let said = refused(read(3, 3, "ALL", &to("")));
-    let why = "an upgrade of all of them to 6.0 ends with the begin of the log of the cluster's";
+    let why = "an upgrade of all of them to 6.0 initializes the cluster metadata log";
     assert!(
         said.contains(why) && said.contains("`nodes: [1]`"),
         "{said}"
@@ -129,7 +130,7 @@ fn nobody_goes_back_behind_the_log_of_the_metadata() {
     let kv = "{use: kv, consistency: QUORUM}";
     let fault = "rolling-upgrade, to: 6.0-beta1, nodes: [1], back: snapshot";
     let said = refused(read_with(3, 3, kv, ("6.0-alpha2", fault)));
-    let why = "no node goes back behind what the others have read of it";
+    let why = "a node cannot fall behind the entries that others have read";
     assert!(said.contains(why), "{said}");
 }
 
@@ -138,12 +139,12 @@ fn files_are_kept_of_drained_nodes_and_no_other_kind_goes_back() {
     let fault = "rolling-upgrade, to: 5.0, nodes: [1], drain: false, back: snapshot";
     let said = refused(read(3, 3, "QUORUM", fault));
     assert!(
-        said.contains("`faults.drain` is `false`") && said.contains("hint: leave `drain` out"),
+        said.contains("`faults.drain` is `false`") && said.contains("hint: remove `drain`"),
         "{said}"
     );
     let said = refused(read(3, 3, "QUORUM", "node-kill, back: snapshot"));
     assert!(
-        said.contains("`faults.back` says nothing of node-kill"),
+        said.contains("`faults.back` does not apply to node-kill"),
         "{said}"
     );
     let said = refused(read(
@@ -159,7 +160,7 @@ fn files_are_kept_of_drained_nodes_and_no_other_kind_goes_back() {
         "QUORUM",
         "rolling-upgrade, to: 4.0, back: snapshot",
     ));
-    assert!(said.contains("files do not go back"), "{said}");
+    assert!(said.contains("downgrades are not possible"), "{said}");
 }
 
 /// Without a rollback, the maximum time for the upgrade is the length of the fault.

@@ -94,7 +94,7 @@ fn without_a_pair_at_the_same_point_of_one_block_it_is_refused() {
         (FIXED.to_owned() + ASKED, "nothing has `faults`"),
         (
             format!("{PAUSE}\nprocedure: {{peak: {{rate: {{from: 100}}, p99_ms: 5}}}}\n{ASKED}"),
-            "`procedure.peak` decides as it goes",
+            "`procedure.peak` decides points",
         ),
         (
             format!("{PAUSE}\n{FIXED}repeat: {{without_faults: true, order: sequential}}\n"),

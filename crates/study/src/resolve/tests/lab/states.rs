@@ -61,24 +61,23 @@ fn mistakes_about_data_are_said() {
         (
             "local: {hosts: 1}",
             "data: {load: {fraction: 0.3}}",
-            "`data.load.fraction` is a share of the data volume, and the hosts have none: it \
+            "`data.load.fraction` is a share of the data volume, but the hosts have none: it \
              would fill this machine's own disk",
         ),
         (
             volume,
             "data: {load: {fraction: 0.99}}",
-            "`data.load.fraction` is `0.99`: the most is 0.95",
+            "`data.load.fraction` is `0.99`: the maximum is 0.95",
         ),
         (
             attach,
             "data: {load: {fraction: 0.3}}",
-            "`data.load.fraction`: how large the volumes of an attached cluster are cannot be \
-             seen",
+            "`data.load.fraction`: the volume size of an attached cluster is unknown",
         ),
         (
             "null: {}",
             "data: {load: {bytes_per_node: 2GiB}}",
-            "`data.load.bytes_per_node` cannot be reached: the null target stores nothing",
+            "`data.load.bytes_per_node` is not possible: the null target stores nothing",
         ),
         (
             volume,
@@ -88,23 +87,22 @@ fn mistakes_about_data_are_said() {
         (
             "local: {}",
             "data: {reset: snapshot}",
-            "`data.reset: snapshot` brings back what was loaded, and nothing is",
+            "`data.reset: snapshot` restores loaded data, but the study loads none",
         ),
         (
             attach,
             "data: {load: {operations: 5}, reset: snapshot}",
-            "`data.reset: snapshot` needs the MBeans of an attached cluster's nodes, and no \
-             access to them is given",
+            "`data.reset: snapshot` needs access to the MBeans of an attached cluster's nodes",
         ),
         (
             "local: {}",
             "data: {load: {operations: 5}, reset: truncate, restore: online}",
-            "`data.restore` says how a snapshot is restored, and there is none",
+            "`data.restore` sets how a snapshot is restored, but the study has none",
         ),
         (
             attach,
             "data: {page_cache: drop}",
-            "`data.page_cache: drop` cannot be had: the machines are not cassay's",
+            "`data.page_cache: drop` is not possible: cassay does not control the machines",
         ),
     ]);
 }
@@ -116,26 +114,26 @@ fn what_only_a_flush_or_unmapped_files_would_bring_is_refused() {
         (
             "local: {}",
             "data: {page_cache: drop}",
-            "`data.page_cache: drop` cannot be had: the nodes map their files, and what is mapped \
-             stays in memory",
+            "`data.page_cache: drop` is not possible: the nodes map their files, and mapped pages \
+             stay in memory",
         ),
         (
             "local: {hosts: 2, isolation: loopback, yaml: {disk_access_mode: mmap}}",
             "data: {page_cache: drop}",
-            "`data.page_cache: drop` cannot be had: the nodes map their files, and what is mapped \
-             stays in memory",
+            "`data.page_cache: drop` is not possible: the nodes map their files, and mapped pages \
+             stay in memory",
         ),
         (
             "local: {}",
             "data: {load: {bytes_per_node: 2GiB}, settle: none}",
-            "`data.load.bytes_per_node` looks at what is on disk, and with `data.settle: none` \
-             nothing is flushed before the look",
+            "`data.load.bytes_per_node` checks the size on disk, but `data.settle: none` flushes \
+             nothing before the check",
         ),
         (
             attach,
             "data: {load: {bytes_per_node: 2GiB}}",
-            "`data.load.bytes_per_node` looks at what is on disk after a flush, and without the \
-             MBeans of an attached cluster's nodes nothing can be flushed",
+            "`data.load.bytes_per_node` checks the size on disk after a flush, which needs access \
+             to the MBeans of an attached cluster's nodes",
         ),
     ]);
 }
@@ -201,28 +199,28 @@ fn mistakes_about_phases_are_said() {
         (
             "local: {}",
             with("keyspace: {compaction: {class: LeveledCompactionStrategy}}"),
-            "`phases.load.keyspace.compaction` is set, and nothing says what it is otherwise",
+            "`phases.load.keyspace.compaction` is set, but its value outside of the phase is not",
         ),
         (
             "local: {}",
             with("keyspace: {options: {gc_grace_seconds: 0}}"),
-            "`phases.load.keyspace.options.gc_grace_seconds` is set, and nothing says what it is \
-             otherwise",
+            "`phases.load.keyspace.options.gc_grace_seconds` is set, but its value outside of the \
+             phase is not",
         ),
         (
             "attach: {contact_points: h}",
             with("target: {local: {heap: 1GiB}}"),
-            "`phases.load.target` changes local nodes, and the target is not local",
+            "`phases.load.target` changes local nodes, but the target is not local",
         ),
         (
             "local: {}",
             "phases: {load: {target: {local: {heap: 512MiB}}}}".to_owned(),
-            "`phases.load` is of no use: no rows are loaded",
+            "`phases.load` has no effect: no rows are loaded",
         ),
         (
             "local: {}",
             with("target: {local: {host: {memory: 2GiB}}}"),
-            "`target.local.host` is about hosts, and the target has none",
+            "`target.local.host` applies to hosts, but the target has none",
         ),
     ];
     for (target, rest, expected) in cases {
@@ -272,7 +270,7 @@ fn mistakes_about_probes_are_said() {
         (
             "local: {}",
             "probes: {hosts: 1ms}",
-            "`probes.hosts` is `1ms`: the least is 100ms",
+            "`probes.hosts` is `1ms`: the minimum is 100ms",
         ),
         (
             "local: {}",
@@ -287,32 +285,32 @@ fn mistakes_about_probes_are_said() {
         (
             "local: {}",
             "probes: {import: [{prometheus: 'ftp://h/x'}]}",
-            "`ftp://h/x` is neither a file nor an address of http or https",
+            "`ftp://h/x` is neither a file nor an http or https address",
         ),
         (
             "local: {}",
             "probes: {import: [{esxtop: ../a.csv}]}",
-            "../a.csv leads out of the study's folder /studies; put the file beside the study",
+            "../a.csv is outside the study's folder /studies; put the file beside the study",
         ),
         (
             "local: {}",
             "probes: {import: [{prometheus: /etc/passwd}]}",
-            "/etc/passwd leads out of the study's folder /studies; put the file beside the study",
+            "/etc/passwd is outside the study's folder /studies; put the file beside the study",
         ),
         (
             "local: {}",
             "probes: {import: [{prometheus: a, period: 2s}]}",
-            "`period` is for the address of an end point; a file has its own times",
+            "`period` only applies to the address of an endpoint; a file has its own times",
         ),
         (
             "local: {}",
             "probes: {import: [{prometheus: a, columns: [b]}]}",
-            "`columns` chooses columns of `esxtop`",
+            "`columns` only applies to `esxtop`",
         ),
         (
             "null: {}",
             "probes: {jvm: 2s}",
-            "`probes.jvm` has nothing to read on the null target",
+            "`probes.jvm` cannot read anything on the null target",
         ),
     ]);
 }
@@ -355,7 +353,7 @@ fn mistakes_about_matrices_are_said() {
         (
             "local: {}",
             &large,
-            "the matrix has 81 combinations; the most is 64",
+            "the matrix has 81 combinations; the maximum is 64",
         ),
         (
             "local: {}",
