@@ -14,9 +14,9 @@
 //!
 //! Interactions of three axes and more are not looked at: they are averaged over.
 
+use crate::autocorrelation;
 use crate::compare::{Comparison, Finding, Metric, NotCompared, compare_paired};
-use crate::multiple::Judged;
-use crate::series;
+use crate::multiple_comparisons::Judged;
 use measure::Known;
 
 /// Fewer blocks than this give no interval of an effect: by two it is 12.7 standard errors wide on
@@ -165,7 +165,8 @@ impl Design {
 /// What the sizes of so many effects that are none are expected to be, smallest first, in their
 /// standard deviations: the places on a half-normal plot (Daniel 1959).
 pub fn half_normal(count: usize) -> Vec<f64> {
-    let at = |i: usize| series::normal_quantile(0.5 + 0.5 * (i as f64 + 0.5) / count as f64);
+    let at =
+        |i: usize| autocorrelation::normal_quantile(0.5 + 0.5 * (i as f64 + 0.5) / count as f64);
     (0..count).map(at).collect()
 }
 

@@ -9,13 +9,13 @@
 //! its first [`FIRST`] intervals, is within [`WITHIN`] of the level, or within two standard errors
 //! of such a median, if that is more.
 
-mod away;
-mod course;
+mod peers_view;
+mod return_to_normal;
 
-pub use away::{Away, Hints, Looks, Repair, Watched, away, hints, repair, streamed};
-pub use course::{Back, Level};
+pub use peers_view::{Away, Hints, Looks, Repair, Watched, away, hints, repair, streamed};
+pub use return_to_normal::{Back, Level};
 
-use course::{Course, Worse};
+use return_to_normal::{Course, Worse};
 
 /// Within which share of its level a series is as before.
 pub const WITHIN: f64 = 0.05;

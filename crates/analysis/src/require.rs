@@ -4,8 +4,8 @@
 //! that are just met at most 2.5 in 100 are called missed. Where the interval holds the limit, or
 //! where there is no interval, nobody can tell: [`Outcome::Untold`].
 
+use crate::autocorrelation;
 use crate::compare::Bound;
-use crate::series;
 use measure::Known;
 
 /// Two-sided 5 % point of the normal distribution.
@@ -125,7 +125,7 @@ pub fn of_blocks(values: &[f64]) -> Option<[f64; 2]> {
         return None;
     }
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    series::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp))
+    autocorrelation::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp))
 }
 
 /// The shortest interval that holds both.

@@ -2,37 +2,37 @@
 //!
 //! Long because every command and its options stand side by side, as the help shows them.
 
+mod authoring;
 mod bisect;
 mod examples;
 mod hosts;
+mod secret_values;
 mod ssh;
 mod studies;
 mod supply;
 mod topology;
-mod unseen;
 mod workload;
-mod written;
 
+pub use authoring::{
+    CompletionsArgs, DeleteArgs, ExplainArgs, ManArgs, NewArgs, SchemaArgs, SchemaOf, Shell,
+};
 pub use bisect::BisectArgs;
 pub use examples::command;
 pub use hosts::{HostsCommand, InsideArgs, KubernetesCommand, RbacArgs};
+pub use secret_values::unseen;
 pub use ssh::{BrokenArgs, CleanArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
 pub use studies::{CopyArgs, DemoArgs, DemoTarget, PlanArgs, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
 pub use topology::{
     ApplyArgs, ExportArgs, MachineArgs, PlacementArgs, PlacingArgs, ReadArgs, TopologyCommand,
 };
-pub use unseen::unseen;
 pub use workload::{CheckArgs, RecordedArgs, TwinArgs, WorkloadCommand};
-pub use written::{
-    CompletionsArgs, DeleteArgs, ExplainArgs, ManArgs, NewArgs, SchemaArgs, SchemaOf, Shell,
-};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use study::settings::Granted;
-use target::{Allow, SecretSource};
+use target_spec::{Allow, SecretSource};
 use versions::Release;
 
 const ABOUT: &str =
@@ -649,7 +649,7 @@ pub enum FaultCommand {
 pub struct FaultTestArgs {
     /// These kinds; all that the cluster can have without any.
     #[arg(value_name = "KIND", value_parser = fault_kind)]
-    pub kinds: Vec<target::fault::Kind>,
+    pub kinds: Vec<target_spec::fault::Kind>,
     #[command(flatten)]
     pub at: BrokenArgs,
 }
@@ -658,7 +658,7 @@ pub struct FaultTestArgs {
 pub struct FaultRunArgs {
     /// How it is broken: see `cassay fault list`.
     #[arg(value_name = "KIND", value_parser = fault_kind)]
-    pub kind: target::fault::Kind,
+    pub kind: target_spec::fault::Kind,
     /// Number of the node, from 1.
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["host", "hosts"])]
     pub node: Option<usize>,
@@ -678,7 +678,7 @@ pub struct FaultRunArgs {
     pub from: Vec<usize>,
     /// For how long; of what is over by itself, how long it may take.
     #[arg(long = "for", value_name = "TIME", default_value = "30s",
-          value_parser = study::human::parse_duration_ns)]
+          value_parser = study::units::parse_duration_ns)]
     pub for_ns: u64,
     #[command(flatten)]
     pub knobs: FaultKnobs,
@@ -699,22 +699,22 @@ pub struct FaultKnobs {
     #[arg(long, value_name = "COUNT")]
     pub write_iops: Option<u64>,
     /// What is left free of a full disk.
-    #[arg(long, value_name = "SIZE", value_parser = study::human::parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = study::units::parse_bytes)]
     pub leave: Option<u64>,
     /// The share of packets that is lost: 10%.
-    #[arg(long, value_name = "SHARE", value_parser = study::human::parse_share)]
+    #[arg(long, value_name = "SHARE", value_parser = study::units::parse_share)]
     pub loss: Option<f64>,
     /// What a slow link carries.
-    #[arg(long, value_name = "RATE", value_parser = study::human::parse_bit_rate)]
+    #[arg(long, value_name = "RATE", value_parser = study::units::parse_bit_rate)]
     pub rate: Option<u64>,
     /// How much later packets arrive, one way.
-    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub delay: Option<u64>,
     /// How far a clock is off.
-    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub by: Option<u64>,
     /// After how long the nodes of a host that is off are started on another one.
-    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub ha_after: Option<u64>,
     /// Number of that other host, from 1 on; without it the next one.
     #[arg(long, value_name = "NUMBER", requires = "ha_after")]
@@ -726,9 +726,9 @@ pub struct FaultKnobs {
 }
 
 /// The word for a kind of fault.
-fn fault_kind(text: &str) -> Result<target::fault::Kind, String> {
-    target::fault::Kind::of(text).ok_or_else(|| {
-        let names = target::fault::FaultName::ALL.map(target::fault::FaultName::name);
+fn fault_kind(text: &str) -> Result<target_spec::fault::Kind, String> {
+    target_spec::fault::Kind::of(text).ok_or_else(|| {
+        let names = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
         let hint = yaml::did_you_mean(text, names).unwrap_or_default();
         format!("there is no such kind: see `cassay fault list`; {hint}")
     })
@@ -752,11 +752,11 @@ pub struct UpArgs {
     #[arg(long, value_name = "EXPORT", conflicts_with_all = ["nodes", "nodes_per_host"])]
     pub like: Option<PathBuf>,
     /// Heap of each node.
-    #[arg(long, default_value = "1GiB", value_parser = study::human::parse_bytes)]
+    #[arg(long, default_value = "1GiB", value_parser = study::units::parse_bytes)]
     pub heap: u64,
     /// Garbage collector of each node: g1, zgc, shenandoah or parallel.
     #[arg(long, value_name = "WORD", value_parser = collector)]
-    pub gc: Option<target::Collector>,
+    pub gc: Option<target_spec::Collector>,
     /// Setting of cassandra.yaml, a structure as JSON: concurrent_reads=64; may be given again. It
     /// is your own word and needs no --trust, so look at what you copy from others.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
@@ -770,7 +770,7 @@ pub struct UpArgs {
     pub class_sharing: bool,
     /// How long all nodes together may take until they answer.
     #[arg(long, value_name = "TIME", default_value = "3m",
-          value_parser = study::human::parse_duration_ns)]
+          value_parser = study::units::parse_duration_ns)]
     pub start_timeout: u64,
     /// Ask clients for a password, which is made for this cluster and kept in a file of its folder
     /// that only you can read; without it, every user of this machine can connect.
@@ -804,7 +804,7 @@ pub struct HostArgs {
     /// How far hosts are kept apart: auto, hosts (refused where it cannot be had) or loopback.
     #[arg(long, value_name = "WORD", requires = "on_hosts", default_value = "auto",
           value_parser = isolation)]
-    pub isolation: target::Isolation,
+    pub isolation: target_spec::Isolation,
     /// CPUs that each host may use: 0,1.
     #[arg(
         long,
@@ -818,31 +818,31 @@ pub struct HostArgs {
     pub host_quota: Option<f64>,
     /// Memory of each host, page cache included: 3GiB.
     #[arg(long, value_name = "SIZE", requires = "on_hosts",
-          value_parser = study::human::parse_bytes)]
+          value_parser = study::units::parse_bytes)]
     pub host_memory: Option<u64>,
     /// Data volume of each host: 20GiB.
     #[arg(long, value_name = "SIZE", requires = "on_hosts",
-          value_parser = study::human::parse_bytes)]
+          value_parser = study::units::parse_bytes)]
     pub host_volume: Option<u64>,
     /// Speed of each host's link: 1Gbit/s.
     #[arg(long, value_name = "RATE", requires = "on_hosts",
-          value_parser = study::human::parse_bit_rate)]
+          value_parser = study::units::parse_bit_rate)]
     pub link_rate: Option<u64>,
     /// Delay of each host's link, one way: 1ms.
     #[arg(long, value_name = "TIME", requires = "on_hosts",
-          value_parser = study::human::parse_duration_ns)]
+          value_parser = study::units::parse_duration_ns)]
     pub link_delay: Option<u64>,
 }
 
 /// The word for an isolation.
-fn isolation(text: &str) -> Result<target::Isolation, String> {
-    target::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
+fn isolation(text: &str) -> Result<target_spec::Isolation, String> {
+    target_spec::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
 }
 
 /// The word for a collector.
-fn collector(text: &str) -> Result<target::Collector, String> {
-    let known = || target::Collector::ALL.map(target::Collector::name).join(", ");
-    target::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
+fn collector(text: &str) -> Result<target_spec::Collector, String> {
+    let known = || target_spec::Collector::ALL.map(target_spec::Collector::name).join(", ");
+    target_spec::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
 }
 
 /// A key of cassandra.yaml with its value: JSON, or else a plain text.
@@ -859,7 +859,7 @@ fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
 
 /// A number of cores above 0.
 fn cores(text: &str) -> Result<f64, String> {
-    let cores = study::human::parse_number(text)?;
+    let cores = study::units::parse_number(text)?;
     if cores > 0.0 {
         Ok(cores)
     } else {
@@ -877,18 +877,18 @@ pub struct NullArgs {
     #[arg(long, default_value_t = std::net::Ipv4Addr::LOCALHOST)]
     pub address: std::net::Ipv4Addr,
     /// Latency added to every answer.
-    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub latency: Option<u64>,
     /// Make --latency the mean of an exponential distribution.
     #[arg(long, requires = "latency")]
     pub exponential: bool,
     /// Stall for this long …
     #[arg(long, value_name = "TIME", requires = "stall_every",
-          value_parser = study::human::parse_duration_ns)]
+          value_parser = study::units::parse_duration_ns)]
     pub stall: Option<u64>,
     /// … again and again, from begin to begin.
     #[arg(long, value_name = "TIME", requires = "stall",
-          value_parser = study::human::parse_duration_ns)]
+          value_parser = study::units::parse_duration_ns)]
     pub stall_every: Option<u64>,
     /// Answer this share of the operations with an error: overloaded=0.01; may be given again.
     #[arg(long, value_name = "NAME=SHARE", value_parser = error_share)]
@@ -927,7 +927,7 @@ fn contact_point(text: &str) -> Result<String, String> {
 
 fn error_share(text: &str) -> Result<(String, f64), String> {
     let (name, share) = text.split_once('=').ok_or("write NAME=SHARE")?;
-    let share = study::human::parse_number(share)?;
+    let share = study::units::parse_number(share)?;
     if (0.0..=1.0).contains(&share) {
         Ok((name.to_owned(), share))
     } else {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
 /// Where tests say that they were left out; see `crates/cassay/tests/it/program.rs` and
-/// `crates/kernel/src/skipped.rs`.
+/// `crates/linux/src/skipped_tests.rs`.
 const SKIPS: &str = "CASSAY_SKIPS";
 
 /// Begin of the line of a test that no installed program would make possible.

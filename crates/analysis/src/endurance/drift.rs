@@ -1,7 +1,7 @@
 //! Drift: by which share a series goes up or down over its window.
 
 use super::BLOCKS;
-use crate::series;
+use crate::autocorrelation;
 use crate::trend::{line, spaced};
 
 /// Within which share latency does not drift: the margin within which two latencies count as the
@@ -42,7 +42,7 @@ measure::word_enum! {
 /// The drift of blocks of equal length, where one of a share of `within` does not matter.
 pub fn drift(blocks: &[f64], within: f64) -> Drift {
     let line = line(&spaced(blocks));
-    let middle = series::median(blocks).abs();
+    let middle = autocorrelation::median(blocks).abs();
     let share = |slope: f64| {
         if middle > 0.0 {
             slope * blocks.len() as f64 / middle

@@ -66,7 +66,7 @@ pub struct InsideArgs {
     pub cpus: u32,
     /// Memory of the pod, requested and not exceeded.
     #[arg(long, value_name = "SIZE", default_value = "2GiB",
-          value_parser = study::human::parse_bytes)]
+          value_parser = study::units::parse_bytes)]
     pub memory: u64,
     /// The service account of the pod, where the run itself asks Kubernetes for something; its
     /// image needs `kubectl` then.
@@ -81,7 +81,7 @@ pub struct InsideArgs {
 }
 
 fn millicpus(text: &str) -> Result<u32, String> {
-    let cpus = study::human::parse_number(text)?;
+    let cpus = study::units::parse_number(text)?;
     if (0.1..=256.0).contains(&cpus) {
         Ok((cpus * 1000.0).round() as u32)
     } else {

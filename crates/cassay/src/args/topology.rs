@@ -36,7 +36,7 @@ pub struct PlacingArgs {
     /// NUMA nodes; on the NUMA nodes that the planner gives each; or on CPUs of their own.
     #[arg(long, value_name = "none|one-socket-per-vcpu|auto|pinned", default_value = "none",
           value_parser = placing)]
-    pub topology: target::Placing,
+    pub topology: target_spec::Placing,
     /// CPUs of each node. Default: an equal share.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub node_cpus: Option<u32>,
@@ -92,7 +92,7 @@ pub struct PlacementArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=8192))]
     pub vcpus: u32,
     /// Memory of each. Default: an equal share of the machine, and no more than its nodes have.
-    #[arg(long, value_name = "SIZE", value_parser = study::human::parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = study::units::parse_bytes)]
     pub memory: Option<u64>,
     /// Whose rules make the virtual hardware; none: processes on the machine itself.
     #[arg(long, value_name = "vsphere7|vsphere8|pinned|none", default_value = "pinned",
@@ -156,7 +156,7 @@ pub struct ExportArgs {
     pub topoext: bool,
     /// Memory of each NUMA node that Kubernetes leaves to the system.
     #[arg(long, value_name = "SIZE", default_value = "1GiB",
-          value_parser = study::human::parse_bytes)]
+          value_parser = study::units::parse_bytes)]
     pub reserved_memory: u64,
     /// Container image of pods.
     #[arg(long, value_name = "NAME", default_value = "cassandra")]
@@ -179,8 +179,8 @@ fn word<W: serde::de::DeserializeOwned>(text: &str) -> Result<W, String> {
 }
 
 /// A rule by which nodes are placed.
-fn placing(text: &str) -> Result<target::Placing, String> {
-    use target::Placing;
+fn placing(text: &str) -> Result<target_spec::Placing, String> {
+    use target_spec::Placing;
     let names = || Placing::ALL.map(Placing::name).join(", ");
     Placing::of_name(text).ok_or_else(|| format!("it is one of {}", names()))
 }
@@ -208,7 +208,7 @@ fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
 
 /// How many CPUs of instances one CPU may carry.
 fn overcommit(text: &str) -> Result<f64, String> {
-    let ratio = study::human::parse_number(text)?;
+    let ratio = study::units::parse_number(text)?;
     let is_one = (1.0..=64.0).contains(&ratio);
     is_one.then_some(ratio).ok_or_else(|| "it is 1 to 64".to_owned())
 }
