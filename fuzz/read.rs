@@ -117,7 +117,7 @@ pub fn study(bytes: &[u8]) {
     match resolve("study.yaml", &text, &Overrides::default()) {
         Ok(study) => {
             if let Ok(plan) = study::plan::plan(&study) {
-                let record = engine::record::plan_record(&study, &plan, "0.0.0");
+                let record = engine::plan_record::plan_record(&study, &plan, "0.0.0");
                 drop(serde_json::to_string(&record));
                 drop(study::conditions::conditions(&study));
             }
@@ -226,7 +226,7 @@ pub fn findings(bytes: &[u8]) {
     let _ = serde_json::from_slice::<NodesRecord>(bytes);
     if let Ok(plan) = serde_json::from_slice::<PlanRecord>(bytes) {
         // `resume` reads the plan like this.
-        let _ = engine::record::overrides_of(&plan, Granted::default());
+        let _ = engine::plan_record::overrides_of(&plan, Granted::default());
     }
 }
 

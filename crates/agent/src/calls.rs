@@ -1,6 +1,7 @@
 //! Table of all calls that an agent answers. Only the agent's main loop imports it.
 
 use crate::state::AgentState;
+use host::attached_nodes::{FindService, Lend, Mend, OwnAddresses, ReadWallClock, StartService};
 use host::calls::{
     Abilities, Address, DropPageCache, EndProcess, Keep, Limit, LimitPort, Limits,
     MachineAbilities, MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, StartProcess,
@@ -10,11 +11,10 @@ use host::faults::{Heal, Inject, Renew, Started};
 use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use host::inspect::{CleanFolder, Inspect};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
-use host::others::{FindService, Lend, Mend, OwnAddresses, ReadWallClock, StartService};
 use host::queries::{Receive, See};
-use host::remote::{AvailableMemory, ClearCluster, FindJava, FindMarked, Settle, TakenPort};
+use host::remote_host::{AvailableMemory, ClearCluster, FindJava, FindMarked, Settle, TakenPort};
 use host::watch::{BeginWatch, TakeReadings};
-use reach::{ReadClock, Row};
+use remote::{ReadClock, Row};
 
 /// All calls that an agent answers for its host.
 pub(crate) const CALLS: &[Row<AgentState>] = &[

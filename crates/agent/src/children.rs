@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use host::calls::Note;
 use host::process::{self, Identity, KILL_LIMIT, Life};
 use measure::clock::Deadline;
-use reach::serve::Outbox;
+use remote::agent_loop::Outbox;
 use rustix::process::Signal;
 use std::collections::{HashMap, HashSet};
 use std::os::unix::process::ExitStatusExt;

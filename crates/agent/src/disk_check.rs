@@ -8,7 +8,7 @@ use crate::state::AgentState;
 use anyhow::{Context, Result, ensure};
 use host::process;
 use host::{Attempt, DiskWork, QueryAnswer};
-use kernel::volume::{BLOCK_BYTES, Blocks};
+use linux::volume::{BLOCK_BYTES, Blocks};
 use measure::clock::{self, Deadline};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -184,7 +184,7 @@ pub(crate) fn look(
     let (output, input) = std::io::pipe().context("make a pipe")?;
     let mut command = process::command(Path::new("/proc/self/exe"));
     command
-        .arg(reach::ARGUMENT)
+        .arg(remote::ARGUMENT)
         .arg(here.name())
         .arg(ARGUMENT)
         .arg(folder)

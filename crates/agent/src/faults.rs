@@ -4,19 +4,19 @@
 //! be done after the agent's end. The agent heals by itself when the time is over, even if its
 //! controller is silent or gone.
 
+mod added_process;
 mod commands;
 mod corrupt;
-mod emptied;
 mod files;
-mod joined;
-mod keep_up;
 mod limits;
 mod links;
 pub(crate) mod packets;
 mod power;
 mod process;
 mod processes;
-mod repeated;
+mod repeating_thread;
+mod restart_after_heal;
+mod restart_without_data;
 mod service;
 pub(crate) mod state;
 mod stutter;
@@ -28,13 +28,13 @@ use host::faults::{Heal, Inject, Renew, Started};
 use host::process::Identity;
 use host::{Broken, Healed, Injection};
 use measure::clock::Deadline;
-use reach::Serve;
+use remote::Serve;
 use state::{Breakable, State};
 use std::time::Duration;
 
 /// Returns the implementation of a fault.
 fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
-    use emptied::{Emptied, When};
+    use restart_without_data::{Emptied, When};
     use volume::{Alone, DiskFailure, Failing, Full, Stalled};
     let failing = |how, processes| -> Box<dyn Breakable> {
         Box::new(Alone::with(Failing::by(how, processes)))
@@ -54,7 +54,7 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
             folders,
             address,
         } => Box::new(Emptied::of(process, folders, When::Left(address))),
-        Injection::Join(what) => Box::new(joined::Joined::of(what)),
+        Injection::Join(what) => Box::new(added_process::Joined::of(what)),
         Injection::Files {
             reader,
             forth,

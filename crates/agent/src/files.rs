@@ -7,8 +7,8 @@ use host::files::{
     Begun, Bytes, Change, DeviceBytes, Entry, FileId, From, Get, List, PIECE_BYTES, Page, Piece,
     SUM_BYTES, Space, Step, Sum, Sums, Uncache,
 };
-use kernel::volume::{self, VolumeUse};
-use reach::Serve;
+use linux::volume::{self, VolumeUse};
+use remote::Serve;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
     Advice, AtFlags, Dir, FileType, Mode, OFlags, Stat, fadvise, fstat, fstatvfs, linkat, major,

@@ -4,10 +4,10 @@
 //! An agent that ends in order has sent an empty list before.
 
 use anyhow::{Context, Result};
-use host::noted::undo_of_another;
 use host::process::{self, Identity, Life};
 use host::undo::Undo;
-use reach::frame;
+use host::undo_file::undo_of_another;
+use remote::frame;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fs::File;
@@ -122,7 +122,7 @@ impl Guard {
         let mut command = process::command(Path::new("/proc/self/exe"));
         command
             .arg0("cassay")
-            .args([reach::ARGUMENT, &self.name, ARGUMENT])
+            .args([remote::ARGUMENT, &self.name, ARGUMENT])
             .current_dir("/")
             .stdin(reader)
             .stdout(Stdio::null());

@@ -1,16 +1,16 @@
 //! Inspection of a machine before nodes are placed on it, and removal of cassay's files in a
 //! folder.
 
-use crate::remote::is_in_memory;
+use crate::remote_host::is_in_memory;
 use crate::state::AgentState;
 use anyhow::{Context, Result, bail};
 use host::agent::is_agent_of;
 use host::inspect::{CleanFolder, Inspect, Inspected, LeftCluster};
 use host::memory;
 use host::process;
-use host::remote::FoundJava;
-use kernel::{able, volume};
-use reach::Serve;
+use host::remote_host::FoundJava;
+use linux::{capability, volume};
+use remote::Serve;
 use std::fs;
 use std::path::Path;
 use supply::java;
@@ -38,7 +38,9 @@ impl Serve<AgentState> for Inspect {
             disk: volume::usage(&self.folder)?,
             is_in_memory: is_in_memory(&self.folder)?,
             java: java.map_err(|why| format!("{why:#}")),
-            lacking: able::require_of_machine(&self.limits).err().map(|why| format!("{why:#}")),
+            lacking: capability::require_of_machine(&self.limits)
+                .err()
+                .map(|why| format!("{why:#}")),
             clusters: clusters(&self.folder)?,
         })
     }

@@ -7,7 +7,7 @@
 //! started still ends. The kernel ends processes with the agent; the agent undoes the rest, or its
 //! guard if the agent was killed.
 
-mod asked;
+mod attached_nodes;
 mod calls;
 mod children;
 mod descriptors;
@@ -17,23 +17,23 @@ mod files;
 mod folders;
 mod guard;
 mod inspect;
-mod others;
+mod probe_calls;
 mod queries;
-mod relay;
-mod remote;
-mod scope;
-mod stand_in;
+mod remote_host;
+mod simulated_host;
+mod small_calls;
+mod ssh_relay;
 mod state;
+mod systemd_scope;
 mod thread;
 mod undo_list;
-mod watching;
 
 use anyhow::{Context, Result};
 use calls::CALLS;
 use guard::Guard;
 use host::calls::{Begin, Role};
 use host::undo::Undo;
-use reach::serve::{self, Ending, Outbox};
+use remote::agent_loop::{self, Ending, Outbox};
 use state::AgentState;
 use std::fs::{DirBuilder, File};
 use std::io::{IsTerminal, Read, Write};
@@ -53,25 +53,25 @@ const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 /// Sets the build id. If this program was started as an agent or guard, runs it and returns its
 /// exit code; otherwise returns `None`. Must be called first, before any thread is started.
 pub fn answer() -> Option<u8> {
-    reach::name_build(env!("CASSAY_BUILD"));
+    remote::name_build(env!("CASSAY_BUILD"));
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
         // Clients belong to another crate.
-        [_, reach::ARGUMENT, name] if name.starts_with(reach::CLIENT) => return None,
-        [_, reach::ARGUMENT, name] if is_asked_by_a_program() => run(name),
-        [_, reach::ARGUMENT, _, guard::ARGUMENT] if is_asked_by_a_program() => guard::run(),
+        [_, remote::ARGUMENT, name] if name.starts_with(remote::CLIENT) => return None,
+        [_, remote::ARGUMENT, name] if is_asked_by_a_program() => run(name),
+        [_, remote::ARGUMENT, _, guard::ARGUMENT] if is_asked_by_a_program() => guard::run(),
         [
             _,
-            reach::ARGUMENT,
+            remote::ARGUMENT,
             _,
             disk_check::ARGUMENT,
             folder,
             requests,
             bytes,
         ] if is_asked_by_a_program() => disk_check::run(Path::new(folder), requests, bytes),
-        [_, reach::ARGUMENT, ..] => Err(anyhow::anyhow!(
+        [_, remote::ARGUMENT, ..] => Err(anyhow::anyhow!(
             "cassay starts its agents itself, one on each host: there is nothing to be done by hand"
         )),
         _ => return None,
@@ -92,14 +92,14 @@ fn is_asked_by_a_program() -> bool {
 fn run(name: &str) -> Result<()> {
     // SAFETY: no handler is installed, and no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
-    let (mut input, output) = serve::pipes()?;
-    let begun = serve::first::<Begin>(&mut input, BEGIN_LIMIT);
+    let (mut input, output) = agent_loop::pipes()?;
+    let begun = agent_loop::first::<Begin>(&mut input, BEGIN_LIMIT);
     if let Ok(asked) = &begun
         && asked.role == Role::Relay
     {
-        let led = relay::lead(&asked.folder, input, &output);
+        let led = ssh_relay::lead(&asked.folder, input, &output);
         if let Err(error) = &led {
-            serve::refuse(&mut &output, error);
+            agent_loop::refuse(&mut &output, error);
         }
         return led;
     }
@@ -109,12 +109,12 @@ fn run(name: &str) -> Result<()> {
     let (here, guard, lease, outbox) = match begun {
         Ok(begun) => begun,
         Err(error) => {
-            serve::refuse(&mut writer, &error);
+            agent_loop::refuse(&mut writer, &error);
             return Err(error);
         }
     };
     loop {
-        let ending = serve::serve(CALLS, &here, &outbox, reader, writer, lease);
+        let ending = agent_loop::serve(CALLS, &here, &outbox, reader, writer, lease);
         // A controller on this machine that hangs up has ended, because the kernel closes its
         // pipes, and no network in between could have cut the connection.
         match (ending, here.door()) {
@@ -137,7 +137,7 @@ fn run(name: &str) -> Result<()> {
 type Begun = (Arc<AgentState>, Arc<Guard>, Duration, Outbox);
 
 fn begin(name: &str, begin: Begin) -> Result<Begun> {
-    let lacking = stand_in::enter(begin.role, name)?;
+    let lacking = simulated_host::enter(begin.role, name)?;
     let guard = Guard::start(name)?;
     let telling = Arc::clone(&guard);
     let undo = UndoList::new(Box::new(move |all| telling.tell(all)));

@@ -11,11 +11,11 @@ use host::files::Space;
 use host::process::{self, Life};
 use host::queries::See;
 use host::{Query, QueryAnswer, Reach, invocation};
-use kernel::cgroup::Group;
-use kernel::net::Netlink;
-use kernel::{links, mounts, tcp};
+use linux::cgroup::Group;
+use linux::net::Netlink;
+use linux::{links, mounts, tcp};
 use measure::clock;
-use reach::Serve;
+use remote::Serve;
 use std::path::Path;
 use std::time::Duration;
 

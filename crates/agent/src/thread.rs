@@ -6,7 +6,7 @@ use crate::undo_list::UndoList;
 use anyhow::{Context, Result};
 use host::Agent;
 use host::agent::{LEASE_S, MACHINE, folder_of, listen};
-use reach::serve::{self, Outbox};
+use remote::agent_loop::{self, Outbox};
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub fn in_thread(folder: &Path) -> Result<Agent> {
         let (reader, _) = door.accept()?;
         let writer = Box::new(reader.try_clone()?);
         let lease = Duration::from_secs(LEASE_S);
-        serve::serve(CALLS, &here, &outbox, Box::new(reader), writer, lease);
+        agent_loop::serve(CALLS, &here, &outbox, Box::new(reader), writer, lease);
         Ok(())
     });
     Agent::reach_machine(folder)

@@ -1,8 +1,8 @@
 //! Undo list of an agent, which its guard has as well.
 
 use anyhow::{Context, Result, ensure};
-use host::noted::Noted;
 use host::undo::{Undo, undo};
+use host::undo_file::Noted;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -192,7 +192,7 @@ fn side(effect: Effect, whole: Effect) -> Option<Side> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::Chance;
+    use crate::test_series::Chance;
 
     /// Simulates a comparison of `pairs` pairs with a build whose true ratio is `ratio`.
     fn compared(chance: &mut Chance, ratio: f64, noise: f64, pairs: f64) -> Effect {

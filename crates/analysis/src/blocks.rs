@@ -5,7 +5,7 @@
 //! medians and other position measures") with the variance of a ratio over clusters. For each block
 //! it counts the operations above the estimated quantile's value. The spread of these counts over
 //! the blocks gives the standard error of the *share* above, autocorrelation included (see
-//! [`mod@crate::series`]). It is never taken as less than the binomial one. The interval of the
+//! [`mod@crate::autocorrelation`]). It is never taken as less than the binomial one. The interval of the
 //! share is computed on the logit scale, since a small share has a skewed error and cannot fall
 //! below zero. The two shares at its ends are converted back to values by the merged histogram.
 //!
@@ -13,7 +13,7 @@
 //! that ended in the drain belong to the last block. A percentile that is only a lower bound has no
 //! interval, and neither has one whose upper end would be a lower bound.
 
-use crate::series::{self, Estimate, INCIDENTS_MORE, VALUES_MIN};
+use crate::autocorrelation::{self, Estimate, INCIDENTS_MORE, VALUES_MIN};
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub const VALUES_ABOVE_MIN: f64 = 100.0;
 /// more than e⁴, as when the whole tail lies in one block of twenty.
 const LOGIT_HALF_MAX: f64 = 2.0;
 /// Number of blocks at which they are joined in pairs. 32 are enough for their spread (see
-/// [`mod@crate::series`]), and a run of any length then fits in about 3 MB a histogram.
+/// [`mod@crate::autocorrelation`]), and a run of any length then fits in about 3 MB a histogram.
 const BLOCKS_MAX: usize = 64;
 const _: () = assert!(BLOCKS_MAX.is_multiple_of(2), "joined blocks must be whole");
 
@@ -117,7 +117,7 @@ impl Blocks {
         let value = merged.quantile_ns(q);
         let share = merged.count_above(value) as f64 / count;
         let excess = self.excess(value, share);
-        let spread = series::mean_estimate(&excess);
+        let spread = autocorrelation::mean_estimate(&excess);
         if spread.has_few_incidents() && self.may_lie_in_an_incident(&excess, q) {
             return None;
         }
@@ -143,7 +143,7 @@ impl Blocks {
         let all = self.times.all();
         let value = all.quantile_ns(q);
         let share = all.count_above(value) as f64 / all.count().max(1) as f64;
-        series::mean_estimate(&self.excess(value, share)).has_few_incidents()
+        autocorrelation::mean_estimate(&self.excess(value, share)).has_few_incidents()
     }
 
     /// Returns true if the worst incident, at its highest plausible rate, alone puts as many values
@@ -160,7 +160,7 @@ impl Blocks {
         let count = self.times.all().count() as f64;
         let per_block = count / self.blocks.len() as f64;
         let odds = share * (1.0 - share);
-        let binomial = series::NORMAL_975 * (odds / count).sqrt();
+        let binomial = autocorrelation::NORMAL_975 * (odds / count).sqrt();
         let [low, high] = spread.ci95.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
         [spread.mean - low, high - spread.mean]
             .map(|clustered| (clustered / per_block).max(binomial) / odds)

@@ -19,9 +19,9 @@
 //! nor equivalent. The test uses means of values none of which is above the true one, so it calls a
 //! difference no more often than its level says. With bounds on both sides there is no ratio.
 
+use crate::autocorrelation;
 use crate::robust::{self, Robust};
 use crate::sequential::Looks;
-use crate::series;
 use measure::Known;
 
 /// A compared metric: the direction that is better, and the margin within which values count as the
@@ -122,7 +122,7 @@ pub const POWER: f64 = 0.80;
 pub const BLOCKS_TO_SETTLE_MAX: usize = 1000;
 
 /// A comparison of two variants. Its finding depends on the number of other comparisons: see
-/// [`crate::multiple`].
+/// [`crate::multiple_comparisons`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Contender ÷ baseline, of geometric means.
@@ -218,7 +218,7 @@ pub fn compare_paired<V: Into<Known> + Copy>(
     let count = logs.len() as f64;
     let robust = robust::beside(&logs).filter(|_| bound.is_none());
     Ok(Comparison {
-        ratio: series::mean(&logs).exp(),
+        ratio: autocorrelation::mean(&logs).exp(),
         bound,
         blocks: logs.len(),
         between_runs: None,
@@ -230,7 +230,7 @@ pub fn compare_paired<V: Into<Known> + Copy>(
         among: 1,
         metric,
         error: (logs.len() > 1).then(|| LogError {
-            standard_error: (series::variance(&logs) / count).sqrt(),
+            standard_error: (autocorrelation::variance(&logs) / count).sqrt(),
             freedom: count - 1.0,
         }),
     })
@@ -255,7 +255,10 @@ pub fn compare_unpaired<V: Into<Known> + Copy>(
     }
     let bound = Bound::of(base_bound, cont_bound)?;
     let counts = [base.len() as f64, cont.len() as f64];
-    let variances = [series::variance(&base), series::variance(&cont)];
+    let variances = [
+        autocorrelation::variance(&base),
+        autocorrelation::variance(&cont),
+    ];
     let within_freedom = counts[0] + counts[1] - 2.0;
     let within = (0..2).map(|side| variances[side] * (counts[side] - 1.0)).sum::<f64>()
         / within_freedom.max(1.0);
@@ -275,7 +278,7 @@ pub fn compare_unpaired<V: Into<Known> + Copy>(
     let freedom = if below > 0.0 { sum * sum / below } else { 1e6 };
     let freedom = freedom.min(within_freedom.max(1.0));
     Ok(Comparison {
-        ratio: (series::mean(&cont) - series::mean(&base)).exp(),
+        ratio: (autocorrelation::mean(&cont) - autocorrelation::mean(&base)).exp(),
         bound,
         blocks,
         between_runs: Some(between.sqrt()),
@@ -387,7 +390,7 @@ impl Comparison {
     /// for a bound, which is found in one direction only.
     pub fn could_see(&self, level: f64) -> Option<f64> {
         let error = self.error.filter(|_| self.bound.is_none())?;
-        let power = series::t_quantile(POWER, error.freedom) * error.standard_error;
+        let power = autocorrelation::t_quantile(POWER, error.freedom) * error.standard_error;
         Some((self.half(error, self.blocks, level)? + power).exp() - 1.0)
     }
 

@@ -14,9 +14,9 @@
 //!
 //! Interactions of three axes and more are not computed: they are averaged over.
 
+use crate::autocorrelation;
 use crate::compare::{Comparison, Finding, Metric, NotCompared, compare_paired};
-use crate::multiple::Judged;
-use crate::series;
+use crate::multiple_comparisons::Judged;
 use measure::Known;
 
 /// Minimum number of blocks for the interval of an effect. With two it is 12.7 standard errors wide
@@ -166,7 +166,8 @@ impl Design {
 /// Returns the expected sizes of `count` effects that are only noise, smallest first, in their
 /// standard deviations: the positions on a half-normal plot (Daniel 1959).
 pub fn half_normal(count: usize) -> Vec<f64> {
-    let at = |i: usize| series::normal_quantile(0.5 + 0.5 * (i as f64 + 0.5) / count as f64);
+    let at =
+        |i: usize| autocorrelation::normal_quantile(0.5 + 0.5 * (i as f64 + 0.5) / count as f64);
     (0..count).map(at).collect()
 }
 

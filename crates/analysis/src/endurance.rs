@@ -20,7 +20,7 @@ pub use cycles::{CYCLES_MIN, Cycles, cycles};
 pub use drift::{Course, Drift, LATENCY_WITHIN, drift};
 pub use growth::{Growing, Growth, HORIZON_S, growth};
 
-use crate::series;
+use crate::autocorrelation;
 
 /// Minimum number of blocks for a trend, and maximum number that a series is joined to.
 pub const BLOCKS: [usize; 2] = [20, 64];
@@ -45,7 +45,7 @@ pub fn joined(values: &[f64], size_min: usize) -> Joined {
     };
     let size = values.len().div_ceil(most).max(wanted).max(1);
     Joined {
-        means: values.chunks_exact(size).map(series::mean).collect(),
+        means: values.chunks_exact(size).map(autocorrelation::mean).collect(),
         size,
     }
 }

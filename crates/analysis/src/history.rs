@@ -11,7 +11,7 @@
 //! for 4 and 3 values its p is 0.00093 where 0.00195 is right. Here it is correct, so fewer changes
 //! are found in few runs.
 
-use crate::series;
+use crate::autocorrelation;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Minimum size and significance of a change.
@@ -162,8 +162,8 @@ fn described(values: &[f64], at: &[usize]) -> Vec<Shift> {
         let [before, after] = [two[0], two[1]].map(|[from, to]| &values[from..to]);
         Shift {
             at: two[1][0],
-            before: series::mean(before),
-            after: series::mean(after),
+            before: autocorrelation::mean(before),
+            after: autocorrelation::mean(after),
             before_count: before.len(),
             after_count: after.len(),
             p: p_of_difference(before, after),
@@ -244,7 +244,7 @@ fn p_of_difference(left: &[f64], right: &[f64]) -> f64 {
     if left.is_empty() || right.is_empty() || freedom <= 0.0 {
         return 1.0;
     }
-    let (mean_left, mean_right) = (series::mean(left), series::mean(right));
+    let (mean_left, mean_right) = (autocorrelation::mean(left), autocorrelation::mean(right));
     let squares = |values: &[f64], mean: f64| {
         let squares = values.iter().map(|value| (value - mean).powi(2));
         squares.sum::<f64>()

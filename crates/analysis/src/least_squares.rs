@@ -10,12 +10,14 @@
 //! the squares. The same points give the same fit and the same intervals.
 
 mod noise;
-mod seen;
+mod observations;
 
-use crate::series;
+use crate::autocorrelation;
 pub(crate) use noise::EXACT;
 pub use noise::{Noise, free_count, of_places, of_trials, off_by_more, profiled};
-pub use seen::{Measured, Observations, Trial, blocks_count, by_block, by_place, once, usable};
+pub use observations::{
+    Measured, Observations, Trial, blocks_count, by_block, by_place, once, usable,
+};
 
 /// Number of blocks from which on intervals come from the spread between blocks.
 pub const BLOCKS_MIN: usize = 5;
@@ -114,7 +116,7 @@ fn fit_from<const P: usize, C: Curve<P>>(
     let coefficients = best.unwrap_or([0.0; P]);
     let levels: Vec<f64> = levels::<P, C>(seen, &coefficients).into_iter().flatten().collect();
     Fit {
-        ln_scale: series::mean(&levels),
+        ln_scale: autocorrelation::mean(&levels),
         coefficients,
     }
 }
@@ -259,8 +261,8 @@ where
 /// teachers should know about the bootstrap").
 pub fn between(mut values: Vec<f64>, blocks: usize) -> [f64; 2] {
     let count = blocks as f64;
-    let far = series::t_quantile(0.975, count - 1.0) * (count / (count - 1.0)).sqrt();
-    let outside = series::normal_below(-far);
+    let far = autocorrelation::t_quantile(0.975, count - 1.0) * (count / (count - 1.0)).sqrt();
+    let outside = autocorrelation::normal_below(-far);
     values.sort_by(f64::total_cmp);
     let at = |share: f64| {
         let index = (values.len().saturating_sub(1)) as f64 * share;

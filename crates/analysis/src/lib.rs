@@ -18,6 +18,7 @@
 //! - Failures: [`mod@recovery`] from a fault, [`durability`] of acknowledged writes, [`linear`] for
 //!   the linearizability of registers.
 
+pub mod autocorrelation;
 pub mod bisect;
 pub mod blocks;
 pub mod capacity;
@@ -28,38 +29,37 @@ pub mod effects;
 pub mod endurance;
 pub mod history;
 pub mod least_squares;
-pub mod linear;
-pub mod multiple;
+pub mod linearizability;
+pub mod multiple_comparisons;
 pub mod procedure;
 pub mod recovery;
 pub mod require;
 pub mod robust;
 pub mod rules;
-pub mod run_course;
 pub mod scale_up;
-pub mod screen;
+pub mod screening;
 pub mod sequential;
-pub mod series;
-pub mod steady;
 pub mod sweep;
 #[cfg(test)]
-mod synthetic;
+mod test_series;
 pub mod trend;
+pub mod trend_over_trials;
 pub mod variant;
+pub mod warmup_end;
 
 pub use blocks::{Blocks, QUANTILES};
 // Statistics of a series that is too long to be kept.
+pub use autocorrelation::{Estimate, mean_estimate};
 pub use compare::{
     Bound, Comparison, DIFFERENCE_LEVEL, Finding, LEVEL, Metric, NotCompared, TENFOLD,
     compare_paired, compare_unpaired,
 };
 pub use measure::{Bin, Bins};
-pub use multiple::{FalseFindings, Judged, judge_all};
+pub use multiple_comparisons::{FalseFindings, Judged, judge_all};
 pub use robust::Robust;
 pub use rules::{Evidence, Judgement, Limits, Verdict, judge};
-pub use run_course::{RunCourse, RunStep};
 pub use sequential::{Design, Expected, Looks, too_few_blocks};
-pub use series::{Estimate, mean_estimate};
-pub use steady::{Steady, SteadyLimits, SteadyState};
 pub use sweep::{Knee, Reading, Rung, State, read_sweep};
+pub use trend_over_trials::{RunCourse, RunStep};
 pub use variant::VariantName;
+pub use warmup_end::{Steady, SteadyLimits, SteadyState};

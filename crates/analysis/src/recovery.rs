@@ -11,13 +11,13 @@
 //! These are the median of the stretch and that of its first [`FIRST`] intervals. Near is within
 //! [`WITHIN`], or within two standard errors of such a median if that is more.
 
-mod away;
-mod course;
+mod peers_view;
+mod return_to_normal;
 
-pub use away::{Away, Hints, Looks, Repair, Watched, away, hints, repair, streamed};
-pub use course::{Back, Level};
+pub use peers_view::{Away, Hints, Looks, Repair, Watched, away, hints, repair, streamed};
+pub use return_to_normal::{Back, Level};
 
-use course::{Course, Worse};
+use return_to_normal::{Course, Worse};
 
 /// Share of its level within which a series is normal.
 pub const WITHIN: f64 = 0.05;

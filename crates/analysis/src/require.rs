@@ -4,8 +4,8 @@
 //! are just met, at most 2.5 in 100 are called missed. If the interval contains the limit, or if
 //! there is none, the result is [`Outcome::Untold`].
 
+use crate::autocorrelation;
 use crate::compare::Bound;
-use crate::series;
 use measure::Known;
 
 /// Two-sided 5 % point of the normal distribution.
@@ -126,7 +126,7 @@ pub fn of_blocks(values: &[f64]) -> Option<[f64; 2]> {
         return None;
     }
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    series::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp))
+    autocorrelation::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp))
 }
 
 /// Returns the shortest interval that contains both.

@@ -5,7 +5,7 @@
 //! shown beside the ratio and decides nothing, and no block is deleted. Only the rules of validity
 //! may leave a trial out, and they do not look at its result.
 
-use crate::series;
+use crate::autocorrelation;
 
 /// Robust ratio, shown if one block differs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +34,7 @@ const EXACT_MAX: usize = 60;
 
 /// Computes the ratio from logarithms of ratios. `None` if no value differs by that much.
 pub fn beside(logs: &[f64]) -> Option<Robust> {
-    let (median, deviation) = series::median_and_deviation(logs);
+    let (median, deviation) = autocorrelation::median_and_deviation(logs);
     let distances: Vec<f64> = logs.iter().map(|log| (log - median).abs()).collect();
     let far = |at: usize| match distances[at] {
         0.0 => 0.0,
@@ -52,7 +52,7 @@ pub fn beside(logs: &[f64]) -> Option<Robust> {
     Some(Robust {
         at,
         z: far(at),
-        ratio: series::median(&means).exp(),
+        ratio: autocorrelation::median(&means).exp(),
         interval: [means[beyond], means[means.len() - 1 - beyond]].map(f64::exp),
         covers,
     })
@@ -65,7 +65,7 @@ fn signed_ranks(pairs: usize) -> (usize, f64) {
         let mean = all as f64 / 2.0;
         let deviation = (mean * (2 * pairs + 1) as f64 / 6.0).sqrt();
         return (
-            (mean - series::NORMAL_975 * deviation - 0.5).max(0.0) as usize,
+            (mean - autocorrelation::NORMAL_975 * deviation - 0.5).max(0.0) as usize,
             0.95,
         );
     }
@@ -106,7 +106,7 @@ mod tests {
         close(seen.interval[1], 1.0580, 5e-5);
         close(seen.covers, 0.961, 5e-4);
         // The mean that decides still includes it.
-        close(series::mean(&logs).exp(), 1.0130, 5e-5);
+        close(autocorrelation::mean(&logs).exp(), 1.0130, 5e-5);
     }
 
     #[test]

@@ -21,9 +21,9 @@ pub mod fits;
 pub mod models;
 pub mod words;
 
+use crate::autocorrelation;
 use crate::compare::{self, Metric, NotCompared};
 use crate::least_squares;
-use crate::series;
 use fits::{Fit, NoBest, NoFit};
 pub use models::Model;
 
@@ -280,8 +280,8 @@ fn scaled(point: &Point, unit: Result<&Point, Untold>, metric: Metric) -> Scaled
         sockets: point.sockets,
         split: point.split(),
         blocks: usable_blocks.len(),
-        ops_per_s: (!usable_blocks.is_empty()).then(|| series::mean(&usable_blocks)),
-        ops_per_s_ci95: series::mean_of_blocks_ci95(&usable_blocks),
+        ops_per_s: (!usable_blocks.is_empty()).then(|| autocorrelation::mean(&usable_blocks)),
+        ops_per_s_ci95: autocorrelation::mean_of_blocks_ci95(&usable_blocks),
         speed_up: against(1),
         efficiency: against(point.units),
     }

@@ -21,7 +21,7 @@ mod levels;
 pub use expect::{Design, Expected};
 pub use levels::{BLOCKS_LEAST, BLOCKS_MOST, nominal_of, overall_of};
 
-use crate::series;
+use crate::autocorrelation;
 
 /// When a comparison is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Looks {
     /// Returns the half-width of the two-sided interval at an overall `level` with `blocks` blocks,
     /// in standard errors. `None` if no interval is finite, or before the first look.
     pub fn reach(self, level: f64, blocks: usize, freedom: f64) -> Option<f64> {
-        let of_t = |level: f64| series::t_quantile(1.0 - level / 2.0, freedom);
+        let of_t = |level: f64| autocorrelation::t_quantile(1.0 - level / 2.0, freedom);
         match self {
             Looks::Once => Some(of_t(level)),
             Looks::Repeated { min, max } => {
@@ -66,7 +66,7 @@ impl Looks {
     /// Returns the two-sided p value of a t statistic, over all of the looks. `None` before the
     /// first.
     pub fn p(self, t: f64, blocks: usize, freedom: f64) -> Option<f64> {
-        let once = || 2.0 * series::t_above(t, freedom);
+        let once = || 2.0 * autocorrelation::t_above(t, freedom);
         match self {
             Looks::Once => Some(once()),
             Looks::Repeated { min, max } => (blocks >= min).then(|| overall_of(min, max, once())),

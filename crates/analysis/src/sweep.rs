@@ -6,7 +6,7 @@
 //! estimate, must be small. So one noisy pair decides nothing. A sweep of 64, 65, … 70 threads,
 //! whose steps are shorter than its noise, has no detectable knee.
 
-use crate::series;
+use crate::autocorrelation;
 use measure::Known;
 
 /// One step of a sweep, from lowest to highest load.
@@ -82,7 +82,7 @@ const ONE_SIDED: f64 = 0.95;
 impl Rung {
     /// Returns the mean throughput over the blocks.
     pub fn mean_ops_per_s(&self) -> f64 {
-        series::mean(&self.ops_per_s)
+        autocorrelation::mean(&self.ops_per_s)
     }
 }
 
@@ -202,7 +202,7 @@ fn still_grows(points: &[&Rung], noise: Noise) -> bool {
 fn elasticity(points: &[&Rung], noise: Noise) -> (f64, f64) {
     let x: Vec<f64> = points.iter().map(|p| p.load.ln()).collect();
     let y: Vec<f64> = points.iter().map(|p| p.mean_ops_per_s().ln()).collect();
-    let (mean_x, mean_y) = (series::mean(&x), series::mean(&y));
+    let (mean_x, mean_y) = (autocorrelation::mean(&x), autocorrelation::mean(&y));
     let square: f64 = x.iter().map(|x| (x - mean_x).powi(2)).sum();
     let product = x.iter().zip(&y).map(|(x, y)| (x - mean_x) * (y - mean_y));
     let slope = product.sum::<f64>() / square;
@@ -231,7 +231,7 @@ impl Noise {
             let values = point.ops_per_s.iter().filter(|v| **v > 0.0);
             let logs: Vec<f64> = values.map(|v| v.ln()).collect();
             let more = logs.len().saturating_sub(1) as f64;
-            sum += series::variance(&logs) * more;
+            sum += autocorrelation::variance(&logs) * more;
             freedom += more;
         }
         let seen = if freedom > 0.0 {
@@ -256,7 +256,7 @@ impl Noise {
     }
 
     fn quantile(self) -> f64 {
-        series::t_quantile(ONE_SIDED, self.freedom)
+        autocorrelation::t_quantile(ONE_SIDED, self.freedom)
     }
 }
 

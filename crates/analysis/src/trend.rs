@@ -4,7 +4,7 @@
 //! turns a slope of 2.5 into 2.04. Invariant: correlated values count only as much as the evidence
 //! in them.
 
-use crate::series;
+use crate::autocorrelation;
 
 /// A trend of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +57,7 @@ pub fn trend_of_correlated(values: &[f64]) -> Trend {
 
 fn of_spaced(values: &[f64], widening: fn(&[f64]) -> f64) -> Trend {
     let line = fitted(&spaced(values), widening);
-    let middle = series::median(values).abs();
+    let middle = autocorrelation::median(values).abs();
     let change = line.slope * (values.len() as f64 - 1.0);
     Trend {
         drift: if middle > 0.0 { change / middle } else { 0.0 },
@@ -111,7 +111,7 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
         }
     }
     slopes.sort_unstable_by(f64::total_cmp);
-    let slope = series::median_of_sorted(&slopes);
+    let slope = autocorrelation::median_of_sorted(&slopes);
     let left: Vec<f64> = points.iter().map(|(at, v)| v - slope * at).collect();
     let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
     let variance = variance_of_s(&values) * widening(&left);
@@ -133,14 +133,14 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
 /// "Statistical Methods for Environmental Pollution Monitoring", 16.5). `None` if the ranks lie
 /// beyond them. Equal values have one slope, with certainty.
 fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
-    let half = series::NORMAL_975 * variance.sqrt();
+    let half = autocorrelation::NORMAL_975 * variance.sqrt();
     let count = slopes.len() as f64;
     // As ranks from 1, rounded outwards.
     let low = ((count - half) / 2.0).floor();
     let high = ((count + half) / 2.0).ceil() + 1.0;
     let at = |rank: f64| slopes.get((rank - 1.0) as usize).copied();
     if half == 0.0 {
-        let only = series::median_of_sorted(slopes);
+        let only = autocorrelation::median_of_sorted(slopes);
         return Some([only; 2]);
     }
     (low >= 1.0).then(|| Some([at(low)?, at(high)?])).flatten()
@@ -167,8 +167,8 @@ fn hamed_rao(left: &[f64]) -> f64 {
     }
     let n = count as f64;
     // A fitted line removes as much correlation as a mean does, once more.
-    let raw = series::autocorrelation(&ranks(left), 1) + 1.0 / n;
-    let rho = series::unbiased(raw, count);
+    let raw = autocorrelation::autocorrelation(&ranks(left), 1) + 1.0 / n;
+    let rho = autocorrelation::unbiased(raw, count);
     let sum = (1..count).map(|lag| {
         let left = n - lag as f64;
         left * (left - 1.0) * (left - 2.0) * rho.powi(lag as i32)
@@ -193,7 +193,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::Chance;
+    use crate::test_series::Chance;
 
     #[test]
     fn a_known_trend_is_measured() {

@@ -17,10 +17,10 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use imports::Tool;
 use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, VerifyReads};
-use null::NullServer;
+use null_server::NullServer;
 use std::sync::Arc;
 use std::time::Duration;
-use target::{NullSpec, Reads};
+use target_spec::{NullSpec, Reads};
 use workload::Spec;
 use workload::{
     BatchKind, Check, Kind, Operation, OperationEncoder, OperationSource, Program, Stage, Statement,

@@ -118,7 +118,7 @@ impl Shape {
     fn write(&self, results: &Path, study: &Path) -> Result<()> {
         let study = study::resolve::read(study, &Overrides::default())?;
         let plan = study::plan::plan(&study).map_err(anyhow::Error::msg)?;
-        let record = engine::record::plan_record(&study, &plan, "0.1.0");
+        let record = engine::plan_record::plan_record(&study, &plan, "0.1.0");
         let mut run = RunWriter::create(results, &study.text, &record)?;
         let started = JournalEvent::RunStarted {
             cassay: "0.1.0".to_owned(),

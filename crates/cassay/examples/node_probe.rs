@@ -14,7 +14,7 @@ use cluster::{Cluster, Dirs};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use target::{AttachSpec, LocalSpec, Target};
+use target_spec::{AttachSpec, LocalSpec, Target};
 
 /// Keyspace of the rows, whose figures are read.
 const KEYSPACE: &str = "watched";

@@ -2,37 +2,37 @@
 //!
 //! Long because every command and its options stand side by side, as the help shows them.
 
+mod authoring;
 mod bisect;
 mod examples;
 mod hosts;
+mod secret_values;
 mod ssh;
 mod studies;
 mod supply;
 mod topology;
-mod unseen;
 mod workload;
-mod written;
 
+pub use authoring::{
+    CompletionsArgs, DeleteArgs, ExplainArgs, ManArgs, NewArgs, SchemaArgs, SchemaOf, Shell,
+};
 pub use bisect::BisectArgs;
 pub use examples::command;
 pub use hosts::{HostsCommand, InsideArgs, KubernetesCommand, RbacArgs};
+pub use secret_values::unseen;
 pub use ssh::{BrokenArgs, CleanArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
 pub use studies::{CopyArgs, DemoArgs, DemoTarget, PlanArgs, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
 pub use topology::{
     ApplyArgs, ExportArgs, MachineArgs, PlacementArgs, PlacingArgs, ReadArgs, TopologyCommand,
 };
-pub use unseen::unseen;
 pub use workload::{CheckArgs, RecordedArgs, TwinArgs, WorkloadCommand};
-pub use written::{
-    CompletionsArgs, DeleteArgs, ExplainArgs, ManArgs, NewArgs, SchemaArgs, SchemaOf, Shell,
-};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use study::settings::Granted;
-use target::{Allow, SecretSource};
+use target_spec::{Allow, SecretSource};
 use versions::Release;
 
 const ABOUT: &str =
@@ -647,7 +647,7 @@ pub enum FaultCommand {
 pub struct FaultTestArgs {
     /// Faults to test. Default: all that the cluster supports.
     #[arg(value_name = "FAULT", value_parser = fault_kind)]
-    pub kinds: Vec<target::fault::Kind>,
+    pub kinds: Vec<target_spec::fault::Kind>,
     #[command(flatten)]
     pub at: BrokenArgs,
 }
@@ -656,7 +656,7 @@ pub struct FaultTestArgs {
 pub struct FaultRunArgs {
     /// Fault to inject, from `cassay fault list`.
     #[arg(value_name = "FAULT", value_parser = fault_kind)]
-    pub kind: target::fault::Kind,
+    pub kind: target_spec::fault::Kind,
     /// Number of the node, from 1.
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["host", "hosts"])]
     pub node: Option<usize>,
@@ -676,7 +676,7 @@ pub struct FaultRunArgs {
     pub from: Vec<usize>,
     /// Duration of the fault, or time limit of a fault that ends by itself.
     #[arg(long = "for", value_name = "TIME", default_value = "30s",
-          value_parser = study::human::parse_duration_ns)]
+          value_parser = study::units::parse_duration_ns)]
     pub for_ns: u64,
     #[command(flatten)]
     pub knobs: FaultKnobs,
@@ -697,22 +697,22 @@ pub struct FaultKnobs {
     #[arg(long, value_name = "COUNT")]
     pub write_iops: Option<u64>,
     /// Free space left on a full disk.
-    #[arg(long, value_name = "SIZE", value_parser = study::human::parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = study::units::parse_bytes)]
     pub leave: Option<u64>,
     /// Share of packets to drop, such as 10%.
-    #[arg(long, value_name = "SHARE", value_parser = study::human::parse_share)]
+    #[arg(long, value_name = "SHARE", value_parser = study::units::parse_share)]
     pub loss: Option<f64>,
     /// Bandwidth of a slow link.
-    #[arg(long, value_name = "RATE", value_parser = study::human::parse_bit_rate)]
+    #[arg(long, value_name = "RATE", value_parser = study::units::parse_bit_rate)]
     pub rate: Option<u64>,
     /// Added delay of packets, one way.
-    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub delay: Option<u64>,
     /// Clock offset.
-    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub by: Option<u64>,
     /// Delay until the nodes of a stopped host start on another host.
-    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub ha_after: Option<u64>,
     /// Number of that other host, from 1. Default: the next one.
     #[arg(long, value_name = "NUMBER", requires = "ha_after")]
@@ -724,9 +724,9 @@ pub struct FaultKnobs {
 }
 
 /// Parses the name of a kind of fault.
-fn fault_kind(text: &str) -> Result<target::fault::Kind, String> {
-    target::fault::Kind::of(text).ok_or_else(|| {
-        let names = target::fault::FaultName::ALL.map(target::fault::FaultName::name);
+fn fault_kind(text: &str) -> Result<target_spec::fault::Kind, String> {
+    target_spec::fault::Kind::of(text).ok_or_else(|| {
+        let names = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
         let hint = yaml::did_you_mean(text, names).unwrap_or_default();
         format!("there is no such kind: see `cassay fault list`; {hint}")
     })
@@ -750,11 +750,11 @@ pub struct UpArgs {
     pub like: Option<PathBuf>,
     /// Heap of each node.
     #[arg(long, value_name = "SIZE", default_value = "1GiB",
-          value_parser = study::human::parse_bytes)]
+          value_parser = study::units::parse_bytes)]
     pub heap: u64,
     /// Garbage collector of each node: g1, zgc, shenandoah or parallel.
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
-    pub gc: Option<target::Collector>,
+    pub gc: Option<target_spec::Collector>,
     /// Setting of cassandra.yaml, such as concurrent_reads=64; structures as JSON. Repeatable.
     /// Needs no --trust, so check settings that you copy from others.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
@@ -768,7 +768,7 @@ pub struct UpArgs {
     pub class_sharing: bool,
     /// Time limit until all nodes answer.
     #[arg(long, value_name = "TIME", default_value = "3m",
-          value_parser = study::human::parse_duration_ns)]
+          value_parser = study::units::parse_duration_ns)]
     pub start_timeout: u64,
     /// Require a password from clients. cassay generates it and keeps it in a file of the cluster's
     /// folder that only you can read. Without it, every user of this machine can connect.
@@ -802,7 +802,7 @@ pub struct HostArgs {
     /// Isolation of hosts: auto, hosts (fails where not supported) or loopback.
     #[arg(long, value_name = "auto|hosts|loopback", requires = "on_hosts", default_value = "auto",
           value_parser = isolation)]
-    pub isolation: target::Isolation,
+    pub isolation: target_spec::Isolation,
     /// CPUs that each host may use, such as 0,1.
     #[arg(
         long,
@@ -816,31 +816,31 @@ pub struct HostArgs {
     pub host_quota: Option<f64>,
     /// Memory of each host, including page cache, such as 3GiB.
     #[arg(long, value_name = "SIZE", requires = "on_hosts",
-          value_parser = study::human::parse_bytes)]
+          value_parser = study::units::parse_bytes)]
     pub host_memory: Option<u64>,
     /// Size of the data volume of each host, such as 20GiB.
     #[arg(long, value_name = "SIZE", requires = "on_hosts",
-          value_parser = study::human::parse_bytes)]
+          value_parser = study::units::parse_bytes)]
     pub host_volume: Option<u64>,
     /// Bandwidth of each host's link, such as 1Gbit/s.
     #[arg(long, value_name = "RATE", requires = "on_hosts",
-          value_parser = study::human::parse_bit_rate)]
+          value_parser = study::units::parse_bit_rate)]
     pub link_rate: Option<u64>,
     /// One-way delay of each host's link, such as 1ms.
     #[arg(long, value_name = "TIME", requires = "on_hosts",
-          value_parser = study::human::parse_duration_ns)]
+          value_parser = study::units::parse_duration_ns)]
     pub link_delay: Option<u64>,
 }
 
 /// Parses the name of an isolation.
-fn isolation(text: &str) -> Result<target::Isolation, String> {
-    target::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
+fn isolation(text: &str) -> Result<target_spec::Isolation, String> {
+    target_spec::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
 }
 
 /// Parses the name of a garbage collector.
-fn collector(text: &str) -> Result<target::Collector, String> {
-    let known = || target::Collector::ALL.map(target::Collector::name).join(", ");
-    target::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
+fn collector(text: &str) -> Result<target_spec::Collector, String> {
+    let known = || target_spec::Collector::ALL.map(target_spec::Collector::name).join(", ");
+    target_spec::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
 }
 
 /// Parses a key of cassandra.yaml with its value, which is JSON or else plain text.
@@ -857,7 +857,7 @@ fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
 
 /// Parses a number of cores above 0.
 fn cores(text: &str) -> Result<f64, String> {
-    let cores = study::human::parse_number(text)?;
+    let cores = study::units::parse_number(text)?;
     if cores > 0.0 {
         Ok(cores)
     } else {
@@ -875,18 +875,18 @@ pub struct NullArgs {
     #[arg(long, default_value_t = std::net::Ipv4Addr::LOCALHOST)]
     pub address: std::net::Ipv4Addr,
     /// Latency added to every answer.
-    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub latency: Option<u64>,
     /// Make --latency the mean of an exponential distribution.
     #[arg(long, requires = "latency")]
     pub exponential: bool,
     /// Length of a stall (with --stall-every).
     #[arg(long, value_name = "TIME", requires = "stall_every",
-          value_parser = study::human::parse_duration_ns)]
+          value_parser = study::units::parse_duration_ns)]
     pub stall: Option<u64>,
     /// Time from the start of one stall to the start of the next.
     #[arg(long, value_name = "TIME", requires = "stall",
-          value_parser = study::human::parse_duration_ns)]
+          value_parser = study::units::parse_duration_ns)]
     pub stall_every: Option<u64>,
     /// Answer this share of operations with an error, such as overloaded=0.01. Repeatable.
     #[arg(long, value_name = "NAME=SHARE", value_parser = error_share)]
@@ -926,7 +926,7 @@ fn contact_point(text: &str) -> Result<String, String> {
 
 fn error_share(text: &str) -> Result<(String, f64), String> {
     let (name, share) = text.split_once('=').ok_or("write NAME=SHARE")?;
-    let share = study::human::parse_number(share)?;
+    let share = study::units::parse_number(share)?;
     if (0.0..=1.0).contains(&share) {
         Ok((name.to_owned(), share))
     } else {

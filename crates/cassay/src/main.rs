@@ -7,18 +7,18 @@
 
 mod args;
 mod command;
-mod compat;
-mod diagnostics;
 mod exit;
 mod interrupt;
 mod progress;
+mod study_errors;
 mod terminal;
+mod tool_output;
 
 use args::{Args, Command};
 use clap::FromArgMatches;
 use imports::Tool;
 // Links the allocator and memcpy of static builds.
-use memory as _;
+use allocator as _;
 
 /// Makes the load of a client among several.
 static MAKER: engine::StudyMaker = engine::StudyMaker::new();
@@ -70,14 +70,14 @@ fn main() -> std::process::ExitCode {
         Command::Doctor(doctor) => command::doctor::run(doctor, &args.common),
         Command::Explain(explain) => command::explain::run(explain, &args.common),
         Command::Schema(schema) => command::schema::run(schema, &args.common),
-        Command::Completions(shell) => command::shell::completions(shell),
-        Command::Man(man) => command::shell::man(man, &args.common),
+        Command::Completions(shell) => command::completions::completions(shell),
+        Command::Man(man) => command::completions::man(man, &args.common),
         Command::Null(null) => command::null::run(null, &args.common),
         Command::Workload(workload) => command::workload::run(workload, &args.common),
-        Command::Stress(words) => command::import::run(Tool::Stress, words, &args.common),
-        Command::Nb(words) => command::import::run(Tool::Nb, words, &args.common),
-        Command::Ycsb(words) => command::import::run(Tool::Ycsb, words, &args.common),
-        Command::Easy(words) => command::import::run(Tool::Easy, words, &args.common),
+        Command::Stress(words) => command::other_tools::run(Tool::Stress, words, &args.common),
+        Command::Nb(words) => command::other_tools::run(Tool::Nb, words, &args.common),
+        Command::Ycsb(words) => command::other_tools::run(Tool::Ycsb, words, &args.common),
+        Command::Easy(words) => command::other_tools::run(Tool::Easy, words, &args.common),
     };
     let exit = result.unwrap_or_else(|error| terminal::error(&error));
     terminal::end(exit).into()

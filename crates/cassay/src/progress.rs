@@ -4,17 +4,18 @@
 //! The run's own thread only records events. A separate thread paints the screen a few times a
 //! second, so that a slow terminal cannot delay a run.
 
-mod course;
+mod braille_curve;
+mod full_screen;
 mod lines;
 mod machines;
 mod state;
 #[cfg(test)]
 mod tests;
-mod view;
 
 use crate::args::ViewMode;
 use crate::terminal::{self, Line, Screen};
 use engine::Event;
+use full_screen::Now;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 pub use lines::{FigureColumns, tone_of};
@@ -27,8 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use study::human;
-use view::Now;
+use study::units;
 
 /// Maximum silence on plain lines, so that a waiting person sees that the run is alive.
 const SILENCE_MAX: Duration = Duration::from_millis(4500);
@@ -109,8 +109,8 @@ impl Show {
                     0 => String::new(),
                     finished => format!(" ({finished} done before)"),
                 };
-                let trials = human::trials(left.0, left.1);
-                let about = human::seconds_between(seconds.0, seconds.1);
+                let trials = units::trials(left.0, left.1);
+                let about = units::seconds_between(seconds.0, seconds.1);
                 terminal::say(&format!(
                     "{trials}{done}, about {about}: {}",
                     path.display()
@@ -210,9 +210,9 @@ fn manner(mode: ViewMode) -> Manner {
         _ if !is_ours => Manner::Plain,
         ViewMode::Plain => Manner::Plain,
         ViewMode::Line => Manner::Moving,
-        ViewMode::Full if view::has_room(terminal::size()) => Manner::Screen,
+        ViewMode::Full if full_screen::has_room(terminal::size()) => Manner::Screen,
         ViewMode::Full => Manner::Moving,
-        ViewMode::Auto if view::has_room(terminal::size()) && is_watched() => Manner::Screen,
+        ViewMode::Auto if full_screen::has_room(terminal::size()) && is_watched() => Manner::Screen,
         ViewMode::Auto => Manner::Moving,
     }
 }
@@ -275,7 +275,7 @@ fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
         let mut has_help = false;
         while !shared.is_over.load(Ordering::Relaxed) {
             let size = terminal::size();
-            if !view::has_room(size) {
+            if !full_screen::has_room(size) {
                 break;
             }
             let now = Now {
@@ -284,7 +284,7 @@ fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
                 is_ending: shared.interrupt.load(Ordering::Relaxed),
                 has_help,
             };
-            let lines = view::view(&shared.state(), size, &now);
+            let lines = full_screen::view(&shared.state(), size, &now);
             screen.paint(&lines, size);
             match screen.key(PAINT_EVERY) {
                 Some('q') => break,

@@ -8,21 +8,21 @@
 //! text may move the cursor, set a title or reverse the direction of the text. So every text passes
 //! through [`shown()`], here or in a [`Line`], and no other module writes to the terminal.
 
-mod abilities;
 mod ask;
+mod escape;
+mod full_screen;
 mod line;
-mod screen;
-mod shown;
-mod stage;
+mod output;
+mod tty;
 
-use abilities::wants_colour;
-pub use abilities::{columns, has_colour, has_reader, is_dumb};
 pub use ask::{ask, has_asker};
+use escape::is_command;
+pub use escape::{shown, shown_in_place};
+pub use full_screen::{Screen, Size, give_back, is_full, size};
 pub use line::{Line, Tone, shortened, shortened_name};
-pub use screen::{Screen, Size, give_back, is_full, size};
-use shown::is_command;
-pub use shown::{shown, shown_in_place};
-pub use stage::{end_moving, last_line_ns, show_moving};
+pub use output::{end_moving, last_line_ns, show_moving};
+use tty::wants_colour;
+pub use tty::{columns, has_colour, has_reader, is_dumb};
 
 use crate::exit::Exit;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -167,7 +167,7 @@ pub fn say_line(line: &Line) {
 /// Writes a message as it is: it contains only cassay's own colours, and the caller has passed
 /// everything else through [`shown`].
 pub fn styled(text: &str) {
-    stage::stay(text);
+    output::stay(text);
 }
 
 /// Formats the lines of a table: columns as wide as their widest cell, two spaces apart,

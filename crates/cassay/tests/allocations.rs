@@ -8,13 +8,13 @@ mod allocator;
 
 use allocator::Telling;
 use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, VerifyReads};
-use null::NullServer;
+use null_server::NullServer;
 use std::backtrace::Backtrace;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use target::NullSpec;
+use target_spec::NullSpec;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 

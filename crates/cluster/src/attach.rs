@@ -1,24 +1,24 @@
 //! Attaches to a cluster that cassay did not start. Nothing is started or changed, and only CQL is
 //! required. Jolokia agents in its JVMs allow more to be read and done.
 
-mod allowed;
 mod bundle;
 mod contact_point;
-pub(crate) mod described;
 mod faults;
-mod follow;
+mod follow_address;
+pub(crate) mod from_kubernetes;
 pub(crate) mod hosts;
+pub(crate) mod machine_capabilities;
 mod machines;
+mod permitted_actions;
 pub(crate) mod pods;
-pub(crate) mod seen;
 mod tls;
 
-use crate::access::{self, Access, Credentials};
+use crate::address_map::Moves;
 use crate::capability::{self, Sources};
 use crate::cluster::Cluster;
+use crate::credentials::{self, Access, Credentials};
 use crate::jolokia::Jolokia;
 use crate::metrics;
-use crate::moves::Moves;
 use crate::node::NodeInfo;
 use crate::session::{NoPassword, QueryResult, ServerError, Session};
 use anyhow::{Context, Result, anyhow, bail};
@@ -36,8 +36,8 @@ use pods::Pods;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use target::fault::STARTED_WITHIN;
-use target::{AttachSpec, Capability, JolokiaAccess};
+use target_spec::fault::STARTED_WITHIN;
+use target_spec::{AttachSpec, Capability, JolokiaAccess};
 use tls::tls_of;
 
 /// Time limit of each discovery request.
@@ -52,7 +52,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     let (described, pods);
     let (spec, pods) = match &spec.kubernetes {
         Some(there) => {
-            (described, pods) = described::spec(spec, there, say)?;
+            (described, pods) = from_kubernetes::spec(spec, there, say)?;
             (&described, pods)
         }
         None => (spec, Pods::default()),
@@ -101,7 +101,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
 /// A leftover that cannot be undone may belong to another cluster, so it is reported and does not
 /// prevent attaching.
 fn mend_here(say: &mut dyn FnMut(&str)) {
-    match host::noted::mend(None) {
+    match host::undo_file::mend(None) {
         Ok(undone) => {
             for what in undone {
                 say(&format!("an earlier command was killed: {what}"));
@@ -201,7 +201,7 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     let credentials = match (&spec.user, &spec.password) {
         (Some(user), Some(source)) => Some(Credentials {
             user: user.clone(),
-            password: access::read(source)?,
+            password: credentials::read(source)?,
         }),
         (None, None) => None,
         (Some(user), None) => bail!("user {user} has no password: name a file or a variable"),
@@ -358,7 +358,7 @@ fn capabilities(
     };
     let on_machines = match hosts.all[..] {
         [] => capability::OnMachines::none(),
-        _ => seen::on_machines(hosts, nodes),
+        _ => machine_capabilities::on_machines(hosts, nodes),
     };
     let in_pods = pods::every(nodes, pods);
     let metrics = if nodes.iter().all(|node| metrics::has_tables(&node.version)) {
@@ -405,7 +405,7 @@ fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use target::SecretSource;
+    use target_spec::SecretSource;
 
     #[test]
     fn tokens_are_numbers_in_order() {

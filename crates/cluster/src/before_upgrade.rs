@@ -4,7 +4,7 @@
 //! are immutable, so a hard link preserves them. The commit log of a drained node holds nothing
 //! that the data files lack. It is not kept, and an empty one is restored.
 
-use crate::handle::{NodeHandle, OwnNode};
+use crate::fault_handle::{NodeHandle, OwnNode};
 use anyhow::{Context, Result, ensure};
 use host::{Agent, Step};
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ mod tests {
             commit_log: folder.join("commitlog"),
             folder: folder.to_owned(),
             conf: folder.join("conf"),
-            release: (versions::DEFAULT.release(), target::Origin::Maven),
+            release: (versions::DEFAULT.release(), target_spec::Origin::Maven),
             confinement: None,
         }
     }

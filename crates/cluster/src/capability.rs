@@ -7,7 +7,7 @@
 
 use crate::attach::pods;
 use std::collections::BTreeMap;
-use target::{Ability, Capability};
+use target_spec::{Ability, Capability};
 
 /// Source of the server's operation counts, as capabilities and reports name it.
 pub(crate) const COUNTS_SOURCE: &str =

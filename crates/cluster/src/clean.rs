@@ -1,11 +1,11 @@
 //! The statements that drop tables which cassay left on an attached cluster.
 
-use crate::mark::MarkedTable;
 use crate::session::Session;
+use crate::table_comment::MarkedTable;
 use anyhow::Result;
 use cql::text::quoted_name;
 use std::collections::BTreeSet;
-use target::Object;
+use target_spec::Object;
 
 /// Returns the statements that drop `ours`: the whole keyspace if nothing else is in it, single
 /// tables otherwise.

@@ -7,23 +7,23 @@
 //! Dropping a [`Cluster`] stops and removes everything that [`crate::start`] started, and nothing
 //! else.
 
-use crate::access::Access;
 use crate::attach::Attached;
 use crate::attach::hosts::AttachedHosts;
 use crate::clean::statements_for;
-use crate::door::{Door, Permit, all_marked};
-use crate::handle::Handles;
+use crate::credentials::Access;
+use crate::fault_handle::Handles;
 use crate::jolokia::Jolokia;
 use crate::local::Nodes;
-use crate::mark::MarkedTable;
 use crate::node::{NodeDied, NodeInfo};
+use crate::permission_gate::{Door, Permit, all_marked};
 use crate::session::Session;
+use crate::table_comment::MarkedTable;
 use anyhow::{Context, Result, bail};
 use host::Hosts;
 use host::process::Identity;
-use null::NullServer;
+use null_server::NullServer;
 use std::time::Duration;
-use target::{Ability, Capability, Object};
+use target_spec::{Ability, Capability, Object};
 
 /// Time limit of a control statement: schema changes on a busy laptop take seconds.
 pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -179,7 +179,7 @@ impl Cluster {
         }
         let named = self.session()?.query("SELECT cluster_name FROM system.local")?;
         let name = named.rows.first().and_then(|row| row.first()?.as_str());
-        Ok(name == Some(null::CLUSTER_NAME))
+        Ok(name == Some(null_server::CLUSTER_NAME))
     }
 
     /// Returns the managed nodes that have ended, except those `expected` to be down. Empty for an

@@ -1,17 +1,17 @@
 //! Decommissions a managed node from a helper process. The agent starts it after its controller has
 //! died, because agents have no MBean client.
 
-use crate::handle::NodeControl;
+use crate::fault_handle::NodeControl;
 use crate::jolokia::Jolokia;
 use crate::local::properties;
 use crate::operation::Operation;
-use crate::order::OURSELVES;
+use crate::owner_commands::OURSELVES;
 use anyhow::{Context, Result, bail};
 use foreign::FileKind;
 use measure::clock::{self, Deadline};
 use std::path::Path;
 use std::time::Duration;
-use target::Invocation;
+use target_spec::Invocation;
 
 /// First argument of the helper process. The second one is the file that says how to reach the
 /// node's MBeans, with their password.

@@ -2,9 +2,9 @@
 //! nodes the agent listens on the node's own address, with a password that is random for every
 //! cluster. On attached nodes the user gives address and credentials.
 
-use crate::access;
-use crate::access::ClientIdentity;
-use crate::moves::{Led, Moves};
+use crate::address_map::{Led, Moves};
+use crate::credentials;
+use crate::credentials::ClientIdentity;
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use foreign::FileKind;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use target::{JolokiaAccess, Secret, TlsSpec};
+use target_spec::{JolokiaAccess, Secret, TlsSpec};
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
@@ -91,7 +91,7 @@ impl Jolokia {
     /// Half of the credentials is missing, or they or the certificates cannot be read.
     pub fn attached(address: SocketAddr, access: &JolokiaAccess, moves: &Moves) -> Result<Jolokia> {
         let authorization = match (&access.user, &access.password) {
-            (Some(user), Some(source)) => Some(basic(user, access::read(source)?.reveal())),
+            (Some(user), Some(source)) => Some(basic(user, credentials::read(source)?.reveal())),
             (None, None) => None,
             (Some(user), None) => bail!(
                 "the user {user} of the Jolokia agents has no password: name a file or a variable"
@@ -196,7 +196,7 @@ impl Jolokia {
         }
         let sent = request
             .send(body)
-            .map_err(|error| access::explained(error, "target.attach.jolokia"));
+            .map_err(|error| credentials::explained(error, "target.attach.jolokia"));
         let mut response = sent.with_context(context)?;
         let status = response.status().as_u16();
         let text = response.body_mut().read_to_string().with_context(context)?;
@@ -287,7 +287,7 @@ fn value_of(mut answer: Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use target::SecretSource;
+    use target_spec::SecretSource;
 
     #[test]
     fn an_answer_without_success_has_no_value() {

@@ -5,81 +5,85 @@
 //! cluster cannot do is in its [`Cluster::capabilities`], so that a plan that asks for more is
 //! refused before anything starts. Nothing here prints: progress goes to a `say` callback.
 
-mod abilities;
-mod access;
+mod address_map;
 mod attach;
 mod before_upgrade;
 mod capability;
-mod cause;
 mod clean;
 mod clients;
 mod cluster;
-mod counts;
+mod credentials;
 mod data_file;
 mod data_use;
 mod decommission;
 mod dirs;
-mod door;
-mod gaps;
-mod handle;
+mod expected_capabilities;
+mod fault_handle;
 mod jolokia;
-pub mod kept;
+pub mod kept_cluster;
 pub mod leftovers;
 mod local;
-mod log_marks;
+mod log_position;
 mod logs;
 pub mod machines;
-mod mark;
 mod mbeans;
-mod members;
 mod metrics;
-mod moves;
+mod missing_logs;
 mod node;
 mod node_files;
+mod node_queries;
 mod operation;
-mod order;
+mod owner_commands;
 mod page_cache;
+mod permission_gate;
 mod pod;
 pub mod probe;
+mod refusal_cause;
 mod ring;
+mod ring_members;
+mod self_report;
+mod server_counts;
 mod service;
 mod session;
 mod settle;
 mod snapshot;
 mod statement_change;
 mod status;
+mod table_comment;
 mod table_storage;
-mod told;
-mod views;
 
-pub use abilities::{abilities_of, abilities_there};
-pub use access::{Access, ClientIdentity, Credentials, SpokenVersion, Tls, TlsMaterial};
 pub use attach::bundle_host;
-pub use cause::LogMarks;
 pub use clients::{Estimate, OtherClients, OtherConnection};
 pub use cluster::Cluster;
-pub use counts::OperationCounts;
+pub use credentials::{Access, ClientIdentity, Credentials, SpokenVersion, Tls, TlsMaterial};
 pub use data_file::DataFile;
 pub use data_use::DataUse;
 pub use dirs::Dirs;
-pub use door::Permit;
-pub use gaps::Gap;
-pub use handle::{AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
+pub use expected_capabilities::{abilities_of, abilities_there};
+pub use fault_handle::{
+    AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode,
+};
 pub use host::VolumeUse;
-pub use mark::{Mark, MarkedTable, OwnRuns};
+pub use missing_logs::Gap;
+pub use permission_gate::Permit;
+pub use refusal_cause::LogMarks;
+pub use server_counts::OperationCounts;
+pub use table_comment::{Mark, MarkedTable, OwnRuns};
 // Types for faults that break pods.
+pub use address_map::{Led, Moves};
 pub use kubernetes::{Deletion, Isolation, PodSeen};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption, free_disk_bytes,
     not_startable, unplaceable,
 };
 pub use logs::{LogsTaken, LogsUntil};
-pub use members::{Member, MemberStatus, Members};
-pub use moves::{Led, Moves};
 pub use node::{NodeDied, NodeInfo};
+pub use node_queries::{Row, View};
 pub use operation::{Operation, UpgradeStep, is_own};
 pub use pod::{OperatorHandle, PodHandle};
 pub use ring::{Replication, Ring};
+pub use ring_members::{Member, MemberStatus, Members};
+pub use self_report::{ReportedChanges, SelfReport};
 pub use service::NodeService;
 pub use session::{DescribedRow, QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
@@ -89,16 +93,14 @@ pub use snapshot::{
 };
 pub use status::{NodeState, Overview};
 pub use table_storage::TableStorage;
-use target::{AttachSpec, Target};
-pub use told::{ReportedChanges, SelfReport};
-pub use views::{Row, View};
+use target_spec::{AttachSpec, Target};
 
 use anyhow::Context;
-use null::NullServer;
+use null_server::NullServer;
 
 /// Runs the MBean client if an agent started this program for that. Returns `None` otherwise.
 pub fn answer() -> Option<anyhow::Result<()>> {
-    decommission::answer().or_else(order::answer)
+    decommission::answer().or_else(owner_commands::answer)
 }
 
 /// Starts a target, or attaches to it. Progress goes to `say`, one line at a time.

@@ -2,14 +2,14 @@
 //! with it.
 
 use crate::cluster::Cluster;
-use crate::gaps::{Gap, gap};
-use crate::log_marks::{Marks, is_log};
+use crate::log_position::{Marks, is_log};
+use crate::missing_logs::{Gap, gap};
 use anyhow::{Context, Result};
 use host::{Agent, Entry};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
-use target::hidden::hidden;
+use target_spec::redact::hidden;
 
 /// Log in which a node writes its JVM options, and the text that marks that line.
 const WITH_OPTIONS: &str = "system.log";

@@ -1,18 +1,18 @@
 //! Checks of machines before nodes are placed on them, with all problems reported at once. Also
 //! removes what earlier commands left there.
 
-use crate::local::marks::mark;
-use crate::local::room;
+use crate::local::memory_and_disk;
+use crate::local::process_tags::mark;
 use anyhow::{Context, Result};
+use host::destination::destination;
 use host::inspect::{ClockSeen, Inspected, LeftCluster};
-use host::place::destination;
-use host::remote::ClearCluster;
+use host::remote_host::ClearCluster;
 use host::{Agent, Attempt, DiskWork, Query, QueryAnswer, Reach, Refusal, at_once};
 use measure::number::{bytes, counted};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
-use target::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
+use target_spec::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
 
 /// Cassandra resolves write conflicts by the nodes' wall clocks. From this offset on, the order of
 /// two machines' timestamps contradicts the order of acknowledgement more easily than network delay
@@ -104,7 +104,7 @@ impl MachineSeen {
             )),
             Some(_) => {}
             None => {
-                let why = room::fits_disk(nodes, free, &self.folder).err();
+                let why = memory_and_disk::fits_disk(nodes, free, &self.folder).err();
                 found.extend(why.map(|why| why.to_string().replace('\n', "; ")));
             }
         }

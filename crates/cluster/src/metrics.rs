@@ -6,8 +6,8 @@
 
 mod tables;
 
-use crate::access::Access;
 use crate::cluster::{CONTROL_TIMEOUT, Cluster};
+use crate::credentials::Access;
 use crate::jolokia::{Bulk, Jolokia};
 use crate::mbeans::table_metric;
 use crate::node::NodeInfo;

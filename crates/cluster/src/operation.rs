@@ -1,6 +1,6 @@
 //! Long-running operations that a node performs through its MBeans.
 
-use crate::handle::NodeControl;
+use crate::fault_handle::NodeControl;
 use crate::mbeans::{self, STORAGE};
 use anyhow::{Context, Result, bail};
 use measure::clock::{self, Deadline};

@@ -1,15 +1,15 @@
 //! Handles of pods for faults. Only actions that the command line names are done to attached pods.
 //! A node is followed to the address of its new pod.
 
-use crate::door::Door;
-use crate::moves::Moves;
+use crate::address_map::Moves;
+use crate::permission_gate::Door;
 use crate::service::may;
 use anyhow::Result;
 use kubernetes::{Deletion, Isolation, NodePod, Operator, PodSeen};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use target::{Invocation, NodeAct};
+use target_spec::{Invocation, NodeAct};
 
 /// Operator that runs all nodes in Kubernetes.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! Service of an attached node: restarts and signals through the agent of the node's machine. Only
 //! actions that the command line names are performed.
 
-use crate::door::Door;
+use crate::permission_gate::Door;
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Agent, Injection, Service, ServiceBreak, ServiceFault};
 use std::sync::Arc;
 use std::time::Duration;
-use target::NodeAct;
+use target_spec::NodeAct;
 
 /// Handle of an attached node's service on its machine.
 #[derive(Clone, Debug)]

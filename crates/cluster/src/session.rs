@@ -6,9 +6,9 @@
 //! a deadline. After a failed read or write the session refuses further requests, because the next
 //! bytes might belong to the last one.
 
-use crate::access::{self, Access, Tls};
-use crate::door::{Door, Way};
-use crate::moves::Moves;
+use crate::address_map::Moves;
+use crate::credentials::{self, Access, Tls};
+use crate::permission_gate::{Door, Way};
 use crate::statement_change;
 use anyhow::{Context, Result, anyhow, bail};
 use cql::frame::{self, Header};
@@ -23,7 +23,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
-use target::Object;
+use target_spec::Object;
 
 /// Time limit of connecting: on a laboratory's network it takes less than a second.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -707,7 +707,7 @@ impl Session {
         stream
             .write_all(request)
             .and_then(|()| stream.flush())
-            .map_err(|error| access::explained(error, SECTION))
+            .map_err(|error| credentials::explained(error, SECTION))
             .context("send a request")?;
         let mut fill = |room: &mut [u8]| receive(stream, socket, room, deadline);
         let fill = |room: &mut [u8]| match &mut segments {
@@ -759,7 +759,7 @@ fn receive(
             Ok(count) => buffer = &mut buffer[count..],
             Err(error) if matches!(error.kind(), Interrupted | TimedOut | WouldBlock) => {}
             Err(error) => {
-                return Err(access::explained(error, SECTION)).context("receive an answer");
+                return Err(credentials::explained(error, SECTION)).context("receive an answer");
             }
         }
     }

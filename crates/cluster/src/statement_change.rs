@@ -4,7 +4,7 @@
 //! statement whose effect is unknown counts as a change of everything.
 
 use cql::text::{Fault, Kind, Token};
-use target::{Act, Object};
+use target_spec::{Act, Object};
 
 /// A single change by a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]

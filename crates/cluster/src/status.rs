@@ -8,11 +8,11 @@
 
 mod gossip;
 
-use crate::access::Access;
 use crate::attach;
 use crate::cluster::Cluster;
+use crate::credentials::Access;
 use crate::jolokia::Jolokia;
-use crate::kept::KeptCluster;
+use crate::kept_cluster::KeptCluster;
 use crate::node::NodeInfo;
 use crate::ring::{Replication, Ring};
 use crate::session::Session;
@@ -149,7 +149,7 @@ fn look_at(cluster: &Cluster) -> StatusView {
 impl KeptCluster {
     /// Returns states and ownership from one snapshot: of `keyspace`, or of all user keyspaces.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
-        let info = |node: &crate::kept::KeptNode| NodeInfo {
+        let info = |node: &crate::kept_cluster::KeptNode| NodeInfo {
             name: node.name.clone(),
             host: node.host.clone(),
             address: node.address,

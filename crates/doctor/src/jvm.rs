@@ -4,7 +4,7 @@
 use cluster::NodeConfiguration;
 use host::settings::{ProcessSettings, Reported};
 use std::collections::BTreeMap;
-use target::java_major;
+use target_spec::java_major;
 use topology::CpuSet;
 use versions::Release;
 

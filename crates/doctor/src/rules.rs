@@ -1,7 +1,7 @@
 //! The recommended value of each setting: one row per rule, and the pure function over them.
 //!
 //! To add a setting, add a row to one of the four tables. If it needs a new kernel value, add its
-//! name to the tables of `crates/kernel/src/settings/kernel.rs`.
+//! name to the tables of `crates/linux/src/settings/kernel.rs`.
 
 mod cpu;
 mod disk;

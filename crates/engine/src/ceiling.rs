@@ -6,8 +6,8 @@
 //! and one before each of its other trials. The measurements around a trial judge it; their spread
 //! tells how reliable they are.
 
-use super::offer::{self, Offer};
-use super::running::Running;
+use super::load_run::{self, Offer};
+use super::running_target::Running;
 use anyhow::{Context, Result};
 use cluster::Dirs;
 use fleet::Clients;
@@ -16,7 +16,7 @@ use measure::Interval;
 use std::sync::Arc;
 use std::time::Duration;
 use study::settings::Settings;
-use target::{NullSpec, Target};
+use target_spec::{NullSpec, Target};
 use workload::{Program, Stage};
 
 /// Operations in flight while the ceiling is measured: enough to keep both sides busy, as in the
@@ -154,7 +154,7 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
         in_flight: IN_FLIGHT,
     };
     let offer = Offer::of(Stage::Main, schedule, Limit::Duration(AT_MOST));
-    let mut config = offer::config(settings, program, &running, &offer, Duration::ZERO);
+    let mut config = load_run::config(settings, program, &running, &offer, Duration::ZERO);
     config.interval = SLICE;
     let mut counted = Counted::default();
     load::run(&config, &mut |interval| counted.note(interval))

@@ -4,23 +4,23 @@
 //! network links. It contacts no machine: ceilings come from the files of the study's earlier runs,
 //! and the link rate of this machine from the kernel. Assumed values are reported as assumed.
 
+mod earlier_runs;
 mod facts;
-mod known;
 mod words;
 
 use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::rules::Limits;
+use earlier_runs::KnownRuns;
 use facts::{Facts, HERE, Link, MeasuredClient, Shape};
-use known::KnownRuns;
 use serde::Serialize;
 use std::path::Path;
+use study::compile_workload::Work;
 use study::payload::Payload;
 use study::plan::Plan;
 use study::settings::{Client, Machine, Split, Study, Variant};
 use study::targets;
-use study::work::Work;
-use target::Target;
+use target_spec::Target;
 
 /// Client machines that the highest point of a variant needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

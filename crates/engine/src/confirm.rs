@@ -1,6 +1,6 @@
 //! Builds the study that confirms the choice of a screening.
 
-use crate::record;
+use crate::plan_record;
 use anyhow::{Context, Result, anyhow, bail};
 use store::Run;
 use study::confirm;
@@ -34,7 +34,7 @@ pub fn confirming(run: &Run, granted: Granted) -> Result<Study> {
         .map_err(|why| anyhow!("{path}: {why}"))?;
     let overrides = Overrides {
         command: Some(format!("cassay confirm {path}")),
-        ..record::overrides_of(&run.plan, granted)
+        ..plan_record::overrides_of(&run.plan, granted)
     };
     resolve("study.yaml", &text, &overrides)
         .map_err(|mistakes| anyhow!("{mistakes}"))

@@ -6,10 +6,10 @@
 //! and access to the cluster.
 
 use crate::ceiling;
-use crate::offer::Offer;
-use crate::record;
-use crate::recorded;
-use crate::running::Running;
+use crate::load_run::Offer;
+use crate::plan_record;
+use crate::record_check;
+use crate::running_target::Running;
 use anyhow::{Context, Result};
 use cluster::{Dirs, TlsMaterial};
 use fleet::{Clients, Made, Maker, Seat};
@@ -21,11 +21,11 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::record::{ClientMachineRecord, OverridesRecord};
+use study::compile_workload;
 use study::inputs::Inputs;
 use study::resolve::resolve;
 use study::settings::{Client, ClientPods, Granted, Machine, Overrides, Recordings, Study};
-use study::work;
-use target::SecretSource;
+use target_spec::SecretSource;
 use workload::{Program, Stage};
 
 /// Clients of a run, kept as long as its trials want the same ones.
@@ -240,7 +240,7 @@ fn sources(study: &Study, variant: usize, program: &Program, running: &Running) 
     let sources = Sources {
         source: study.source.clone(),
         study: study.text.clone(),
-        overrides: record::overrides_record(&study.overrides, &study.inputs),
+        overrides: plan_record::overrides_record(&study.overrides, &study.inputs),
         secrets: study.overrides.granted.secrets.keys().cloned().collect(),
         variant,
         rows: program.rows(),
@@ -285,7 +285,7 @@ impl Sources {
                 ..Granted::default()
             },
             recordings,
-            ..record::overrides_recorded(self.overrides.clone(), Granted::default())
+            ..plan_record::overrides_recorded(self.overrides.clone(), Granted::default())
         };
         let study = resolve(&self.source, &self.study, &overrides)
             .map_err(|mistakes| anyhow::anyhow!("{mistakes}"))
@@ -293,10 +293,13 @@ impl Sources {
         let variant = study.variants.get(self.variant).context("the study has no such variant")?;
         let settings = variant.settings.clone();
         let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
-        let compile = |work: Result<work::Work, String>| work.map_err(anyhow::Error::msg);
-        let mut program = compile(work::compile(&settings, study.seed, &inputs))?.program;
+        let compile =
+            |work: Result<compile_workload::Work, String>| work.map_err(anyhow::Error::msg);
+        let mut program =
+            compile(compile_workload::compile(&settings, study.seed, &inputs))?.program;
         if program.rows() != self.rows {
-            let with_rows = work::compile_with_rows(&settings, self.rows, study.seed, &inputs);
+            let with_rows =
+                compile_workload::compile_with_rows(&settings, self.rows, study.seed, &inputs);
             program = compile(with_rows)?.program;
         }
         let pairs = program.statements().iter().zip(&self.judged).enumerate();
@@ -352,6 +355,6 @@ impl Maker for StudyMaker {
     }
 
     fn machine(&self) -> serde_json::Value {
-        serde_json::to_value(recorded::machine()).unwrap_or_default()
+        serde_json::to_value(record_check::machine()).unwrap_or_default()
     }
 }

@@ -5,64 +5,64 @@
 //! is stopped on every way out. A failed trial hides no other. A run can be resumed where it
 //! stopped.
 
-mod asked;
 mod ceiling;
 mod client_tally;
 mod clients_needed;
-mod conduct;
 mod confirm;
-mod course;
-mod describe;
+mod data_generation;
+mod dirty_target;
 mod event;
-mod expected;
+mod event_loop;
+mod expected_blocks;
 mod fleet_use;
-mod found;
-mod gather;
-mod generation;
-mod guard;
-pub mod needs;
+mod load_guard;
+mod load_run;
+pub mod missing_capabilities;
 mod next_step;
+mod next_trials;
 mod nodes;
-mod offer;
 pub mod own_table;
+mod phase_schedule;
+pub mod plan_record;
 pub mod preflight;
 mod prepare;
-mod ready;
-pub mod record;
-mod recorded;
+mod probe_collector;
+mod record_check;
 mod resume;
-mod running;
+mod running_target;
 mod scale_up;
 mod schema_check;
 mod series;
-mod sick;
 mod summary;
-mod tally;
+mod table_definition;
 mod timeline;
 mod trial;
+mod trial_outcome;
+mod trial_setup;
+mod window_counts;
 
 pub use clients_needed::{ClientsNeeded, clients_needed, clients_words};
 pub use confirm::confirming;
-pub use describe::{Definition, Described, describe};
 pub use event::{
     ClientTimes, CpuShares, Event, FaultStage, HostCpu, HostNow, PlannedFault, Progress,
 };
-pub use expected::expected;
+pub use expected_blocks::expected;
 pub use fleet_use::StudyMaker;
-pub use offer::workers_auto;
+pub use load_run::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
+pub use sentences::place::point_words;
 pub use series::{import_file, series_names};
 pub use summary::{may_be_believed, misses_a_requirement, trial_name};
-pub use words::place::point_words;
+pub use table_definition::{Definition, Described, describe};
 
 use anyhow::Result;
-use asked::{Histories, NextStep};
 use ceiling::Ceilings;
 use cluster::Dirs;
 use fleet_use::FleetUse;
 use measure::clock;
-use running::Running;
+use next_trials::{Histories, NextStep};
+use running_target::Running;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ use store::{Run, RunWriter};
 use study::inputs::Inputs;
 use study::plan::{Plan, Trial, Turn};
 use study::settings::Study;
-use target::Target;
+use target_spec::Target;
 use trial::{TrialEnd, TrialRun};
 
 /// Inputs of a run in addition to its plan.
@@ -111,13 +111,13 @@ pub fn run(
     options: &Options<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Outcome> {
-    needs::check_with_machines(study, plan, &options.dirs)?;
+    missing_capabilities::check_with_machines(study, plan, &options.dirs)?;
     let earlier = summary::look_for_earlier(study, &options.results)?;
     let own = preflight::own_runs(study, &options.results, None)?;
     let said = preflight::check(study, plan, &options.dirs, &own)?.into_iter().chain(earlier);
     said.for_each(|said| events(Event::Said(said)));
     let fleet = FleetUse::first_of(study, &mut |said| events(Event::Said(said.to_owned())))?;
-    let record = record::plan_record(study, plan, options.version);
+    let record = plan_record::plan_record(study, plan, options.version);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;
     let engine = Engine::new(study, plan, options, events, writer, BTreeMap::new());
     Engine { fleet, ..engine }.run()
@@ -280,7 +280,7 @@ impl<'a> Engine<'a> {
     fn begin(&mut self) -> Result<()> {
         let started = JournalEvent::RunStarted {
             cassay: self.options.version.to_owned(),
-            machine: recorded::machine(),
+            machine: record_check::machine(),
             finished_before: self.findings.keys().copied().collect(),
         };
         self.writer.journal(None, started)?;
@@ -335,10 +335,10 @@ impl<'a> Engine<'a> {
     /// Runs a trial and records its outcome. Returns the end of the run if it ends here.
     fn take_turn(&mut self, trial: &Trial) -> Result<Option<End>> {
         let name = trial_name(self.study, trial);
-        let record = record::trial_record(self.study, trial);
+        let record = plan_record::trial_record(self.study, trial);
         match self.trial(trial, &record, &name) {
             Ok(TrialEnd::Finished(finding)) => {
-                let not_whole = sick::not_whole(&finding.faults);
+                let not_whole = dirty_target::not_whole(&finding.faults);
                 self.finish(trial, name, *finding)?;
                 return self.after_faults(trial, &not_whole);
             }
@@ -352,7 +352,7 @@ impl<'a> Engine<'a> {
                 let why = format!("{error:#}");
                 let finding = trial::finding::failed(trial, &record, &why);
                 self.fail(trial, name, finding, &why)?;
-                if sick::is_of_the_study(&error) {
+                if dirty_target::is_of_the_study(&error) {
                     self.hopeless.push(trial.variant);
                 }
                 if self.is_broken() {
@@ -411,14 +411,14 @@ impl<'a> Engine<'a> {
             writer: &mut self.writer,
             events: self.events,
             interrupt: self.options.interrupt,
-            guard: guard::of(&settings, running)?,
+            guard: load_guard::of(&settings, running)?,
         };
         run.run(running)
     }
 
     fn finish(&mut self, trial: &Trial, name: String, mut finding: TrialFinding) -> Result<()> {
         let settings = &self.study.variants[trial.variant].settings;
-        finding.generation = generation::of(settings, self.start);
+        finding.generation = data_generation::of(settings, self.start);
         self.writer.finish_trial(trial.index, &trial.slug, &finding)?;
         self.too_much = self.histories.note(trial, Some(&finding));
         self.findings.insert(trial.index, finding.clone());

@@ -1,16 +1,16 @@
 //! Proposes what to run next if a run leaves its question open: one command, with its time.
 
-use crate::record::rerun;
+use crate::plan_record::rerun;
 use analysis::recovery::HOLD_S;
+use sentences::comparison::BLOCKS_ADDED_MAX;
+use sentences::data;
 use std::path::Path;
 use store::record::{
     Aftermath, CauseKind, ComparisonRecord, Finding, FindingsRecord, NextStepRecord, NotMeasured,
     SearchOutcome, TrialFinding, Verdict,
 };
-use study::human;
 use study::settings::Study;
-use words::comparison::BLOCKS_ADDED_MAX;
-use words::data;
+use study::units;
 
 /// Warm-up lengths to propose, s.
 const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
@@ -62,7 +62,7 @@ pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepR
             ),
             command: format!(
                 "cassay resume {} --more {more}",
-                human::quoted(&run.display().to_string())
+                units::quoted(&run.display().to_string())
             ),
             seconds: Some(took_s / blocks as f64 * more as f64),
         });
@@ -84,7 +84,7 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
         says: "Do the trials again in which a client was lost".to_owned(),
         command: format!(
             "cassay resume {}",
-            human::quoted(&run.display().to_string())
+            units::quoted(&run.display().to_string())
         ),
         seconds: None,
     })
@@ -115,7 +115,7 @@ fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepR
     Some(NextStepRecord {
         says: format!(
             "With a window of {}, which shows the recovery",
-            human::seconds_for_people(window_s)
+            units::seconds_for_people(window_s)
         ),
         command: rerun(study, &[format!("window.measure={window_s}s")]),
         seconds: Some(took_s + longer_s),
@@ -136,7 +136,7 @@ fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
         ),
         command: format!(
             "cassay show --trials {}",
-            human::quoted(&run.display().to_string())
+            units::quoted(&run.display().to_string())
         ),
         seconds: None,
     }
@@ -157,7 +157,7 @@ fn with_longer_warmup(
     }
     let longer_s: f64 = trials.iter().map(|trial| (warmup_s - trial.warmup.seconds).max(0.0)).sum();
     Some(NextStepRecord {
-        says: format!("With a warm-up of {}", human::seconds_for_people(warmup_s)),
+        says: format!("With a warm-up of {}", units::seconds_for_people(warmup_s)),
         command: rerun(study, &[format!("window.warmup={warmup_s}s")]),
         seconds: Some(took_s + longer_s),
     })

@@ -3,15 +3,15 @@
 //! Read when the configuration of the measured window is in place. A value that cannot be read is
 //! recorded as unseen, with the reason: a number without its configuration is still a number.
 
-mod asked;
 mod machines;
 mod places;
+mod table_options;
 
-use self::asked::SchemaAsked;
+use self::table_options::SchemaAsked;
 use store::record::SettingVerdict;
 
-use super::gather;
-use super::running::Running;
+use super::probe_collector;
+use super::running_target::Running;
 use anyhow::Result;
 use cluster::{Effect, NodeConfiguration, Proof};
 use doctor::{Examined, Level};
@@ -20,7 +20,7 @@ use store::record::{
     FORMAT, HostRecord, HostSettingRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord,
 };
 use study::settings::{Keyspace, Settings};
-use target::Target;
+use target_spec::Target;
 use workload::Program;
 
 /// Returns `nodes.json` of a trial whose keyspace exists. `asked` is what the study asks of its
@@ -87,7 +87,7 @@ pub fn record(
         Ok(proofs) => record.proofs = proofs,
         Err(error) => record.proofs = vec![nothing_proved(&error)],
     }
-    if let Some(spec) = gather::spec(settings) {
+    if let Some(spec) = probe_collector::spec(settings) {
         unseen.extend(cluster.unseen(&spec));
     }
     record.unseen = unseen;

@@ -7,16 +7,16 @@
 mod keys;
 mod schema;
 
-use crate::running::Running;
+use crate::running_target::Running;
 use anyhow::{Context, Result, anyhow, bail};
 use cluster::Dirs;
 use keys::Sampling;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
+use study::compile_workload;
 use study::inputs::Inputs;
 use study::settings::{OwnTable, Study};
-use study::work;
-use target::Target;
+use target_spec::Target;
 use workload::{KeySource, TableSample, csv_columns};
 
 /// Reader of a table.
@@ -65,7 +65,7 @@ impl TableReader<'_> {
         say: &mut dyn FnMut(&str),
     ) -> Result<BTreeMap<String, String>> {
         let mut files = BTreeMap::new();
-        for (table, target) in work::unread_tables(study) {
+        for (table, target) in compile_workload::unread_tables(study) {
             let table = &OwnTable {
                 keys: table.keys.min(keys_max),
                 ..table.clone()

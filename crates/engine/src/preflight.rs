@@ -6,19 +6,19 @@
 
 mod pods;
 
-use crate::guard;
-use crate::running::Running;
+use crate::load_guard;
+use crate::running_target::Running;
 use crate::trial::data;
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Estimate, MarkedTable, OwnRuns, Permit, Session};
 use std::collections::BTreeSet;
 use std::path::Path;
+use study::compile_workload;
 use study::data_state::{DataState, Preparation};
-use study::human;
 use study::plan::Plan;
 use study::settings::{Load, Reset, Settings, Study};
-use study::work;
-use target::Target;
+use study::units;
+use target_spec::Target;
 use workload::{Program, Stage};
 
 /// State of an attached cluster, and what the run would do to it.
@@ -85,7 +85,7 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
             })?;
             let_in(&running, study, own.clone());
             let mut session = running.cluster.session()?;
-            let others = guard::said(&variant.settings.guard, &running)?;
+            let others = load_guard::said(&variant.settings.guard, &running)?;
             let node = session.node();
             found.says.extend(others.map(|said| format!("{node}: {said}")));
             Rehearsal {
@@ -110,7 +110,7 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
 /// # Errors
 /// All actions that are not allowed, or why the cluster cannot be asked.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Vec<String>> {
-    if let Some((table, _)) = work::unread_tables(study).first() {
+    if let Some((table, _)) = compile_workload::unread_tables(study).first() {
         bail!("the table {} was not read before the run", table.name);
     }
     let found = preflight(study, plan, dirs, own)?;
@@ -308,7 +308,7 @@ fn estimated(estimate: Option<&Estimate>) -> String {
     match estimate {
         Some(estimate) if estimate.partitions > 0 => format!(
             " (some {} partitions of {} in all, as Cassandra estimates every few minutes)",
-            human::count_for_people(estimate.partitions),
+            units::count_for_people(estimate.partitions),
             measure::number::bytes(estimate.bytes)
         ),
         _ => String::new(),

@@ -4,14 +4,14 @@
 //! are prepared on them. If one is missing, the schema is created in a scratch keyspace, which is
 //! dropped however the check ends.
 
-use super::running::Running;
+use super::running_target::Running;
 use anyhow::{Context, Error, Result, anyhow};
 use cluster::{Cluster, Dirs, OwnRuns, Permit, ServerError, Session};
 use cql::value::CqlType;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
-use target::Target;
+use target_spec::Target;
 use workload::{Checked, Placed};
 use yaml::Diagnostics;
 

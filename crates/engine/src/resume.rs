@@ -1,11 +1,11 @@
 //! Resumes an interrupted run where it stopped.
 
 use super::{Engine, Event, Options, Outcome};
-use crate::asked;
 use crate::fleet_use::FleetUse;
-use crate::needs;
+use crate::missing_capabilities;
+use crate::next_trials;
+use crate::plan_record;
 use crate::preflight;
-use crate::record;
 use analysis::Finding;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -48,14 +48,14 @@ impl Interrupted {
     pub fn read(salvaged: &Salvaged, version: &str, granted: Granted) -> Result<Interrupted> {
         let run = &salvaged.run;
         let text = run.study_yaml()?;
-        let overrides = record::overrides_of(&run.plan, granted);
+        let overrides = plan_record::overrides_of(&run.plan, granted);
         let source = Some(run.plan.resolved.source.as_str()).filter(|source| !source.is_empty());
         let mut study = resolve(source.unwrap_or("study.yaml"), &text, &overrides)
             .map_err(StudyError::Mistakes)
             .context("resolve the run's study again")?;
         study.added.clone_from(&run.added);
         let plan = study::plan::plan(&study)?;
-        let again = record::plan_record(&study, &plan, version);
+        let again = plan_record::plan_record(&study, &plan, version);
         let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
         if trials(&again)? != trials(&run.plan)? {
             bail!(
@@ -123,7 +123,7 @@ impl Interrupted {
             format: FORMAT,
             cassay: version.to_owned(),
             blocks,
-            trials: trials.map(|trial| record::trial_record(&longer, trial)).collect(),
+            trials: trials.map(|trial| plan_record::trial_record(&longer, trial)).collect(),
         });
         (self.study, self.plan) = (longer, plan);
         Ok(())
@@ -143,7 +143,7 @@ impl Interrupted {
     /// Returns how many trials are left. Trials that depend on results still to be measured all
     /// count.
     pub fn trials_left(&self) -> usize {
-        asked::left(&self.study, &self.plan, &self.finished)
+        next_trials::left(&self.study, &self.plan, &self.finished)
     }
 
     /// Runs the trials that are left.
@@ -151,7 +151,7 @@ impl Interrupted {
     /// # Errors
     /// As [`super::run`]; or another process still writes the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
-        needs::check_with_machines(&self.study, &self.plan, &options.dirs)?;
+        missing_capabilities::check_with_machines(&self.study, &self.plan, &options.dirs)?;
         let run = self.path.file_name().unwrap_or_default().to_string_lossy();
         let own = preflight::own_runs(&self.study, &options.results, Some(&run))?;
         let said = preflight::check(&self.study, &self.plan, &options.dirs, &own)?;

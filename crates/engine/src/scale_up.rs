@@ -11,12 +11,12 @@ use analysis::scale_up::{
 use analysis::too_few_blocks;
 use analysis::{Looks, Metric, VariantName};
 use measure::number::significant;
+use sentences::scale_up::plural;
 use store::record::{
     CoefficientRecord, EfficiencyOf, EfficiencyRecord, Fills, ImprovementRecord, ScaleBoundRecord,
     ScaleFitRecord, ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord,
     WithoutPeak,
 };
-use words::scale_up::plural;
 
 /// Properties that all arms of a study share.
 #[derive(Clone, Debug)]

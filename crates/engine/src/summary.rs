@@ -3,43 +3,43 @@
 
 mod answer;
 mod causes;
-mod compared;
+mod comparisons;
 mod costs;
 mod curves;
 #[cfg(test)]
 mod data_first;
 mod effects;
-mod endured;
-mod looked;
-#[cfg(test)]
-mod made;
+mod endurance;
+mod looks;
 mod points;
 mod price_performance;
 mod published;
-mod required;
-mod scaled;
+mod requirements;
+mod scale_up;
 mod screen;
-mod searched;
+mod searches;
 #[cfg(test)]
 mod simulated;
-mod used;
+#[cfg(test)]
+mod test_runs;
+mod used_trials;
 mod without_faults;
 
-pub use compared::noise;
-pub use looked::{Ended, look};
+pub use comparisons::noise;
+pub use looks::{Ended, look};
 pub use points::{Merge, is_saturated, read_back};
-pub use required::look_for_earlier;
+pub use requirements::look_for_earlier;
 
 use analysis::procedure::{Point, Role};
 use analysis::rules::Verdict;
 use answer::Facts;
 use anyhow::Result;
+use sentences::place::point_words;
+use sentences::{data, requirement, trials as all};
 use std::path::Path;
 use store::record::{FORMAT, FaultRecord, FindingsRecord, SearchRecord, TrialFinding};
 use study::plan::Trial;
 use study::settings::Study;
-use words::place::point_words;
-use words::{data, requirement, trials as all};
 
 /// Adds comparisons with other trials to the findings of the run at `path`: with trials without
 /// faults, and with an earlier run.
@@ -51,7 +51,7 @@ pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Res
     let first = lead(found).len();
     found.answer.drain(..first);
     let added = without_faults::lay_beside(study, found, path)
-        .and_then(|()| required::lay_earlier_beside(study, found, path));
+        .and_then(|()| requirements::lay_earlier_beside(study, found, path));
     begin_with_lead(found);
     added
 }
@@ -83,20 +83,20 @@ pub fn findings(
     merge: &Merge<'_>,
     stopped: Option<&str>,
 ) -> FindingsRecord {
-    let searches = searched::searches(study, &trials);
+    let searches = searches::searches(study, &trials);
     let (verdict, reasons) = verdict_and_reasons(&searches, &trials, stopped);
-    let once = used::once_each(&trials);
+    let once = used_trials::once_each(&trials);
     let points = points::points(&study.names(), &once, merge);
-    let blocks = compared::blocks_of(study, &trials);
-    let compared = compared::comparisons(study, &once, &searches, blocks);
+    let blocks = comparisons::blocks_of(study, &trials);
+    let compared = comparisons::comparisons(study, &once, &searches, blocks);
     let costs = costs::comparisons(study, &once);
     let effects = effects::effects(study, &once, &searches, blocks);
     let curves = curves::curves(study, &once);
-    let endured = endured::endured(study, &trials);
+    let endured = endurance::endured(study, &trials);
     let screens = screen::screens(study, &once);
     let prices = price_performance::prices(study, &points, &compared.records, &searches);
     let capacities = price_performance::capacities(study, &once, &points, &searches);
-    let scale_ups = scaled::records(study, &once, &points, &searches);
+    let scale_ups = scale_up::records(study, &once, &points, &searches);
     let known = Facts {
         study,
         trials: &trials,
@@ -113,7 +113,7 @@ pub fn findings(
         capacities: &capacities,
     };
     let (answer, sweeps) = known.answer();
-    let requirements = required::requirements(&known.required(&sweeps));
+    let requirements = requirements::requirements(&known.required(&sweeps));
     let mut found = FindingsRecord {
         format: FORMAT,
         study: study.name.clone(),
@@ -158,7 +158,7 @@ fn verdict_and_reasons(
     trials: &[TrialFinding],
     stopped: Option<&str>,
 ) -> (Verdict, Vec<String>) {
-    let beyond = searched::beyond(searches);
+    let beyond = searches::beyond(searches);
     let believed: Vec<&TrialFinding> =
         trials.iter().filter(|trial| !beyond.contains(&trial.index)).collect();
     let verdict = match stopped {

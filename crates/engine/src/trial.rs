@@ -4,11 +4,11 @@ mod clients;
 mod cost;
 mod count;
 pub mod data;
-pub mod endured;
+pub mod endurance_series;
 mod faults;
 pub mod finding;
-pub(super) mod gaps;
-mod offering;
+mod load_phase;
+pub(super) mod missing_files;
 mod read_back;
 pub mod recovery;
 mod registers;
@@ -16,23 +16,23 @@ mod step;
 
 use super::ceiling::Ceiling;
 use super::client_tally::ClientTallies;
-use super::course::Course;
 use super::event::Event;
 use super::fleet_use::FleetUse;
-use super::gather::{DatabaseProbes, Gather};
-use super::guard;
+use super::load_guard;
+use super::load_run::{self, Offer, Offered};
 use super::nodes;
-use super::offer::{self, Offer, Offered};
-use super::running::Running;
+use super::phase_schedule::Course;
+use super::probe_collector::{DatabaseProbes, Gather};
+use super::running_target::Running;
 use super::schema_check;
-use super::tally::{Answered, Tally};
 use super::timeline::Timeline;
+use super::window_counts::{Answered, Tally};
 use analysis::procedure::Role;
 use analysis::rules::{Environment, Evidence};
 use anyhow::{Error, Result};
 use cluster::{LogMarks, LogsUntil, SelfReport, TableStorage};
 use count::Counting;
-use endured::Courses;
+use endurance_series::Courses;
 use imports::Step;
 use load::{History, Outcomes, VerifyReads};
 use std::path::Path;
@@ -156,8 +156,8 @@ fn explained(error: Error, running: &Running, state: &State) -> Error {
 fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
     let logs = running.collect_logs(&trial.join("logs"), LogsUntil::WholeLine);
     let unheard = running.cluster.unheard();
-    gaps::records(GapKind::Logs, logs)
-        .chain(gaps::records(GapKind::Readings, unheard))
+    missing_files::records(GapKind::Logs, logs)
+        .chain(missing_files::records(GapKind::Readings, unheard))
         .collect()
 }
 
@@ -322,10 +322,10 @@ impl TrialRun<'_> {
         let mut course = Course::new(
             self.settings,
             running.warmed.as_ref() != Some(&state.pids),
-            guard::rise(self.guard.as_ref()),
+            load_guard::rise(self.guard.as_ref()),
         );
         self.begin_written(running);
-        let schedule = offer::arrivals(self.trial.point, self.settings);
+        let schedule = load_run::arrivals(self.trial.point, self.settings);
         let offer = Offer {
             window: course.window(),
             measures_for: Some(course.measured()),

@@ -1,7 +1,7 @@
 //! Interface of every kind of fault: inject, observe, proceed, heal.
 
+use crate::cluster_under_test::{Healed, World};
 use crate::observation::Observation;
-use crate::world::{Healed, World};
 use anyhow::Result;
 use std::time::Duration;
 

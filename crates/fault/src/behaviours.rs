@@ -43,7 +43,7 @@ mod rolling_restart;
 mod rolling_upgrade;
 
 use crate::behaviour::Fault;
-use target::fault::{FaultName, Hit, Kind, Means, Options};
+use target_spec::fault::{FaultName, Hit, Kind, Means, Options};
 
 /// Returns the implementation of a fault.
 pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {

@@ -9,23 +9,23 @@
 
 mod behaviour;
 mod behaviours;
-mod course;
-mod itself;
-mod live;
+mod cluster_under_test;
+mod life_cycle;
 mod network;
+mod node_operation;
+mod node_release;
 mod observation;
+mod real_cluster;
 mod renewal;
 mod ring;
 mod rolling;
-mod task;
-mod world;
 
 pub use analysis::recovery::{FaultStep, FaultVerdict};
-pub use course::{Outcome, Step, holds_from, run};
-pub use live::{Live, Order, orders};
-pub use world::{
+pub use cluster_under_test::{
     Agents, Client, Healed, HostSeen, Mbeans, NodeFiles, NodeSeen, Pods, Starter, Timer, Via, World,
 };
+pub use life_cycle::{Outcome, Step, holds_from, run};
+pub use real_cluster::{Live, Order, orders};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! Packet loss between hosts: on the switch between simulated hosts, or on remote machines
 //! themselves. Machines drop only packets of the cluster's node ports.
 
+use crate::cluster_under_test::{Agents, HostSeen, Via};
 use crate::observation;
-use crate::world::{Agents, HostSeen, Via};
 use anyhow::{Context, Result};
 use host::{HostLoss, Injection, Link, Loss, PortEnd, Way};
 use std::collections::BTreeSet;

@@ -1,12 +1,12 @@
 //! Observations of a fault's target, independent of the injector.
 
-use crate::world::{Agents, Client, NodeSeen, Via, World};
+use crate::cluster_under_test::{Agents, Client, NodeSeen, Via, World};
 use anyhow::{Context, Error, Result, ensure};
 use host::process::Identity;
 use host::{Attempt, DiskWork, Query, QueryAnswer, Reach, Restartable};
 use std::net::SocketAddr;
 use std::time::Duration;
-use target::fault::Hit;
+use target_spec::fault::Hit;
 
 /// An observation at one moment.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Renews the agents' auto-heal deadline while a fault is being injected or undone.
 
-use crate::world::World;
+use crate::cluster_under_test::World;
 use std::time::Duration;
 
 /// Interval between two renewals.

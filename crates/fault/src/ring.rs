@@ -2,8 +2,8 @@
 //! separately, and the node that received the operation is not trusted.
 
 use crate::behaviour::Work;
+use crate::cluster_under_test::{Agents, Healed, Mbeans, NodeFiles, World};
 use crate::observation::{self, Observation};
-use crate::world::{Agents, Healed, Mbeans, NodeFiles, World};
 use anyhow::{Context, Result};
 use cluster::{Member, MemberStatus, Operation};
 use std::net::SocketAddr;

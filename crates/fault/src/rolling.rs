@@ -2,13 +2,13 @@
 //! several kinds of faults.
 
 use crate::behaviour::Work;
+use crate::cluster_under_test::{Agents, Healed, Via, World};
 use crate::observation::{self, Observation, both};
-use crate::world::{Agents, Healed, Via, World};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Query, QueryAnswer};
 use std::time::Duration;
-use target::fault::STARTED_WITHIN;
+use target_spec::fault::STARTED_WITHIN;
 
 /// Time limit for a node to report which nodes it considers up.
 const LIMIT: Duration = Duration::from_secs(5);

@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 use sim::{HIT, LEAVING_NS, Sim, at_once, course, words};
 use std::path::PathBuf;
 use std::time::Duration;
-use target::Ability;
-use target::fault::{Hit, KINDS, Kind, Length, Options};
+use target_spec::Ability;
+use target_spec::fault::{Hit, KINDS, Kind, Length, Options};
 
 const S: u64 = 1_000_000_000;
 
@@ -397,15 +397,15 @@ fn that_an_agent_has_healed_by_itself_is_said() {
 fn every_kind_is_found_by_its_name_and_needs_a_cluster_of_our_own() {
     for kind in KINDS {
         assert_eq!(Kind::of(&kind.name).as_ref(), Some(kind));
-        let can = |target: target::Target| {
+        let can = |target: target_spec::Target| {
             let abilities = cluster::abilities_of(&target);
-            let has = |needed: &&target::Ability| {
+            let has = |needed: &&target_spec::Ability| {
                 let mut found = abilities.iter().filter(|one| one.ability == **needed);
                 found.all(|one| one.present)
             };
             kind.needs.iter().all(|needed| has(&needed))
         };
-        let attached = target::Target::Attach(target::AttachSpec::default());
+        let attached = target_spec::Target::Attach(target_spec::AttachSpec::default());
         assert!(!kind.needs.is_empty() && !can(attached), "{}", kind.name);
     }
 }

@@ -18,8 +18,8 @@ use flate2::write::DeflateEncoder;
 use load::{Armed, KeptPiece, Load, Next, Steering, Summary};
 use measure::outcome::OutcomeCounts;
 use measure::{Histogram, Interval, KindInterval, clock};
-use reach::serve::{self, Outbox};
-use reach::{ReadClock, Row, Serve};
+use remote::agent_loop::{self, Outbox};
+use remote::{ReadClock, Row, Serve};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::mpsc::channel;
@@ -76,7 +76,7 @@ pub fn answer(maker: &'static dyn Maker) -> Option<u8> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let is_client = matches!(&words[..], [_, agent, name]
-        if agent == reach::ARGUMENT && name.starts_with(reach::CLIENT));
+        if agent == remote::ARGUMENT && name.starts_with(remote::CLIENT));
     if !is_client || std::io::stdin().is_terminal() {
         return None;
     }
@@ -88,18 +88,18 @@ pub fn answer(maker: &'static dyn Maker) -> Option<u8> {
 }
 
 fn run(maker: &'static dyn Maker) -> Result<()> {
-    let (mut input, mut output) = serve::pipes()?;
-    let begin: Begin = match serve::first(&mut input, BEGIN_LIMIT) {
+    let (mut input, mut output) = agent_loop::pipes()?;
+    let begin: Begin = match agent_loop::first(&mut input, BEGIN_LIMIT) {
         Ok(begin) => begin,
         Err(error) => {
-            serve::refuse(&mut output, &error);
+            agent_loop::refuse(&mut output, &error);
             return Err(error);
         }
     };
     let client = ClientState::new(maker);
     let lease = Duration::from_secs(begin.lease_s);
     let outbox = client.outbox.clone();
-    serve::serve(
+    agent_loop::serve(
         CALLS,
         &client,
         &outbox,

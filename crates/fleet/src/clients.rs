@@ -1,8 +1,8 @@
 //! The near side of clients: connects to all at once, keeps them from load to load, and tracks
 //! their clocks.
 
-use crate::at_once::{all_or_failures, at_once};
 use crate::health::ClockReading;
+use crate::on_all_clients::{all_or_failures, at_once};
 use crate::wire::{
     Begin, Describe, Description, Disarm, MeasureCeiling, PIECE_BYTES, TakeLarge, TakeSources,
 };
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use measure::clock::{self, Deadline};
-use reach::{Destination, Link, Offset, OtherAgents, TheirClock};
+use remote::{Destination, Link, Offset, OtherAgents, TheirClock};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -371,7 +371,7 @@ impl Drop for Clients {
 }
 
 pub(crate) fn name_of(number: usize) -> String {
-    format!("{}{number}", reach::CLIENT)
+    format!("{}{number}", remote::CLIENT)
 }
 
 /// Returns a link to each seat's client, in order.

@@ -13,18 +13,18 @@
 //! A client makes its operations itself from the controller's sources, and both sides compare the
 //! results: see [`Maker`].
 
-mod arming;
-mod at_once;
 mod client;
+mod client_arrivals;
+mod client_messages;
 mod clients;
 mod codec;
-mod coming;
+mod fleet_load;
 mod health;
-mod offering;
-mod reading;
+mod on_all_clients;
+mod start;
 mod wire;
 
 pub use client::{Made, Maker, answer};
 pub use clients::{Client, Clients, Seat};
+pub use fleet_load::{Fleet, FleetSummary, Next};
 pub use health::{ClientEnd, ClientNow, ClientSecond, ClockReading, Population, SecondNow};
-pub use offering::{Fleet, FleetSummary, Next};

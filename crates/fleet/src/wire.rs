@@ -5,7 +5,7 @@ use load::{
     Config, Endpoint, Keeps, Limit, OtherWorkers, Schedule, TheirTime, VerifyReads, Window,
 };
 use measure::outcome::OutcomeCounts;
-use reach::Call;
+use remote::Call;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -411,7 +411,7 @@ impl ClientConfig {
 }
 
 /// Converts an offset between two clocks for the code that merges records.
-pub(crate) fn their_time(offset: reach::Offset) -> TheirTime {
+pub(crate) fn their_time(offset: remote::Offset) -> TheirTime {
     TheirTime {
         ahead_ns: offset.ahead_ns,
         bound_ns: offset.bound_ns,

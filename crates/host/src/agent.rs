@@ -5,13 +5,13 @@ use crate::calls::{
     Abilities, Begin, EndProcess, Keep, MachineAbilities, Note, Processes, Role, StartProcess,
     VolumeAbilities,
 };
-use crate::place::destination;
+use crate::destination::destination;
 use crate::process::{self, Identity};
-use crate::remote::supply_folder;
+use crate::remote_host::supply_folder;
 use anyhow::{Context, Result};
-use kernel::cgroup;
+use linux::cgroup;
 use measure::clock;
-use reach::{Call, Destination, Link, OtherAgents, Refusal, TheirClock, Unreached};
+use remote::{Call, Destination, Link, OtherAgents, Refusal, TheirClock, Unreached};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -21,7 +21,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use target::{Capability, RemoteHost};
+use target_spec::{Capability, RemoteHost};
 
 /// Environment variable that marks an agent and its guard. Its value is the cluster's id.
 pub const MARK: &str = "CASSAY_AGENT";
@@ -470,7 +470,7 @@ pub fn end_agent_of(host: &str, cluster: &str) -> Result<()> {
 pub fn is_agent_of(pid: u32, host: &str, cluster: &str) -> bool {
     let line = process::command_line(pid).unwrap_or_default();
     let name = name_there(host, cluster);
-    matches!(&line[..], [_, agent, own, ..] if agent == reach::ARGUMENT && *own == name)
+    matches!(&line[..], [_, agent, own, ..] if agent == remote::ARGUMENT && *own == name)
 }
 
 /// Returns the name of the agent for a host on a machine.

@@ -2,15 +2,15 @@
 
 use crate::process::Identity;
 use anyhow::{Context, Result};
-use kernel::cgroup::CgroupDir;
-use kernel::confine::Confinement;
+use linux::cgroup::CgroupDir;
+use linux::cpu_affinity::Confinement;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use target::{Capability, HostSpec, LinkSpec};
+use target_spec::{Capability, HostSpec, LinkSpec};
 
 /// First message to an agent.
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub enum Role {
 /// Declares calls with their names and answer types.
 macro_rules! calls {
     ($($(#[$doc:meta])* $name:ident = $word:literal -> $answer:ty;)*) => {
-        $(impl reach::Call for $name {
+        $(impl remote::Call for $name {
             const NAME: &'static str = $word;
             type Answer = $answer;
         })*
@@ -207,15 +207,15 @@ pub struct EndProcess {
     pub grace_ms: u64,
 }
 
-/// Returns the abilities of the machine, see [`kernel::able::abilities`].
+/// Returns the abilities of the machine, see [`linux::capability::abilities`].
 #[derive(Serialize, Deserialize)]
 pub struct Abilities;
 
-/// Returns the abilities to break volumes, see [`kernel::able::volume_abilities`].
+/// Returns the abilities to break volumes, see [`linux::capability::volume_abilities`].
 #[derive(Serialize, Deserialize)]
 pub struct VolumeAbilities;
 
-/// Returns the abilities to break the network, see [`kernel::able::machine_abilities`].
+/// Returns the abilities to break the network, see [`linux::capability::machine_abilities`].
 #[derive(Serialize, Deserialize)]
 pub struct MachineAbilities;
 

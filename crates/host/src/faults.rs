@@ -1,22 +1,22 @@
 //! Faults that agents inject and heal, as both sides know them.
 
+mod calls;
 mod join;
 mod start;
-mod told;
 
+pub use calls::{Broken, Heal, Healed, Inject, Renew, Started};
 pub use join::Join;
 pub use start::{Restartable, Start};
-pub use told::{Broken, Heal, Healed, Inject, Renew, Started};
 
 use crate::files::Step;
 use crate::process::Identity;
 use crate::service::ServiceFault;
-use kernel::filter::{HostLoss, Loss};
+use linux::packet_filter::{HostLoss, Loss};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
-use target::{Invocation, LinkSpec};
+use target_spec::{Invocation, LinkSpec};
 
 /// A fault that an agent can inject. Processes are those that it has started. A volume can have
 /// only one fault at a time, besides being slow: a second one is refused.
@@ -120,7 +120,7 @@ pub enum Injection {
     /// Limits the I/O of the host's volume, and restores the limits for healing. Control groups of
     /// version 1 slow only I/O that processes wait for: reads, direct writes, and syncs. The
     /// kernel's later writeback is attributed to no group there, and is not slowed.
-    Disk(target::DiskSpec),
+    Disk(target_spec::DiskSpec),
     /// Cuts the power of the host: all its processes are killed at once, and unsynced data of its
     /// volume is lost. For healing, the volume is mounted again, and processes are restarted.
     /// Another injection cuts the network.

@@ -9,7 +9,7 @@ use crate::calls::calls;
 use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use kernel::volume::VolumeUse;
+use linux::volume::VolumeUse;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

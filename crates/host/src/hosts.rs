@@ -9,20 +9,20 @@
 //! [`Hosts::clear_over_ssh`] remove those.
 
 use crate::agent::Agent;
-use crate::at_once::at_once;
 use crate::calls::MakeHost;
-use crate::remote::{ClearCluster, Settle};
+use crate::parallel_calls::at_once;
+use crate::remote_host::{ClearCluster, Settle};
 use crate::state::group_name;
 use crate::switch::Switch;
 use crate::undo::{Undo, undo};
 use crate::{Host, HostState, HostsState};
 use anyhow::{Context, Result};
-use kernel::{able, links, net, volume};
+use linux::{capability, links, net, volume};
 use measure::number::counted;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
-use target::{HostSpec, HostsSpec, RemoteHost};
+use target_spec::{HostSpec, HostsSpec, RemoteHost};
 
 /// Hosts of one cluster. Dropping them ends them and removes the cluster's folder, unless they are
 /// kept.
@@ -51,7 +51,7 @@ impl Hosts {
         say: &mut dyn FnMut(&str),
     ) -> Result<Hosts> {
         check(spec, folder)?;
-        able::require(&spec.host)?;
+        capability::require(&spec.host)?;
         let mut state = HostsState::before(id, spec, folder)?;
         let switch = Switch::make(switch)?;
         let network = switch.network;
@@ -291,7 +291,7 @@ impl Hosts {
     /// # Errors
     /// All machines that are not reachable, or where something cannot be removed.
     pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
-        let wanted = state.machines.iter().map(crate::place::destination);
+        let wanted = state.machines.iter().map(crate::destination::destination);
         let agents = Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;
         let clear = |(agent, host): (&Agent, &HostState)| {
             agent.clear_cluster(&ClearCluster {

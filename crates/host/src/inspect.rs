@@ -3,14 +3,14 @@
 
 use crate::agent::Agent;
 use crate::calls::calls;
-use crate::remote::FoundJava;
+use crate::remote_host::FoundJava;
 use anyhow::Result;
-use kernel::volume::VolumeUse;
-use reach::{Offset, TheirClock};
+use linux::volume::VolumeUse;
+use remote::{Offset, TheirClock};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target::{HostSpec, JavaWanted};
+use target_spec::{HostSpec, JavaWanted};
 
 /// Time limit for removing cassay's jars and programs from a folder.
 const CLEAN_LIMIT: Duration = Duration::from_secs(120);

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
-use target::Invocation;
+use target_spec::Invocation;
 
 /// Time limit of a program that injects or heals, and may have to reach another machine first.
 pub const LIMIT: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use crate::Whereabouts;
 use crate::process::Identity;
 use crate::settings::{HostSettings, Question};
 use anyhow::Result;
-use reach::Call;
+use remote::Call;
 use serde::{Deserialize, Serialize};
 use topology::Machine;
 

@@ -6,17 +6,17 @@ use crate::files::Bytes;
 use crate::invocation::ProgramResult;
 use crate::process::Identity;
 use anyhow::Result;
-use kernel::disk_work::DiskWork;
-use kernel::filter::Link;
-use kernel::mounts::Mounted;
-use kernel::tcp::Reach;
-use kernel::volume::VolumeUse;
-use reach::Call;
+use linux::disk_work::DiskWork;
+use linux::mounts::Mounted;
+use linux::packet_filter::Link;
+use linux::tcp::Reach;
+use linux::volume::VolumeUse;
+use remote::Call;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use target::Invocation;
+use target_spec::Invocation;
 
 /// A query of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

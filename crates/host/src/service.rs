@@ -3,7 +3,7 @@
 use crate::process::Identity;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use target::ProcessControl;
+use target_spec::ProcessControl;
 
 /// A server that cassay did not start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

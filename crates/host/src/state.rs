@@ -2,11 +2,11 @@
 
 use crate::undo::Undo;
 use anyhow::{Context, Result, ensure};
-use kernel::cgroup::{self, CgroupDir};
+use linux::cgroup::{self, CgroupDir};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use std::path::{Component, Path, PathBuf};
-use target::{HostsSpec, RemoteHost};
+use target_spec::{HostsSpec, RemoteHost};
 
 /// Hosts of a cluster, in its `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

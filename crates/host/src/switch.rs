@@ -8,8 +8,8 @@
 use crate::agent::{self, Agent};
 use crate::calls::{Address, MakeBridge, Plug, RaiseUplink};
 use anyhow::{Context, Result};
-use kernel::links::UPLINK;
-use kernel::net::{Namespace, Netlink, PREFIX, Subnet};
+use linux::links::UPLINK;
+use linux::net::{Namespace, Netlink, PREFIX, Subnet};
 use measure::clock::{self, Deadline};
 use rustix::io::Errno;
 use std::io::ErrorKind;
@@ -156,7 +156,7 @@ fn reserve() -> Result<UnixListener> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kernel::links::{self, HOSTS_COUNT_MAX};
+    use linux::links::{self, HOSTS_COUNT_MAX};
 
     fn subnet(text: &str, prefix: u8) -> Subnet {
         Subnet {

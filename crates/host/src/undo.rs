@@ -5,9 +5,9 @@ use crate::invocation;
 use crate::process::Identity;
 use crate::service::Service;
 use anyhow::{Context, Result};
-use kernel::cgroup::{CgroupDir, Group};
-use kernel::filter::{Filter, HostLoss};
-use kernel::volume;
+use linux::cgroup::{CgroupDir, Group};
+use linux::packet_filter::{Filter, HostLoss};
+use linux::volume;
 use measure::clock::{self, Deadline};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target::Invocation;
+use target_spec::Invocation;
 
 /// Time that other processes, which are being ended, may go on writing to a folder that is being
 /// removed.

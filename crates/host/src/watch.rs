@@ -4,14 +4,14 @@
 //! that are not fetched is limited at the agent. A message has only as many readings as fit into a
 //! frame.
 
-mod remote;
+mod remote_watch;
 
 use crate::calls::calls;
 use crate::{Agent, Host};
 use anyhow::{Context, Result};
-use kernel::probe::{Out, ProbeCost, Reading, Sampler, Watched, What, tasks};
-use reach::Offset;
-use remote::Remote;
+use linux::probe::{Out, ProbeCost, Reading, Sampler, Watched, What, tasks};
+use remote::Offset;
+use remote_watch::Remote;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -271,7 +271,7 @@ mod tests {
         }
         let batch = Encoder::default().encode(sent.into_iter());
         let mut wire = Vec::new();
-        reach::frame::write(&mut wire, &batch).unwrap();
+        remote::frame::write(&mut wire, &batch).unwrap();
         assert!(wire.len() > READINGS_COUNT_MAX * 120);
     }
 }

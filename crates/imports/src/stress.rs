@@ -4,6 +4,7 @@ mod access;
 mod column;
 mod command;
 mod draw;
+mod existing_table;
 mod help;
 mod ladder;
 mod options;
@@ -13,7 +14,6 @@ mod plan;
 mod profile;
 mod source;
 mod tables;
-mod undefined;
 mod values;
 mod words;
 
@@ -40,6 +40,7 @@ pub fn answer(words: &[String]) -> Option<String> {
 const VERSION: &str = "the command line of cassandra-stress 3.11.4 and later, run by cassay\n";
 
 pub use command::{Command, Limit, Run, Task, Truncate, Verb, Weight};
+pub use existing_table::{Undefined, connection};
 pub use help::help;
 pub use ladder::{Uncertainty, threads};
 pub use options::{
@@ -47,5 +48,4 @@ pub use options::{
     SchemaOptions, Seeds, Style,
 };
 pub use plan::import;
-pub use undefined::{Undefined, connection};
 pub use values::Spelled;

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
-use target::{KubernetesOwner, Secret};
+use target_spec::{KubernetesOwner, Secret};
 
 /// Kinds of the operators, with their groups.
 const DATACENTERS: &str = "cassandradatacenters.cassandra.datastax.com";

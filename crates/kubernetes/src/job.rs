@@ -10,8 +10,8 @@ use crate::pods::{self, PodSeen, Pods, PodsSeen};
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
 use measure::number::counted;
-use reach::process::Identity;
-use reach::{Destination, Pod};
+use remote::process::Identity;
+use remote::{Destination, Pod};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -419,9 +419,9 @@ mod tests {
 
     #[test]
     fn the_script_of_a_container_is_one_that_sh_reads() {
-        let mut command = reach::process::command(std::path::Path::new("sh"));
+        let mut command = remote::process::command(std::path::Path::new("sh"));
         command.args(["-n", "-c", WAIT]);
-        let child = reach::process::spawn(command, reach::process::Life::Ours);
+        let child = remote::process::spawn(command, remote::process::Life::Ours);
         assert!(child.unwrap().wait().unwrap().success());
     }
 }

@@ -3,8 +3,8 @@
 //! sent through a pipe, so that no list of processes shows them.
 
 use anyhow::{Context, Result, anyhow, ensure};
-use reach::process::{self, Late, Life, Patience};
-use reach::{is_context_name, is_kubernetes_name};
+use remote::process::{self, Late, Life, Patience};
+use remote::{is_context_name, is_kubernetes_name};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -9,20 +9,20 @@
 
 pub mod access;
 mod clusters;
-mod inside;
 mod job;
 mod kubectl;
 mod node_pod;
 mod node_pods;
 mod operator;
 mod pods;
+mod run_in_cluster;
 
 pub use clusters::{FoundCluster, FoundNode, FoundPod, default_container, find};
-pub use inside::{BegunRun, InsideRun};
 pub use job::{ClientJob, ClientPods, ReadyPod};
 pub use kubectl::{Kubectl, Selector};
 pub use node_pod::{Deletion, Isolation, NodePod};
 pub use node_pods::{PodSet, remove_pods};
 pub use operator::Operator;
 pub use pods::{PodSeen, Pods, PodsSeen};
-pub use reach::is_kubernetes_name as is_name;
+pub use remote::is_kubernetes_name as is_name;
+pub use run_in_cluster::{BegunRun, InsideRun};

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use target::PodPlace;
+use target_spec::PodPlace;
 
 /// Time limit for the cluster's first report on a pod.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);

@@ -14,7 +14,7 @@ use measure::number::counted;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::time::Duration;
-use target::{NODE_FOLDER, NodePods, PodPlace, RemoteHost};
+use target_spec::{NODE_FOLDER, NodePods, PodPlace, RemoteHost};
 
 /// Container that a node runs in.
 const CONTAINER: &str = "cassandra";

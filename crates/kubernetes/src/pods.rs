@@ -6,7 +6,7 @@
 use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};
 use measure::clock::{self, Deadline};
-use reach::{Fate, process};
+use remote::{Fate, process};
 use serde_json::{Deserializer, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Judges verified reads by the values that they found and by the writes of earlier runs.
 
-use crate::written::{RowWrites, Sum, Written};
+use crate::earlier_writes::{RowWrites, Sum, Written};
 use measure::Missed;
 use measure::interval::CheckCounts;
 use workload::{Check, Stage};

@@ -1,11 +1,11 @@
 //! Defines the inputs of an engine run and its results.
 
+use crate::earlier_writes::Written;
 use crate::failures::NodeFailures;
 use crate::history::History;
 use crate::ledger::{Keeps, Ledger};
 use crate::missed_rows::MISSED_ROWS_MAX;
 use crate::schedule::Schedule;
-use crate::written::Written;
 use cql::{Compression, Version};
 use measure::{Missed, Outcome};
 use std::net::SocketAddr;

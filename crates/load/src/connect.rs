@@ -7,7 +7,7 @@
 
 use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;
-use crate::moved;
+use crate::node_moved;
 use crate::socket::Socket;
 use cql::frame::{self, Header, flag};
 use cql::request::{self, QueryParams, StatementId};
@@ -337,7 +337,7 @@ impl Reconnector {
                     let _ = to.send((connection, link));
                     return;
                 }
-                if let Some(now) = moved::address_now(&nodes[node], &nodes, &this.access) {
+                if let Some(now) = node_moved::address_now(&nodes[node], &nodes, &this.access) {
                     let moved = &mut this.nodes()[node];
                     (moved.address, moved.called) = (now, now);
                 }
@@ -349,7 +349,7 @@ impl Reconnector {
 
     fn open_again(&self, node: &Endpoint, all: &[Endpoint]) -> io::Result<Link> {
         let mut wire = Wire::enter(node, &self.access)?;
-        moved::check(&mut wire, node, all)?;
+        node_moved::check(&mut wire, node, all)?;
         Ok(wire.prepared(&self.program)?.0)
     }
 

@@ -5,8 +5,8 @@
 //! blocks: see `connect.rs`. Nothing blocks here. Nothing is allocated unless a response is larger
 //! than the input buffer.
 
+use crate::segment_stream::Wrapping;
 use crate::socket::{Socket, Timed};
-use crate::wrapping::Wrapping;
 use cql::frame::{self, HEADER_BYTES, Header};
 use cql::{SegmentError, Segments, Version};
 use rustls::ClientConnection;

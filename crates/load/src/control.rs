@@ -1,6 +1,6 @@
 //! Shared state of the caller and the workers: a few words that the workers read once per turn.
 
-use crate::facts::Facts;
+use crate::statement_facts::Facts;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Times of the run, on the monotonic clock.

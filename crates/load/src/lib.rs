@@ -12,44 +12,44 @@ mod check;
 mod config;
 mod connect;
 mod connection;
+mod connection_limits;
 mod control;
-mod facts;
+mod earlier_writes;
 pub mod failures;
-mod hiccups;
 mod history;
 mod inflight;
-mod kept;
 mod ledger;
 mod merge;
 mod missed_rows;
-mod moved;
-mod own;
+mod node_moved;
+mod record_pieces;
 mod recorder;
-mod room;
 mod router;
 mod run;
 mod schedule;
+mod segment_stream;
 #[cfg(test)]
 mod sim;
 mod socket;
+mod statement_facts;
+mod thread_setup;
+mod timer_delays;
 mod worker;
+mod worker_io;
 mod workers;
-mod world;
-mod wrapping;
-mod written;
 
 pub use config::{
     Access, Config, Endpoint, FirstError, Flow, Limit, LoadError, OtherWorkers, RELEASE_QUANTUM,
     Summary, Tls, VerifyReads, Window,
 };
 // Callers need these types to fill in [`Access`] without a dependency on the protocol crate.
+pub use connection_limits::{Connections, Room, stream_ids_refusal};
 pub use cql::{Compression, Version};
+pub use earlier_writes::{Lost, MissedRow, Outcomes, Recorded, Written};
 pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
-pub use kept::{KeptOf, KeptPiece, KeptRecords, KeptWhat, TheirTime};
 pub use ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger, TIMED_OPERATIONS_MAX, WriteState};
 pub use measure::Missed;
 pub use missed_rows::MISSED_ROWS_MAX;
-pub use room::{Connections, Room, stream_ids_refusal};
+pub use record_pieces::{KeptOf, KeptPiece, KeptRecords, KeptWhat, TheirTime};
 pub use run::{Armed, Load, Next, Steering, run};
 pub use schedule::Schedule;
-pub use written::{Lost, MissedRow, Outcomes, Recorded, Written};

@@ -6,7 +6,7 @@
 //! is lost, but the slice is longer. The worker waits for an empty part only at the begin and the
 //! end of the measured window, since no slice may span either edge.
 
-use crate::world::World;
+use crate::worker_io::World;
 use measure::interval::{ClientInterval, KindInterval};
 use measure::{ClientCount, Histogram, Outcome};
 use workload::Kind;
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use crate::connection::Link;
     use crate::socket::Timed;
-    use crate::world::{OwnTime, Ready, Watch};
+    use crate::worker_io::{OwnTime, Ready, Watch};
     use std::io;
 
     const INTERVAL_NS: u64 = 1000;

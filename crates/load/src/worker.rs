@@ -21,26 +21,26 @@
 //! the engine's own and the rest is the loopback socket's (docs/performance.md describes the
 //! machine).
 
-mod again;
-mod course;
 mod first_errors;
 mod multi_step;
+mod operation_state;
 mod receive;
 mod release;
-mod trouble;
-mod unsent;
+mod retries;
+mod timeouts;
+mod unsent_operations;
 
 use crate::failures::Failures;
-pub(crate) use again::Again;
-pub(crate) use course::Course;
 use first_errors::FirstErrors;
 use measure::ClientCount;
+pub(crate) use operation_state::Course;
 pub(crate) use release::Batch;
+pub(crate) use retries::Again;
 
 use crate::config::VerifyReads;
 use crate::connection::{Connection, Memory};
 use crate::control::Control;
-use crate::facts::Facts;
+use crate::earlier_writes::Written;
 use crate::history::HistoryPart;
 use crate::inflight::InFlight;
 use crate::ledger::{LedgerPart, WriteState};
@@ -48,8 +48,8 @@ use crate::missed_rows::MissedRows;
 use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::schedule::Arrivals;
-use crate::world::{Ready, World};
-use crate::written::Written;
+use crate::statement_facts::Facts;
+use crate::worker_io::{Ready, World};
 use cql::template::{BatchTemplate, Template};
 use cql::{Compression, Version};
 use measure::clock;

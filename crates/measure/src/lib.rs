@@ -10,7 +10,7 @@ pub mod clock;
 mod counts;
 pub mod histogram;
 pub mod interval;
-pub mod known;
+pub mod lower_bound;
 pub mod number;
 pub mod outcome;
 pub mod poller;
@@ -23,7 +23,7 @@ pub use interval::{
     ClientCount, ClientCounts, ClientInterval, Interval, KindCount, KindCounts, KindInterval,
     Summed,
 };
-pub use known::Known;
+pub use lower_bound::Known;
 pub use outcome::{Missed, Outcome};
 pub use times::Times;
 pub use word_enum::{word_or_default, word_or_none};

@@ -5,7 +5,7 @@
 //! that, the verdict is at most that two look different, and the page says so.
 
 mod costs;
-mod differs;
+mod differences;
 mod figure;
 mod pairs;
 mod results;
@@ -15,10 +15,10 @@ pub use side::Side;
 
 use crate::number;
 use crate::page::{Figure, Fold, Headline, Page, Section, Verdict};
+use crate::run_view::RunView;
 use crate::sections::comparisons::{interval_words, multiplicity, ratio_words, verdict_words};
 use crate::sections::results::metric_name;
 use crate::summary::{Point, place, points, variant_name};
-use crate::view::RunView;
 use analysis::TENFOLD;
 use pairs::Pair;
 use serde_json::{Value, json};
@@ -42,9 +42,9 @@ pub fn compare_all(sides: &[Side<'_>]) -> Page {
     let compared = [
         results::results(sides, &all[0], &pairs),
         costs::section(runs[0], &pairs),
-        differs::unmatched(sides, &all[0], &pairs),
+        differences::unmatched(sides, &all[0], &pairs),
     ];
-    let setup = [differs::differences(sides), differs::runs(sides)];
+    let setup = [differences::differences(sides), differences::runs(sides)];
     let folds = [
         Fold::of(
             "compared",
@@ -78,7 +78,7 @@ fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRe
             "contender": pair.run.name,
             "comparisons": pair.comparisons,
             "cost_comparisons": pair.costs,
-            "differences": differs::difference_maps(baseline, pair.run),
+            "differences": differences::difference_maps(baseline, pair.run),
         })
     };
     let mut data = json!({"format": store::record::FORMAT, "baseline": baseline.name});

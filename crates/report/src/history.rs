@@ -6,12 +6,12 @@
 
 mod export;
 pub(crate) mod figure;
-mod shown;
+mod page;
 
 pub use export::otava;
-pub use shown::section;
+pub use page::section;
 
-use crate::flat::flatten;
+use crate::flatten_json::flatten;
 use analysis::VariantName;
 use analysis::history::{Limits, RUNS_MIN, Shift, shifts};
 use analysis::procedure;
@@ -205,7 +205,7 @@ impl History {
         let worse = self.lines.iter().filter_map(|line| {
             let last = line.changes.iter().rfind(|c| c.kind != Kind::Unconfirmed)?;
             let is_new = self.runs[last.run].stamp.as_str() >= since;
-            (last.kind == Kind::Worse && is_new).then(|| shown::sentence(self, line, last))
+            (last.kind == Kind::Worse && is_new).then(|| page::sentence(self, line, last))
         });
         worse.collect()
     }

@@ -7,12 +7,12 @@
 
 mod headline;
 
+use crate::box_picture;
 use crate::escape::escape;
-use crate::figure::figure;
 use crate::page::{
     Align, Block, Card, Cell, Chart, Column, Fold, Mark, Page, Row, Section, Table, Tone,
 };
-use crate::picture;
+use crate::plotly::figure;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use sha2::{Digest, Sha256};
@@ -189,7 +189,7 @@ fn block(out: &mut String, what: &Block) {
         }
         Block::Table(what) => table(out, what),
         Block::Chart(what) => chart(out, what),
-        Block::Picture(what) => picture::figure(out, what),
+        Block::Picture(what) => box_picture::figure(out, what),
         Block::Choice(label, charts) => choice(out, label, charts),
         Block::List(heading, items) => list(out, heading, items),
         Block::Facts(facts) => {

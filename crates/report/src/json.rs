@@ -1,10 +1,10 @@
 //! Builds the output of `--json`: the findings as they are on disk, and a summary beside them.
 
 use crate::page::Page;
-use crate::probed;
+use crate::probe_series;
+use crate::run_view::{RunView, TrialView};
 use crate::sections::{effective, host_settings, machines, spread};
 use crate::summary::{ALL, Point, best, variants};
-use crate::view::{RunView, TrialView};
 use serde_json::{Value, json};
 use store::record::{ProofOutcome, left_out};
 
@@ -90,7 +90,7 @@ fn lab(view: &RunView, trial: &TrialView) -> Option<Value> {
         "nodes": nodes,
         "unseen": record.map(|r| &r.unseen),
         "proofs": { "held": held, "failed": failed, "not_shown": not_shown },
-        "window_s": probed::window(&probed::phases(view, trial)),
+        "window_s": probe_series::window(&probe_series::phases(view, trial)),
         "series": trial.probes.len(),
         "spread": spread::json(view, trial),
     }))

@@ -6,9 +6,9 @@
 //! have in common: there is no standard.
 
 use crate::page::Verdict;
+use crate::run_view::RunView;
 use crate::sections::requirements::words;
 use crate::summary::{place, variant_name};
-use crate::view::RunView;
 use anyhow::{Context, Result};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;

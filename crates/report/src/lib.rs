@@ -5,36 +5,36 @@
 //! disagree; [`junit()`] is for pipelines. Nothing here measures or judges: every number and
 //! verdict comes from the run's own records, or from `analysis` when two runs are compared.
 
+mod box_picture;
 mod compare;
 pub mod compat;
+mod downsample;
 mod escape;
-mod figure;
-mod figures;
-mod flat;
+mod export_figures;
+mod flatten_json;
 mod history;
 mod html;
 mod json;
 mod junit;
-mod lead;
 mod markdown;
 mod number;
 mod page;
-mod picture;
+mod plotly;
 #[cfg(feature = "png")]
 mod png;
-mod probed;
+mod probe_series;
 mod read;
 mod run;
+mod run_view;
 mod sections;
 mod summary;
+mod svg;
 mod text;
-mod thin;
-mod view;
 #[cfg(not(feature = "png"))]
 mod without_png;
 
 pub use compare::{Side, compare, compare_all};
-pub use figures::{FigureFile, figures};
+pub use export_figures::{FigureFile, figures};
 pub use history::figure::history;
 pub use history::{History, otava};
 pub use html::html;
@@ -45,7 +45,7 @@ pub use markdown::markdown;
 /// Returns the figure that a page begins with, as a self-contained SVG file. `None` for a run that
 /// has measured nothing.
 pub fn figure_file(page: &Page) -> Option<String> {
-    page.headline.lead.as_ref().map(lead::file)
+    page.headline.lead.as_ref().map(svg::file)
 }
 pub use page::{
     Align, Axis, Band, Block, Card, Cell, Chart, Color, Column, Dash, Figure, Fold, Headline, Mark,
@@ -61,7 +61,7 @@ pub use without_png::png;
 /// True if this build can draw figures as PNG.
 pub const HAS_PNG: bool = cfg!(feature = "png");
 
+pub use run_view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 pub use sections::headline::cause;
 pub use sections::results::metric_name;
 pub use text::text;
-pub use view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};

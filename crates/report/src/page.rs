@@ -3,17 +3,17 @@
 //! All text in it is plain: a renderer escapes it for its own medium. Numbers in tables are already
 //! formatted; numbers in charts are not.
 
+mod box_picture;
 mod columns;
 mod headline;
-mod lead;
-mod picture;
+mod lead_figure;
 
+pub use box_picture::{Nest, Part, Picture, Style, Tile};
 pub use columns::TableBuilder;
 pub use headline::{Figure, Headline, NextStep};
-pub use lead::{
+pub use lead_figure::{
     CurvePlot, LeadFigure, Mark as LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow,
 };
-pub use picture::{Nest, Part, Picture, Style, Tile};
 
 use store::record::{self, Outcome};
 

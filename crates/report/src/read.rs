@@ -7,8 +7,8 @@
 mod long;
 
 use crate::history::History;
+use crate::run_view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use crate::summary::{ALL, points};
-use crate::view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use anyhow::Result;
 use measure::Times;
 use std::collections::BTreeMap;

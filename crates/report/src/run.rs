@@ -2,13 +2,13 @@
 //! fold each.
 
 use crate::page::{Fold, Page, Verdict};
+use crate::run_view::RunView;
 use crate::sections::{
-    asked, cluster, comparisons, cost, curves, data, effective, effects, endurance, faults, grid,
-    growth, headline, host_settings, instrument, latency, machines, panels, price_performance,
-    published, requirements, results, rules, scale_up, screen, search, setup, spread, time,
+    cluster, comparisons, cost, curves, data, effective, effects, endurance, faults, grid, growth,
+    headline, host_settings, instrument, latency, machines, panels, price_performance, published,
+    question, requirements, results, rules, scale_up, screening, search, setup, spread, time,
 };
 use crate::summary::{Point, points};
-use crate::view::RunView;
 
 /// Makes the page of a run. Parts without records are left out.
 pub fn page(view: &RunView) -> Page {
@@ -30,7 +30,7 @@ pub fn page(view: &RunView) -> Page {
 /// The question, and its result.
 fn question(view: &RunView) -> Option<Fold> {
     let sections = [
-        asked::section(view),
+        question::section(view),
         requirements::section(view),
         comparisons::section(view),
         published::section(view),
@@ -47,7 +47,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
         faults::section(view),
         scale_up::section(view),
         effects::section(view),
-        screen::section(view),
+        screening::section(view),
         results::section(view, points),
         cost::section(view),
         grid::section(view),

@@ -6,10 +6,10 @@
 
 use crate::number;
 use crate::page::{Table, TableBuilder, Verdict};
-use crate::view::{PointView, RunView};
+use crate::run_view::{PointView, RunView};
 use analysis::VariantName;
+use analysis::autocorrelation;
 use analysis::procedure;
-use analysis::series;
 use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{CostComparisonRecord, PointRecord, QuantilesRecord, TrialFinding};
@@ -124,7 +124,7 @@ impl<'a> Point<'a> {
             [one] => one.all.ops_per_s_ci95,
             many => {
                 let values: Vec<f64> = many.iter().map(|t| t.all.ops_per_s).collect();
-                series::mean_of_blocks_ci95(&values)
+                autocorrelation::mean_of_blocks_ci95(&values)
             }
         }
     }
@@ -133,7 +133,7 @@ impl<'a> Point<'a> {
     /// blocks have an interval from the spread between them.
     pub fn is_short_window(&self) -> bool {
         match self.used.as_slice() {
-            [one] => one.short_window || series::is_short_window(one.seconds),
+            [one] => one.short_window || autocorrelation::is_short_window(one.seconds),
             _ => false,
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::name::Name;
 use crate::run::is_locked;
-use crate::{file, find, stamp, tags};
+use crate::{file, find, run_name, tags};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,9 +46,9 @@ pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
 /// # Errors
 /// A folder cannot be read.
 pub fn older_than(results: &Path, unix_ns: u64) -> Result<Vec<Deletable>> {
-    let limit = stamp::order_key(&stamp::of_unix_ns(unix_ns)?);
+    let limit = run_name::order_key(&run_name::of_unix_ns(unix_ns)?);
     let paths = find::run_paths(results)?.into_iter();
-    let old = paths.filter(|path| stamp::order_key(&find::names(path).1) < limit);
+    let old = paths.filter(|path| run_name::order_key(&find::names(path).1) < limit);
     Ok(old.filter_map(|path| look(results, &path).ok()).collect())
 }
 

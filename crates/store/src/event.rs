@@ -4,10 +4,10 @@
 //! defaults, and renames no detail. Lines of earlier versions have fewer details, and those of
 //! later versions may have unknown events: a run with either can be read.
 
+use crate::file_digests::{FileSum, Sums};
 use crate::fleet::ClientMachineRecord;
 use crate::gap::GapRecord;
-use crate::lab::{NodeRecord, ProofRecord};
-use crate::sums::{FileSum, Sums};
+use crate::nodes_record::{NodeRecord, ProofRecord};
 use analysis::rules::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

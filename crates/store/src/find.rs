@@ -3,7 +3,7 @@
 use crate::name::{self, Name};
 use crate::record::{RequirementOutcome, Verdict, left_out_words, outcome_of};
 use crate::run::{Run, RunState, Salvaged, names_in};
-use crate::{file, stamp, tags};
+use crate::{file, run_name, tags};
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -97,8 +97,9 @@ pub enum DidWell {
 /// reported once, and pass from then on. Only runs before the stamp `before` count, so that no run
 /// is its own baseline.
 pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(Run, DidWell)> {
-    let key = before.map(stamp::order_key);
-    let is_before = |run: &Run| key.as_ref().is_none_or(|key| stamp::order_key(&run.stamp) < *key);
+    let key = before.map(run_name::order_key);
+    let is_before =
+        |run: &Run| key.as_ref().is_none_or(|key| run_name::order_key(&run.stamp) < *key);
     let good = || {
         newest_first(results, study).filter(is_before).filter_map(|run| {
             let found = run.findings.as_ref()?;
@@ -128,7 +129,7 @@ fn last(results: &Path, study: &str, is_it: impl Fn(&Run) -> bool) -> Option<Run
 fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
     let folder = Name::of_study(study).map(|name| name.in_folder(results)).unwrap_or_default();
     let mut stamps = names_in(&folder).unwrap_or_default();
-    stamps.sort_by_cached_key(|stamp| stamp::order_key(stamp));
+    stamps.sort_by_cached_key(|stamp| run_name::order_key(stamp));
     stamps
         .into_iter()
         .rev()
@@ -172,9 +173,9 @@ pub fn past_of(run: &Run) -> Result<Vec<Past>> {
     let Some((results, study)) = place.filter(|(_, study)| *study == run.plan.study) else {
         return Ok(Vec::new());
     };
-    let until = stamp::order_key(&run.stamp);
+    let until = run_name::order_key(&run.stamp);
     let mut past = past(results, study)?;
-    past.retain(|one| stamp::order_key(&one.stamp) <= until);
+    past.retain(|one| run_name::order_key(&one.stamp) <= until);
     Ok(past)
 }
 
@@ -254,7 +255,7 @@ pub(crate) fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
     }
     paths.sort_by_cached_key(|path| {
         let (study, stamp) = names(path);
-        (stamp::order_key(&stamp), study)
+        (run_name::order_key(&stamp), study)
     });
     Ok(paths)
 }

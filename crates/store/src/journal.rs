@@ -7,8 +7,8 @@
 //! line by line.
 
 use crate::event::JournalRecord;
+use crate::file_digests;
 use crate::lines::LineWriter;
-use crate::sums;
 use anyhow::{Context, Result};
 use foreign::FileKind;
 use std::path::Path;
@@ -34,7 +34,7 @@ impl JournalWriter {
     /// Appends one record, and waits until it is on the disk.
     pub(crate) fn append(&mut self, record: &JournalRecord) -> Result<()> {
         let mut line = serde_json::to_string(record).context("encode a line of the journal")?;
-        let chain = sums::short([self.chain.as_bytes(), line.as_bytes()]);
+        let chain = file_digests::short([self.chain.as_bytes(), line.as_bytes()]);
         line.truncate(line.len() - 1);
         line += &format!("{KEY}{chain}\"}}\n");
         self.lines.append_text(&line)?;
@@ -66,7 +66,7 @@ impl Journal {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(e) if foreign::is_no_file(&e) => {
-                let said = format!("{} is {}", path.display(), crate::sums::NO_FILE);
+                let said = format!("{} is {}", path.display(), crate::file_digests::NO_FILE);
                 return Ok(Journal {
                     damaged: vec![(1, said)],
                     ..Journal::default()
@@ -133,7 +133,7 @@ impl Line {
                 after,
             };
         };
-        let chain_to = |before: &String| sums::short([before.as_bytes(), body.as_bytes()]);
+        let chain_to = |before: &String| file_digests::short([before.as_bytes(), body.as_bytes()]);
         let record = match before {
             Some(before) if !before.iter().any(|one| chain_to(one) == stated) => {
                 Err("it is changed, or does not follow the line before it".to_owned())

@@ -7,10 +7,10 @@
 //! be changed by itself without notice.
 
 use crate::event::{JournalEvent, JournalRecord};
+use crate::file_digests::{self, Damage, Depth, FileSum, Sums};
 use crate::journal::Journal;
 use crate::record::{PlanRecord, TrialFinding};
 use crate::run::read_sealed;
-use crate::sums::{self, Damage, Depth, FileSum, Sums};
 use crate::{file, name};
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ impl Ledger {
         let whole = run.join(name::inner_path(&path)?);
         match self.sums.get(&path) {
             Some(expected) => {
-                if let Some(damage) = sums::damage(run, &path, expected, Depth::Bytes)? {
+                if let Some(damage) = file_digests::damage(run, &path, expected, Depth::Bytes)? {
                     self.damages.push(damage);
                     return Ok(());
                 }

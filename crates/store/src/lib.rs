@@ -10,12 +10,12 @@
 //! The files of a [`Run`] match their checksums, taken when each was complete. [`Run::open`]
 //! verifies them, and refuses a damaged run.
 
-mod accounts;
-mod added;
+mod acknowledged_writes;
+mod added_blocks;
 mod aftermath;
 mod buckets;
 mod cause;
-mod compared;
+mod comparable_points;
 pub mod convert;
 mod cost;
 mod counts;
@@ -24,17 +24,19 @@ mod delete;
 mod effects;
 mod endurance;
 mod event;
+mod file_digests;
 mod find;
 mod fleet;
 mod gap;
 pub mod hlog;
 mod journal;
 pub mod json;
-mod lab;
 mod ledger;
 mod lines;
 mod looks;
+mod merged_kinds;
 pub mod name;
+mod nodes_record;
 mod overview;
 pub mod point;
 mod price_performance;
@@ -42,40 +44,38 @@ mod published;
 mod quantiles;
 pub mod record;
 mod recovery;
-mod remains;
-mod required;
-mod resolved;
+mod requirements;
+mod resolved_study;
 mod run;
+mod run_name;
 mod scale_up;
-mod screen;
+mod screening;
 mod search;
-mod stamp;
-mod sums;
+mod tables_left;
 mod tags;
-mod taken_in;
 #[cfg(test)]
 mod tests;
 mod time_use;
-mod together;
 mod trial;
+mod unpack;
 mod window;
 mod write;
 
 pub use delete::{Deletable, deletable, delete, older_than};
+pub use file_digests::{Damage, Damaged, FileSum, Sums};
 pub use find::{
     DidWell, Listed, Past, find, finished, last_finished, last_good, list, past, past_of,
     run_names, salvage,
 };
 pub use lines::Lines;
+pub use merged_kinds::Together;
 pub use name::Name;
 pub use overview::{OverviewRecord, Place, Places, SeriesOverviewRecord, SeriesPlacesRecord};
 pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};
-pub use sums::{Damage, Damaged, FileSum, Sums};
 pub use tags::{tag, tags, untag};
-pub use taken_in::take_in;
 pub use time_use::time_use;
-pub use together::Together;
 pub use trial::TrialWriter;
+pub use unpack::take_in;
 pub use window::WindowHistograms;
 pub use write::{RunWriter, figure_of, write_report, write_whole};
 

@@ -10,10 +10,10 @@
 //! A place holds a count, a mean and two extremes as 32-bit floats: seven digits for drawing. The
 //! findings are in `finding.json`, with all digits.
 
-mod gathered;
+mod builder;
 mod places;
 
-pub(crate) use gathered::OverviewBuilder;
+pub(crate) use builder::OverviewBuilder;
 pub use places::Place;
 
 use crate::record::{ClientIntervalRecord, IntervalRecord, QuantilesRecord};

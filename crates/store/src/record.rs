@@ -5,14 +5,14 @@
 //!
 //! Long because it is one format.
 
-pub use crate::accounts::{
+pub use crate::acknowledged_writes::{
     DataAgainst, HistoryRecord, MissedRowRecord, ReadBackRecord, RegistersRecord, ViolationRecord,
     read_back_words,
 };
-pub use crate::added::AddedRecord;
+pub use crate::added_blocks::AddedRecord;
 pub use crate::aftermath::{Aftermath, NotMeasured, SeriesEnd, p99_ratio, p99_words, since};
 pub use crate::cause::{CauseKind, CauseRecord, NextStepRecord};
-pub use crate::compared::compared_value;
+pub use crate::comparable_points::compared_value;
 pub use crate::cost::{CostComparisonRecord, CostKind, CostRecord, Costs};
 pub use crate::curves::{CurveRecord, PeakRecord, WithoutPeak};
 pub use crate::effects::{
@@ -24,17 +24,18 @@ pub use crate::endurance::{
     EnduredRecord, GrowthRecord, HappenedRecord, TurnRecord,
 };
 pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left_out_words};
+use crate::file_digests::Sums;
 pub use crate::fleet::{
     ClientEndRecord, ClientMachineRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord,
 };
 pub use crate::gap::{GapKind, GapRecord};
-pub use crate::lab::{
+pub use crate::looks::{LookRecord, LooksHow, LooksRecord, RobustRecord};
+pub use crate::nodes_record::{
     DataRecord, DeviceRecord, DieRecord, HostRecord, HostSettingRecord, L3Record,
     MachineHostRecord, MachineTopologyRecord, NodeRecord, NodesRecord, NumaNodeRecord,
     PackageRecord, PhaseTimeRecord, PlacementRecord, ProbeRecord, ProofOutcome, ProofRecord,
     SettingVerdict, numbers_of,
 };
-pub use crate::looks::{LookRecord, LooksHow, LooksRecord, RobustRecord};
 pub use crate::price_performance::{CapacityRecord, PriceRecord};
 pub use crate::published::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
@@ -44,9 +45,8 @@ pub use crate::recovery::{
     BackRecord, DipRecord, FaultStretch, HintsRecord, NoticedRecord, RecoveryRecord, RepairNeed,
     ReturnsRecord, StretchRecord, UsualRecord, WithoutFaultsRecord,
 };
-pub use crate::remains::RemainsRecord;
-pub use crate::required::{BesideRecord, RequirementRecord, outcome_of};
-pub use crate::resolved::{
+pub use crate::requirements::{BesideRecord, RequirementRecord, outcome_of};
+pub use crate::resolved_study::{
     CombinationsRecord, Order, OverridesRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord,
     RequestRecord, ResolvedRecord,
 };
@@ -54,9 +54,9 @@ pub use crate::scale_up::{
     CoefficientRecord, EfficiencyRecord, ImprovementRecord, ScaleBoundRecord, ScaleFitRecord,
     ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord,
 };
-pub use crate::screen::{ScreenRecord, ScreenedRecord};
+pub use crate::screening::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRangeRecord, SearchRecord, SearchStepRecord};
-use crate::sums::Sums;
+pub use crate::tables_left::RemainsRecord;
 pub use crate::time_use::{StepTimeRecord, TimeUseRecord};
 pub use analysis::VariantName;
 pub use analysis::compare::{Bound, Finding};

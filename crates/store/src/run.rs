@@ -10,14 +10,14 @@ mod trial;
 
 pub use trial::{HistogramKind, Trial};
 
-use crate::added;
+use crate::added_blocks;
 use crate::event::{JournalEvent, JournalRecord};
 use crate::file;
+use crate::file_digests::{self, Damage, Damaged, Depth, FileSum, Sums};
 use crate::journal::Journal;
 use crate::ledger::{self, Ledger};
 use crate::name::Name;
 use crate::record::{FORMAT, FindingsRecord, PlanRecord, SealRecord, TrialFinding};
-use crate::sums::{self, Damage, Damaged, Depth, FileSum, Sums};
 use anyhow::{Context, Result, bail};
 use foreign::FileKind;
 use raw::Raw;
@@ -109,8 +109,8 @@ impl Run {
     fn read(path: &Path, depth: Depth) -> Result<Salvaged> {
         let path = locate(path)?;
         let journal = Journal::read(&path.join(file::JOURNAL))?;
-        let plan = added::whole_plan(&path, &journal)?;
-        let added = added::added(&journal).map(|(blocks, _)| blocks).collect();
+        let plan = added_blocks::whole_plan(&path, &journal)?;
+        let added = added_blocks::added(&journal).map(|(blocks, _)| blocks).collect();
         let mut damages = Vec::new();
         let (findings, mut listed) = (read_findings(&path, &journal, &mut damages)?, Sums::new());
         let (findings, findings_by) = match findings {
@@ -133,7 +133,12 @@ impl Run {
         for (file, expected) in &ledger.sums {
             // Findings and the plan were compared when they were read.
             if !file.ends_with(file::FINDING) {
-                damages.extend(sums::damage(&path, file, expected, raw.depth(depth, file))?);
+                damages.extend(file_digests::damage(
+                    &path,
+                    file,
+                    expected,
+                    raw.depth(depth, file),
+                )?);
             }
         }
         let whole = ledger
@@ -299,7 +304,7 @@ fn read_findings(
     let damage = match &vouched {
         // The journal line is written before the file.
         Some(_) if !path.exists() && is_locked(run) => None,
-        Some(expected) => sums::damage(run, file::FINDINGS, expected, Depth::Bytes)?,
+        Some(expected) => file_digests::damage(run, file::FINDINGS, expected, Depth::Bytes)?,
         None if journal.chained && path.exists() => Some(unvouched()),
         None => None,
     };

@@ -5,8 +5,9 @@
 //! The writer holds a lock on the journal. A reader can therefore tell a running run from an
 //! interrupted one, and a run has one writer.
 
-use crate::added;
+use crate::added_blocks;
 use crate::event::{JournalEvent, JournalRecord};
+use crate::file_digests::{self, FileSum, Sums};
 use crate::journal::{Journal, JournalWriter};
 use crate::ledger::{self, Ledger};
 use crate::lines::LineWriter;
@@ -14,9 +15,8 @@ use crate::name::Name;
 use crate::record::{AddedRecord, FORMAT, FindingsFileRecord, FindingsRecord, PlanRecord};
 use crate::record::{SampleRecord, TrialFinding, TrialFindingRecord, TrialRecord};
 use crate::run::stamp_of;
-use crate::sums::{self, FileSum, Sums};
 use crate::trial::TrialWriter;
-use crate::{file, stamp};
+use crate::{file, run_name};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde::Serialize;
@@ -101,7 +101,7 @@ impl RunWriter {
         let mut lines = lock(LineWriter::open(&journal_path)?, path)?;
         lines.cut_torn_line()?;
         let journal = Journal::read(&journal_path)?;
-        let plan = added::whole_plan(path, &journal)?;
+        let plan = added_blocks::whole_plan(path, &journal)?;
         let ledger = Ledger::read(path, &plan, &journal, &Sums::new())?;
         let writer = RunWriter {
             path: path.to_owned(),
@@ -117,7 +117,7 @@ impl RunWriter {
     /// checksum.
     pub fn extend(&mut self, added: &AddedRecord) -> Result<()> {
         let journal = Journal::read(&self.path.join(file::JOURNAL))?;
-        let name = added::next_file(&journal);
+        let name = added_blocks::next_file(&journal);
         let sum = write_json(&self.path.join(&name), added)?;
         let files = Sums::from([(name, sum)]);
         self.sums.extend(files.clone());
@@ -170,7 +170,7 @@ impl RunWriter {
             finding: finding.clone(),
             files: Sums::new(),
         };
-        for inner in sums::files_in(&folder)? {
+        for inner in file_digests::files_in(&folder)? {
             let sum = FileSum::of_file_synced(&folder.join(&inner))?;
             record.files.insert(inner, sum);
         }
@@ -196,7 +196,7 @@ impl RunWriter {
         }
         let folder = self.trial_folder(slug)?;
         let mut added = Sums::new();
-        for inner in sums::files_in(&folder)? {
+        for inner in file_digests::files_in(&folder)? {
             let path = ledger::prefix(slug) + &inner;
             let may_grow = Path::new(&inner).starts_with(file::LOGS);
             let known = self.sums.get(&path);
@@ -252,7 +252,7 @@ impl RunWriter {
             if self.sums.contains_key(&ledger::finding_path(slug)) || !folder.is_dir() {
                 continue;
             }
-            for inner in sums::files_in(&folder)? {
+            for inner in file_digests::files_in(&folder)? {
                 let sum = FileSum::of_file_synced(&folder.join(&inner))?;
                 self.sums.insert(ledger::prefix(slug) + &inner, sum);
             }
@@ -335,7 +335,7 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<FileSu
 }
 
 fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {
-    let second = stamp::of_unix_ns(unix_ns)?;
+    let second = run_name::of_unix_ns(unix_ns)?;
     for number in 1..=STAMP_ATTEMPTS_MAX {
         let stamp = match number {
             1 => second.clone(),

@@ -6,10 +6,10 @@
 
 mod partial;
 
+use crate::checked_tree::Tree;
 use crate::format::{self, Exclusive, Type};
-use crate::human;
 use crate::settings::secret_kind;
-use crate::tree::Tree;
+use crate::units;
 use yaml::{Diagnostics, Place, did_you_mean};
 use yaml::{Node, Raw};
 
@@ -285,23 +285,23 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Bool(_) => {
             text.parse().map(Tree::Bool).map_err(|_| "it must be true or false".to_owned())
         }
-        Type::Count(min, max, _) => human::parse_count(text)
-            .and_then(|n| within(n, *min, *max, human::format_count))
+        Type::Count(min, max, _) => units::parse_count(text)
+            .and_then(|n| within(n, *min, *max, units::format_count))
             .map(Tree::Count),
-        Type::Duration(min, max, _) => human::parse_duration_ns(text)
-            .and_then(|n| within(n, *min, *max, human::format_duration_ns))
+        Type::Duration(min, max, _) => units::parse_duration_ns(text)
+            .and_then(|n| within(n, *min, *max, units::format_duration_ns))
             .map(Tree::DurationNs),
-        Type::Bytes(min, max, _) => human::parse_bytes(text)
-            .and_then(|n| within(n, *min, *max, human::format_bytes))
+        Type::Bytes(min, max, _) => units::parse_bytes(text)
+            .and_then(|n| within(n, *min, *max, units::format_bytes))
             .map(Tree::Bytes),
-        Type::BitRate(min, max, _) => human::parse_bit_rate(text)
-            .and_then(|n| within(n, *min, *max, human::format_bit_rate))
+        Type::BitRate(min, max, _) => units::parse_bit_rate(text)
+            .and_then(|n| within(n, *min, *max, units::format_bit_rate))
             .map(Tree::BitRate),
-        Type::Number(min, max, _) => human::parse_number(text)
+        Type::Number(min, max, _) => units::parse_number(text)
             .and_then(|n| within(n, *min, *max, |n| n.to_string()))
             .map(Tree::Number),
-        Type::Share(min, max, _) => human::parse_share(text)
-            .and_then(|n| within(n, *min, *max, human::format_share))
+        Type::Share(min, max, _) => units::parse_share(text)
+            .and_then(|n| within(n, *min, *max, units::format_share))
             .map(Tree::Number),
         Type::Choice(_) | Type::Level(..) => {
             return choice(node, text, path, &typ.words(), diagnostics);

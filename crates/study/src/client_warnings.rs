@@ -5,7 +5,7 @@ use crate::settings::{Settings, Study};
 use crate::targets;
 use measure::number::counted;
 use std::collections::BTreeSet;
-use target::Target;
+use target_spec::Target;
 
 /// Maximum number of machines that a warning names.
 const NAMED_MAX: usize = 3;

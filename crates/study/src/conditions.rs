@@ -4,18 +4,18 @@
 //! A condition that all variants share is listed once. Where variants differ, each value is listed
 //! with the variant's name.
 
-use crate::human;
 use crate::settings::{
     Fault, Guarded, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
     Settings, Study, Variant,
 };
 use crate::targets;
+use crate::units;
 use measure::number::counted;
 use std::collections::BTreeMap;
-use target::fault::{Length, Means};
-use target::{
+use target_spec::fault::{Length, Means};
+use target_spec::{
     Authentication, Collector, HostSpec, Isolation, JavaChoice, LocalSpec, Target, Topology,
-    hidden::{hidden, hide_all},
+    redact::{hidden, hide_all},
 };
 use topology::Smt;
 use versions::Preset;
@@ -128,7 +128,7 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
 }
 
 fn broken(fault: &Fault) -> String {
-    let time = human::format_duration_ns;
+    let time = units::format_duration_ns;
     let at = time(fault.at_ns);
     let words = match fault.kind.length {
         Length::Stated | Length::Staged => {
@@ -189,27 +189,27 @@ fn of_host(host: &HostSpec) -> Vec<String> {
         parts.push(format!("CPU time of {}", counted(cores, "core")));
     }
     if let Some(bytes) = host.memory_bytes {
-        let bytes = human::format_bytes(bytes);
+        let bytes = units::format_bytes(bytes);
         parts.push(format!("{bytes} of memory with its page cache"));
     }
     if let Some(bytes) = host.volume_bytes {
-        parts.push(format!("a volume of {}", human::format_bytes(bytes)));
+        parts.push(format!("a volume of {}", units::format_bytes(bytes)));
     }
     let per_second = |what: &str, count: Option<u64>| {
-        count.map(|count| format!("{} {what} a second", human::format_count(count)))
+        count.map(|count| format!("{} {what} a second", units::format_count(count)))
     };
     parts.extend(per_second("reads", host.disk.read_iops));
     parts.extend(per_second("writes", host.disk.write_iops));
     let rate = |what: &str, bytes: Option<u64>| {
-        bytes.map(|bytes| format!("{what} of {}/s", human::format_bytes(bytes)))
+        bytes.map(|bytes| format!("{what} of {}/s", units::format_bytes(bytes)))
     };
     parts.extend(rate("reads", host.disk.read_bytes_per_s));
     parts.extend(rate("writes", host.disk.write_bytes_per_s));
     if let Some(rate) = host.link.rate_bits_per_s {
-        parts.push(format!("a link of {}/s", human::format_bit_rate(rate)));
+        parts.push(format!("a link of {}/s", units::format_bit_rate(rate)));
     }
     if let Some(delay) = host.link.delay {
-        let delay = human::format_duration_ns(delay.as_nanos() as u64);
+        let delay = units::format_duration_ns(delay.as_nanos() as u64);
         parts.push(format!("{delay} of delay each way"));
     }
     parts
@@ -218,7 +218,7 @@ fn of_host(host: &HostSpec) -> Vec<String> {
 fn nodes(local: &LocalSpec) -> Vec<String> {
     let mut parts = vec![
         local.cassandra_words(),
-        format!("heap {}", human::format_bytes(local.heap_bytes)),
+        format!("heap {}", units::format_bytes(local.heap_bytes)),
     ];
     parts.extend(local.java.as_ref().map(JavaChoice::words));
     parts.extend(local.collector.map(|collector| {
@@ -314,12 +314,12 @@ fn tables(settings: &Settings, keyspace: &Keyspace) -> Vec<String> {
 fn data(settings: &Settings) -> Vec<String> {
     let data = &settings.data;
     let mut parts = Vec::new();
-    let rows = human::count_for_people(data.load_rows);
+    let rows = units::count_for_people(data.load_rows);
     match data.load {
         Load::None => {}
-        Load::Operations(rows) => parts.push(format!("load {} rows", human::format_count(rows))),
+        Load::Operations(rows) => parts.push(format!("load {} rows", units::format_count(rows))),
         Load::BytesPerNode(bytes) => {
-            let bytes = human::format_bytes(bytes);
+            let bytes = units::format_bytes(bytes);
             parts.push(format!(
                 "load until each node has {bytes}, about {rows} rows"
             ));
@@ -377,14 +377,14 @@ fn probes(probes: &Probes) -> Vec<String> {
     }
     let mut parts = Vec::new();
     for (period, names) in periods {
-        let period = human::format_duration_ns(period);
+        let period = units::format_duration_ns(period);
         parts.push(format!("{} every {period}", names.join(" ")));
     }
     parts.extend(probes.import.iter().map(|import| match import {
         Import::Esxtop { file, .. } => format!("esxtop from {file}"),
         Import::PrometheusFile { file } => format!("Prometheus from {file}"),
         Import::PrometheusUrl { url, period_ns } => {
-            let period = human::format_duration_ns(*period_ns);
+            let period = units::format_duration_ns(*period_ns);
             format!("Prometheus from {url} every {period}")
         }
     }));

@@ -4,8 +4,8 @@
 //! A plan and a run use the same two functions: the plan starts from the earlier trials, the run
 //! from the actual state.
 
+use crate::checked_tree::Tree;
 use crate::settings::{Keyspace, Load, Reset, Settings};
-use crate::tree::Tree;
 use workload::Program;
 
 /// Data on a target: which workload filled each keyspace, and which snapshots exist.

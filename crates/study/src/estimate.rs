@@ -4,16 +4,16 @@
 //! The rates were measured on a small machine (two cores shared by client and node), so a larger
 //! machine finishes early rather than late.
 
-use crate::human;
+use crate::compile_workload::Work;
 use crate::plan::{PhaseKind, Turn};
 use crate::settings::{Load, Reset, RestoreMethod, Settings, Study, Untold, Warmup};
 use crate::targets;
-use crate::work::Work;
+use crate::units;
+use analysis::autocorrelation::{SHORT_WINDOW_S, is_short_window};
 use analysis::procedure::Point;
-use analysis::series::{SHORT_WINDOW_S, is_short_window};
 use measure::clock::SECOND_NS;
 use measure::number::counted;
-use target::{LocalSpec, Restarts, Target};
+use target_spec::{LocalSpec, Restarts, Target};
 use workload::Program;
 
 /// Estimated cost of a run.
@@ -290,9 +290,9 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
         "{} rows take an estimated {} on each host before compression, and its volume is {}, a \
          quarter of it for the commit log: it may be full before all rows are loaded; raise \
          `target.local.host.volume`, or lower `data.load.operations`",
-        human::format_count(rows),
+        units::format_count(rows),
         measure::number::bytes(data),
-        human::format_bytes(volume)
+        units::format_bytes(volume)
     ))
 }
 
@@ -337,7 +337,7 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
 /// Returns the memory that the nodes use on this machine, bytes. Page cache is not counted, unless
 /// a limit includes it.
 fn memory_bytes(local: &LocalSpec) -> u64 {
-    let nodes = target::memory_bytes(local.nodes, local.heap_bytes);
+    let nodes = target_spec::memory_bytes(local.nodes, local.heap_bytes);
     let hosts = local.hosts.as_ref().and_then(|hosts| {
         let bytes = hosts.host.memory_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))

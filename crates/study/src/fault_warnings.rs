@@ -1,9 +1,9 @@
 //! Warns of windows that end before the cluster's recovery from a fault can be observed.
 
-use crate::human::{format_duration_ns, seconds_for_people};
 use crate::settings::{Fault, Settings, Study};
+use crate::units::{format_duration_ns, seconds_for_people};
 use measure::clock::SECOND_NS;
-use target::fault::Length;
+use target_spec::fault::Length;
 
 /// Time from a node's start until it is back, s: restarts of nodes of 512 MiB on two shared CPUs
 /// took 40 and 52 s.

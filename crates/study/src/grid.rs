@@ -6,7 +6,7 @@
 //! it sets. Later steps need not know of grids. Levels are named after their values. A matrix or
 //! variants beside the grid are combined with its axes.
 
-use crate::human;
+use crate::units;
 use yaml::{Diagnostics, Entry, Node, Place, Raw, did_you_mean};
 
 /// Path of the grid.
@@ -189,9 +189,9 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
     };
     let columns = columns.map_or(1, |default| {
         let written = base.at("workload.params.columns").and_then(Node::text);
-        written.and_then(|text| human::parse_count(text).ok()).unwrap_or(default).max(1)
+        written.and_then(|text| units::parse_count(text).ok()).unwrap_or(default).max(1)
     });
-    let bytes = match human::parse_bytes(value.text().unwrap_or_default()) {
+    let bytes = match units::parse_bytes(value.text().unwrap_or_default()) {
         Ok(bytes) if bytes > 0 && bytes.is_multiple_of(columns) => bytes,
         other => {
             let message = match other {
@@ -325,7 +325,7 @@ pub fn laid(path: &str, value: Node) -> Node {
 mod tests {
     use crate::resolve::resolve;
     use crate::settings::{Overrides, Study};
-    use target::Target;
+    use target_spec::Target;
 
     fn study(rest: &str) -> Result<Study, String> {
         let text = format!("study: s\nquestion: q\n{rest}\n");

@@ -2,7 +2,7 @@
 
 use crate::settings::Study;
 use std::collections::BTreeSet;
-use target::{Authentication, Target};
+use target_spec::{Authentication, Target};
 
 /// Returns a sentence for each guardrail that a study sets although all clients are superusers.
 pub(crate) fn warnings(study: &Study) -> Vec<String> {
@@ -12,7 +12,7 @@ pub(crate) fn warnings(study: &Study) -> Vec<String> {
             && spec.authentication == Authentication::None
         {
             let line = spec.release.line();
-            let all = target::yaml_named(line, &spec.yaml);
+            let all = target_spec::yaml_named(line, &spec.yaml);
             names.extend(all.into_iter().map(|(name, _)| name).filter(|n| line.is_guardrail(n)));
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::settings::{Folder, Overrides, Recorded, Recordings};
 use foreign::FileKind;
-use recorded::Recording;
+use query_log::Recording;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -66,7 +66,7 @@ impl<'a> Inputs<'a> {
         let place = |name: &String| locate(folder, name).map(|path| (name.clone(), path));
         let places = asked.files.iter().map(place).collect::<Result<Vec<_>, _>>()?;
         let recording =
-            recorded::read(&places, asked.choice()).map_err(|error| error.to_string())?;
+            query_log::read(&places, asked.choice()).map_err(|error| error.to_string())?;
         let mut read = self.read.borrow_mut();
         let digest = read.entry(asked.name()).or_insert_with(|| recording.digest.clone());
         if *digest != recording.digest {

@@ -8,7 +8,7 @@
 
 use crate::inputs::Inputs;
 use crate::merge::{merge, nested};
-use crate::rules::trust::is_own_word;
+use crate::rules::harmless::is_own_word;
 use crate::settings::Overrides;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 

@@ -2,7 +2,7 @@
 
 use crate::resolve::resolve;
 use crate::settings::Overrides;
-use target::RemoteHost;
+use target_spec::RemoteHost;
 use yaml::Diagnostics;
 
 /// Returns the machines of a file that the command line names; `text` is its content.

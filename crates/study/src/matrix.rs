@@ -2,7 +2,7 @@
 
 use crate::check;
 use crate::format::sections;
-use crate::screen;
+use crate::screening;
 use crate::settings::Axis;
 use analysis::VariantName;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub struct Side<'n> {
 pub fn axes(base: &Node) -> Vec<Axis> {
     let path = match base.at("matrix") {
         Some(_) => "matrix",
-        None => screen::PATH,
+        None => screening::PATH,
     };
     let axes = base.at(path).and_then(Node::entries);
     let axis = |axis: &yaml::Entry| Axis {
@@ -39,14 +39,14 @@ pub fn axes(base: &Node) -> Vec<Axis> {
             .iter()
             .map(|value| value.key.clone())
             .collect(),
-        text: screen::flow_entry(axis),
+        text: screening::flow_entry(axis),
     };
     axes.unwrap_or_default().iter().map(axis).collect()
 }
 
 /// Returns the sides of a study, at least one. Mistakes in a matrix as a whole are reported.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
-    if let Some(sides) = screen::sides(base, out) {
+    if let Some(sides) = screening::sides(base, out) {
         return sides;
     }
     let entries = |node: Option<&'n Node>| node.and_then(Node::entries).unwrap_or_default();

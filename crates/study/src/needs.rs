@@ -5,9 +5,9 @@
 //! isolation, a volume to fill, a snapshot to restore. An ability that only adds detail, or makes
 //! the hosts more like machines, is a wish: the run goes on without it, and its notes say so.
 
-use crate::human;
 use crate::settings::{Data, Load, PageCache, Probes, Reset, RestoreMethod, Settings, Settle};
-use target::{Ability, DiskSpec, HostsSpec, Isolation, Target};
+use crate::units;
+use target_spec::{Ability, DiskSpec, HostsSpec, Isolation, Target};
 
 /// An ability that a setting requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ fn disk_words(disk: &DiskSpec) -> Option<String> {
         .map(|(name, value)| {
             let key = name.trim_start_matches("disk_");
             if key.ends_with("rate") {
-                format!("{key}: {}", human::format_bytes(value))
+                format!("{key}: {}", units::format_bytes(value))
             } else {
                 format!("{key}: {value}")
             }
@@ -87,7 +87,7 @@ fn disk_words(disk: &DiskSpec) -> Option<String> {
 }
 
 fn of_hosts(hosts: &HostsSpec, needs: &mut Vec<Need>) {
-    let bytes = |bytes: u64| human::format_bytes(bytes);
+    let bytes = |bytes: u64| units::format_bytes(bytes);
     let host = &hosts.host;
     let delay = host.link.delay.map(|delay| delay.as_nanos() as u64);
     let limits = [
@@ -107,12 +107,12 @@ fn of_hosts(hosts: &HostsSpec, needs: &mut Vec<Need>) {
         (
             Ability::LinkRate,
             "link.rate",
-            host.link.rate_bits_per_s.map(human::format_bit_rate),
+            host.link.rate_bits_per_s.map(units::format_bit_rate),
         ),
         (
             Ability::LinkDelay,
             "link.delay",
-            delay.map(human::format_duration_ns),
+            delay.map(units::format_duration_ns),
         ),
     ];
     // Loopback is a choice, so its missing abilities were not requested. Limits beside it are a

@@ -4,7 +4,7 @@
 //!
 //! Headers of TCP, IP and Ethernet are not counted, and compression is ignored.
 
-use crate::work::Work;
+use crate::compile_workload::Work;
 use cql::request::QueryParams;
 use cql::template::{BatchTemplate, Template};
 use std::collections::BTreeMap;

@@ -12,18 +12,18 @@ mod phase;
 mod words;
 
 use crate::client_warnings;
+use crate::compile_workload::{self, Work};
 use crate::data_state::DataState;
 use crate::estimate::{self, Estimate};
 use crate::fault_warnings;
 use crate::guardrail_warnings;
-use crate::human;
 use crate::inputs::Inputs;
 use crate::read_back;
 use crate::settings::{Load, Reset, Sample, Settings, Settle, Study, Variant, Warmup};
 use crate::storage_warnings;
 use crate::targets;
+use crate::units;
 use crate::upgrade_warnings;
-use crate::work::{self, Work};
 use analysis::procedure::{Ask, Outlook, Point, Role};
 use error::{accord_stays, only_data, only_levels_taken};
 use imports::Step;
@@ -31,7 +31,7 @@ use measure::number::counted;
 use order::{Cell, order, outlooks};
 use std::borrow::Cow;
 use std::sync::Arc;
-use target::{Change, Target};
+use target_spec::{Change, Target};
 use words::{load_words, read_back_words, restore_words, schema_words, step_words};
 use workload::Program;
 
@@ -193,7 +193,7 @@ impl<P> Trial<P> {
 pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
     let compile = |variant: &Variant| {
-        work::compile(&variant.settings, study.seed, &inputs)
+        compile_workload::compile(&variant.settings, study.seed, &inputs)
             .map_err(|why| format!("variant {}: {why}", variant.name))
     };
     let works = study
@@ -408,7 +408,7 @@ impl<'a> PlannedState<'a> {
         match settings.verify.sample {
             Sample::Rows(0) => {}
             Sample::Rows(rows) => {
-                let rows = human::format_count(rows);
+                let rows = units::format_count(rows);
                 let compares = program.statements().iter().any(|statement| statement.verifies);
                 let what = if compares {
                     format!("read {rows} rows and compare")

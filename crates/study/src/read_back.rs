@@ -152,7 +152,7 @@ mod tests {
         let mut settings = study.variants[0].settings.clone();
         settings.keyspace.replication = replication.clone();
         let inputs = Inputs::recorded(&BTreeMap::new());
-        let work = crate::work::compile(&settings, 1, &inputs).expect("kv compiles");
+        let work = crate::compile_workload::compile(&settings, 1, &inputs).expect("kv compiles");
         levels(&settings, &work.program)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::check;
 use crate::format::{self, Type};
-use crate::human;
+use crate::units;
 use std::fmt::Write;
 
 const INTRODUCTION: &str = "\
@@ -159,29 +159,29 @@ pub fn value_words(typ: &Type) -> String {
         Type::Count(0, u64::MAX, _) => "a whole number".to_owned(),
         Type::Count(min, max, _) => between(
             "a whole number",
-            human::format_count(*min),
-            human::format_count(*max),
+            units::format_count(*min),
+            units::format_count(*max),
         ),
         Type::Duration(min, max, _) => between(
             "a duration",
-            human::format_duration_ns(*min),
-            human::format_duration_ns(*max),
+            units::format_duration_ns(*min),
+            units::format_duration_ns(*max),
         ),
         Type::Bytes(min, max, _) => between(
             "a size",
-            human::format_bytes(*min),
-            human::format_bytes(*max),
+            units::format_bytes(*min),
+            units::format_bytes(*max),
         ),
         Type::BitRate(min, max, _) => between(
             "a bit rate",
-            human::format_bit_rate(*min),
-            human::format_bit_rate(*max),
+            units::format_bit_rate(*min),
+            units::format_bit_rate(*max),
         ),
         Type::Number(min, max, _) => between("a number", min.to_string(), max.to_string()),
         Type::Share(min, max, _) => between(
             "a share",
-            human::format_share(*min),
-            human::format_share(*max),
+            units::format_share(*min),
+            units::format_share(*max),
         ),
         Type::Choice(_) | Type::Level(..) | Type::Fault(_) => {
             format!("`{}`", typ.words().join("`, `"))

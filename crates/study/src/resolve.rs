@@ -10,6 +10,8 @@ mod required;
 mod without_faults;
 
 use crate::check;
+use crate::checked_tree::Tree;
+use crate::compile_workload::{self, Steps};
 use crate::grid;
 use crate::inputs::Inputs;
 use crate::machines;
@@ -17,7 +19,7 @@ use crate::matrix::{self, Side};
 use crate::merge::{merge, nested};
 use crate::rules::{self, Subject};
 use crate::scale_up;
-use crate::screen;
+use crate::screening;
 use crate::settings::Axis;
 use crate::settings::Published;
 use crate::settings::{
@@ -25,15 +27,13 @@ use crate::settings::{
     Settle, Study, Variant, Warmup,
 };
 use crate::sizes;
-use crate::tree::Tree;
-use crate::work::{self, Steps};
 use analysis::VariantName;
 use analysis::procedure::Outlook;
-use analysis::screen::Design;
+use analysis::screening::Design;
 use measure::clock::SECOND_NS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use target::Target;
+use target_spec::Target;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 use yaml::{Node, Raw};
 
@@ -305,15 +305,15 @@ impl Resolver<'_> {
             let loading = self.loading(&node, out);
             self.lay_phase(&mut node, "phases.measure");
             let tree = self.check(&node, out);
-            work::check(&node, &tree, self.inputs, out);
+            compile_workload::check(&node, &tree, self.inputs, out);
             let mut settings = Draft::of(&tree).settings();
-            rules::trust::settle(&mut settings.target, &node, self.overrides);
+            rules::harmless::settle(&mut settings.target, &node, self.overrides);
             let renamed = rules::cassandra::settle_all(&mut settings, &node, self.overrides);
-            rules::trust::settle_programs(&mut settings.faults, &node, self.overrides);
+            rules::harmless::settle_programs(&mut settings.faults, &node, self.overrides);
             settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
             let (steps, mut said) = self.steps(&name, settings, &tree, out.is_empty());
             said.splice(0..0, renamed);
-            rules::way_back::check(&node, &steps, self.inputs, out);
+            rules::upgrade_rollback::check(&node, &steps, self.inputs, out);
             let in_cell = |variant| Variant {
                 cell: cell.clone(),
                 ..variant
@@ -328,7 +328,7 @@ impl Resolver<'_> {
             variants,
             axes: matrix::axes(&base),
             has_grid,
-            screened: screen::settings(&base).len(),
+            screened: screening::settings(&base).len(),
             tree,
             notes,
         }
@@ -354,7 +354,7 @@ impl Resolver<'_> {
         self.lay_phase(&mut node, "phases.load");
         let tree = self.check(&node, out);
         let mut phase = Draft::of(&tree).phase();
-        rules::trust::settle(&mut phase.target, &node, self.overrides);
+        rules::harmless::settle(&mut phase.target, &node, self.overrides);
         // The measured phase reports renamed settings.
         let _ = rules::cassandra::settle(&mut phase.target, &node, self.overrides);
         Some(Box::new(phase))
@@ -381,7 +381,7 @@ impl Resolver<'_> {
     }
 
     /// Returns the variant itself, or one for each step of its import, and the import's notes.
-    /// [`work::check`] has already reported mistakes of the import; with mistakes the steps are not
+    /// [`compile_workload::check`] has already reported mistakes of the import; with mistakes the steps are not
     /// built.
     fn steps(
         &self,
@@ -392,9 +392,9 @@ impl Resolver<'_> {
     ) -> (Vec<Variant>, Vec<String>) {
         let seed = tree.at("seed").and_then(Tree::count).unwrap_or_default();
         let Steps { steps, notes } = if is_right {
-            work::estimate_rows(&mut settings, seed, self.inputs);
-            work::take_own(&mut settings, seed, self.inputs);
-            work::steps(adapt(settings), seed, self.inputs).unwrap_or_default()
+            compile_workload::estimate_rows(&mut settings, seed, self.inputs);
+            compile_workload::take_own(&mut settings, seed, self.inputs);
+            compile_workload::steps(adapt(settings), seed, self.inputs).unwrap_or_default()
         } else {
             Steps {
                 steps: vec![(None, settings)],

@@ -10,6 +10,7 @@ mod client;
 mod data;
 mod destination;
 mod faults;
+pub(crate) mod harmless;
 mod hosts;
 mod kubernetes;
 mod machines;
@@ -20,21 +21,20 @@ mod probes;
 mod procedure;
 mod recorded;
 mod repeat;
+mod rule_input;
 pub(crate) mod statements;
-mod subject;
-pub(crate) mod trust;
+pub(crate) mod upgrade_rollback;
 mod upgrades;
-pub(crate) mod way_back;
 mod yaml;
 
-pub use subject::Subject;
+pub use rule_input::Subject;
 
+use crate::checked_tree::Tree;
 use crate::format;
-use crate::tree::Tree;
 use ::yaml::Node;
 use ::yaml::{Diagnostics, did_you_mean};
 use measure::outcome::OUTCOMES;
-use subject::whole;
+use rule_input::whole;
 
 /// Applies every rule.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -45,7 +45,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     client_certificates(subject, out);
     kubernetes::check(subject, out);
     kubernetes::check_node_pods(subject, out);
-    trust::check(subject, out);
+    harmless::check(subject, out);
     client::check(subject, out);
     attached::check(subject, out);
     options::check(subject, out);

@@ -17,7 +17,7 @@ mod own_cassandra;
 mod own_table;
 mod pods;
 mod probes;
-mod published;
+mod published_figures;
 mod recorded;
 mod registry;
 mod require;
@@ -34,20 +34,20 @@ pub use guard::{Guard, GuardLimits, Guarded};
 pub use keyspace::{Keyspace, Replication};
 pub use own_table::{KEYS_DEFAULT, KEYS_MAX, KEYS_PER_S_DEFAULT, OwnTable};
 pub use probes::{Import, PERIOD_NS, Probes};
-pub use published::{Failure, Figure, Published, Ratio};
+pub use published_figures::{Failure, Figure, Published, Ratio};
 pub use recorded::{Recorded, Recordings};
 pub use registry::Registry;
 pub use require::{Require, Untold, Where};
 pub(crate) use secrets::{secret_kind, secret_of};
 
-use crate::tree::Tree;
+use crate::checked_tree::Tree;
 use analysis::VariantName;
 use analysis::procedure::{Procedure, Role};
 use cql::Consistency;
 use imports::Tool;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use target::{Allow, SecretSource, Target};
+use target_spec::{Allow, SecretSource, Target};
 use workload::Tuning;
 
 /// A study, resolved.
@@ -69,7 +69,7 @@ pub struct Study {
     pub axes: Vec<Axis>,
     /// The design of the screening whose runs are the variants. Then the axes are its settings, and
     /// the first variant is not one of its runs.
-    pub screen: Option<analysis::screen::Design>,
+    pub screen: Option<analysis::screening::Design>,
     /// The scale-up that the study asks about, if any.
     pub scale_up: Option<ScaleUp>,
     /// The demand for which nodes are planned, if the study asks for it.

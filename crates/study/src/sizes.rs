@@ -3,7 +3,7 @@
 
 use crate::matrix::VARIANTS_MAX;
 use crate::settings::{FAULTS_MAX, LADDER_POINTS_MAX, Variant};
-use analysis::screen::SETTINGS;
+use analysis::screening::SETTINGS;
 use yaml::{Diagnostics, Node, Raw};
 
 /// Maximum number of scales: each is checked with all variants.

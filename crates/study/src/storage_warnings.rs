@@ -4,7 +4,7 @@
 use crate::settings::{Settings, Study, Workload};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use target::Target;
+use target_spec::Target;
 use workload::{Program, names};
 
 /// Share above which rows hardly compress with LZ4. Random values of 100 bytes compress to three

@@ -1,10 +1,10 @@
 //! Describes differences between targets in words.
 
 use crate::conditions::{self, yaml_words};
-use crate::human;
 use crate::settings::{Reset, Settings};
+use crate::units;
 use std::net::Ipv4Addr;
-use target::{Collector, NodePods, Restarts, Target, hidden::hidden};
+use target_spec::{Collector, NodePods, Restarts, Target, redact::hidden};
 
 /// Chooses how the nodes of a trial are reconfigured: together if its data is restored afterwards
 /// anyway, so that the ring is not needed meanwhile.
@@ -40,12 +40,12 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
 /// fast`.
 pub fn pods_words(pods: &NodePods) -> String {
     let cpus = measure::number::significant(f64::from(pods.millicpus) / 1000.0, 3);
-    let memory = human::format_bytes(pods.memory_bytes);
+    let memory = units::format_bytes(pods.memory_bytes);
     let class = pods.storage_class.iter().map(|class| format!(" of the class {class}"));
     let volume = match pods.volume_bytes {
         Some(bytes) => {
             let class: String = class.collect();
-            format!("on volumes of {}{class}", human::format_bytes(bytes))
+            format!("on volumes of {}{class}", units::format_bytes(bytes))
         }
         None => "on the disks of their nodes".to_owned(),
     };
@@ -74,7 +74,7 @@ pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> 
     };
     let mut words = Vec::new();
     if there.heap_bytes != wanted.heap_bytes {
-        words.push(format!("heap {}", human::format_bytes(wanted.heap_bytes)));
+        words.push(format!("heap {}", units::format_bytes(wanted.heap_bytes)));
     }
     if there.collector != wanted.collector {
         let collector = wanted.collector.unwrap_or(Collector::G1);

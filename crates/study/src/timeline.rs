@@ -6,10 +6,10 @@
 //!
 //! Long because its tests compare whole drawings.
 
-use crate::human;
 use crate::settings::{Fault, Settings, Study, Variant, Warmup};
+use crate::units;
 use std::collections::BTreeMap;
-use target::fault::{Hit, Length};
+use target_spec::fault::{Hit, Length};
 
 /// Minimum width of a drawing, in columns.
 const WIDTH_MIN: usize = 60;
@@ -125,13 +125,13 @@ impl<'a> Drawing<'a> {
 
     /// Describes the number of faults, and the window.
     fn head(&self) -> String {
-        let time = human::format_duration_ns;
+        let time = units::format_duration_ns;
         let before = match (self.warmup_ns, self.at_most) {
             (0, _) => String::new(),
             (ns, true) => format!(" after at most {} of warm-up (~)", time(ns)),
             (ns, false) => format!(" after {} of warm-up (~)", time(ns)),
         };
-        let column = human::seconds_for_people(self.all_ns() as f64 / 1e9 / self.columns as f64);
+        let column = units::seconds_for_people(self.all_ns() as f64 / 1e9 / self.columns as f64);
         let (count, window) = (self.faults.len(), time(self.window_ns));
         if self.is_counted {
             format!("{count} while operations are counted, {column} a column")
@@ -165,7 +165,7 @@ impl<'a> Drawing<'a> {
             let at_ns = tick * step_s * 1_000_000_000;
             let label = match tick {
                 0 => "0".to_owned(),
-                _ => human::format_duration_ns(at_ns),
+                _ => units::format_duration_ns(at_ns),
             };
             let column = self.column(at_ns);
             if column < self.columns && column + label.len() <= self.columns {
@@ -272,7 +272,7 @@ impl<'a> Drawing<'a> {
         if !self.is_numbered() {
             return self.counted();
         }
-        let time = human::format_duration_ns;
+        let time = units::format_duration_ns;
         let faults = self.faults.iter();
         let rows: Vec<[String; 4]> = faults
             .enumerate()

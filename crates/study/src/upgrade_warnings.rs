@@ -2,7 +2,7 @@
 
 use crate::settings::Study;
 use std::collections::BTreeSet;
-use target::Target;
+use target_spec::Target;
 
 /// Returns a sentence for each upgrade after which nodes still write the format of their existing
 /// files.
@@ -17,7 +17,7 @@ pub(crate) fn warnings(study: &Study) -> Vec<String> {
             let Some(to) = options.to.as_ref().filter(|_| options.upgrade_sstables) else {
                 continue;
             };
-            let mut yaml = target::yaml_named(to.line(), &spec.yaml);
+            let mut yaml = target_spec::yaml_named(to.line(), &spec.yaml);
             yaml.extend(options.yaml.clone());
             if to.line().written_format(&yaml) == before {
                 let way_out = match to.line().name {

@@ -9,12 +9,12 @@
 use crate::files::{digest_of_reader, hex};
 use crate::fill::{fresh, place};
 use crate::lock::{HINTS, Lock, check_known, lock_of};
-use crate::recipe::Recipe;
-use crate::voice::Voice;
+use crate::progress::Voice;
+use crate::version_files::Recipe;
 use crate::{Fetched, filled};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use foreign::FileKind;
-use reach::process::is_interrupted;
+use remote::process::is_interrupted;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

@@ -8,8 +8,8 @@
 use crate::failure::Failure;
 use crate::files::digest_of;
 use crate::lock::Pinned;
+use crate::progress::{Message, Progress, Voice};
 use crate::repository::{Answer, Repository};
-use crate::voice::{Message, Progress, Voice};
 use measure::clock::Deadline;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -76,7 +76,7 @@ pub(crate) fn fetch(
             Err(RecvTimeoutError::Disconnected) => break Ok(()),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if reach::process::is_interrupted() {
+        if remote::process::is_interrupted() {
             break Err(Failure::Interrupted);
         }
         let bytes = shared.bytes.load(Ordering::Relaxed).max(0) as u64;

@@ -5,10 +5,10 @@ mod packages;
 use anyhow::{Context, Result, bail, ensure};
 use foreign::FileKind;
 use packages::hint;
-use reach::process::{self, Patience};
+use remote::process::{self, Patience};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target::{JavaWanted, java_in_release, java_major, majors_words};
+use target_spec::{JavaWanted, java_in_release, java_major, majors_words};
 
 /// Time limit for a Java to print its version. A busy machine starts one within seconds.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);

@@ -18,27 +18,27 @@ pub mod java;
 mod listing;
 mod lock;
 mod maven;
-mod own;
+mod progress;
 mod published;
-mod recipe;
 mod repository;
-#[cfg(test)]
-mod served;
 mod settings;
-mod voice;
+#[cfg(test)]
+mod test_repository;
+mod user_cassandra;
+mod version_files;
 
 pub use bundle::{Bundle, export, import};
 pub use files::{boot_id, digest_of, digest_of_texts, identity_of, write_whole};
 pub use listing::{Cached, State, absent, list};
+pub use progress::{Message, Progress, Voice, plainly};
 pub use published::is_published;
 pub use settings::Settings as MavenSettings;
-pub use voice::{Message, Progress, Voice, plainly};
 
 use anyhow::{Context, Result, ensure};
 use lock::{HINTS, Lock};
-use recipe::Recipe;
 use std::path::{Path, PathBuf};
-use target::{BuildIdentity, Origin};
+use target_spec::{BuildIdentity, Origin};
+use version_files::Recipe;
 use versions::{Home, Line, Release};
 
 /// Files from which a node is started.
@@ -105,13 +105,14 @@ pub fn resolve(
     let jolokia = || cached_jolokia(cache);
     let supply = match origin {
         Origin::Maven => return of_release(cache, release, voice),
-        Origin::Home(home) => own::of_home(home, jolokia())?,
-        Origin::Tarball { file, sha256 } => {
-            own::of_home(&own::unpacked(cache, file, sha256, voice)?, jolokia())?
-        }
+        Origin::Home(home) => user_cassandra::of_home(home, jolokia())?,
+        Origin::Tarball { file, sha256 } => user_cassandra::of_home(
+            &user_cassandra::unpacked(cache, file, sha256, voice)?,
+            jolokia(),
+        )?,
         Origin::Build { command, home } => {
-            own::build(command, home, voice)?;
-            own::of_home(home, jolokia())?
+            user_cassandra::build(command, home, voice)?;
+            user_cassandra::of_home(home, jolokia())?
         }
     };
     ensure!(

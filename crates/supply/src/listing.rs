@@ -1,7 +1,7 @@
 //! Lists the content of the cache.
 
 use crate::fill::{folders, left_over};
-use crate::recipe::Recipe;
+use crate::version_files::Recipe;
 use crate::{files, home};
 use anyhow::Result;
 use measure::number;

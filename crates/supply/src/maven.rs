@@ -2,9 +2,9 @@
 //! repository refuses. Its output is passed on one jar at a time.
 
 use crate::java::program_in;
-use crate::voice::{Message, Voice};
+use crate::progress::{Message, Voice};
 use anyhow::{Context, Result, bail};
-use reach::process::{self, Patience, Stream};
+use remote::process::{self, Patience, Stream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use versions::Release;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use topology::{
     Housekeeping, HugePages, PlacementRequest, Profile,
     export::{FORMATS, Options, Source, export},
-    fixture::{Counts, Numbering, Shape},
     plan,
+    test_machines::{Counts, Numbering, Shape},
 };
 
 /// Name that would end a quote, a line or a comment, or be expanded, if a format did not escape it.

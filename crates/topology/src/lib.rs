@@ -8,30 +8,31 @@
 //! and reads them back. This crate uses no clock, no threads and no processes, and reads only files
 //! below the given path.
 
+mod baselines;
+mod core_kinds;
+mod cpu_sets;
 mod cpuset;
 mod draw;
 mod error;
 pub mod export;
-pub mod fixture;
+mod guest_shape;
 mod improve;
 mod jvm;
-mod kinds;
 mod lscpu;
 mod machine;
 mod place;
 mod plan;
 mod planner;
-mod raw;
 mod read;
 mod request;
-mod rivals;
-mod shape;
 mod synthetic;
 mod sysfs;
+pub mod test_machines;
 mod tree;
 mod units;
 mod xml;
 
+pub use baselines::{distribute, naive};
 pub use cpuset::{CPU_NUMBERS_MAX, CpuSet};
 pub use draw::draw;
 pub use error::ReadError;
@@ -41,5 +42,4 @@ pub use machine::*;
 pub use plan::*;
 pub use planner::{fingerprint, plan, usable};
 pub use request::*;
-pub use rivals::{distribute, naive};
 pub use units::{Part, Units};

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::core_kinds;
+use crate::cpu_sets::{Raw, RawCache, RawNode};
 use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
 use crate::error::ReadError;
-use crate::kinds;
 use crate::machine::Machine;
-use crate::raw::{Raw, RawCache, RawNode};
 
 const HINT: &str = "write it with `lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`";
 
@@ -102,7 +102,7 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
     }
     raw.notes.push("lscpu says nothing of memory, distances and devices".to_owned());
     let number = |id: &String| id.rsplit(' ').next().and_then(|last| last.parse().ok());
-    raw.kinds = kinds::by_speed(columns.mhz, &raw.online);
+    raw.kinds = core_kinds::by_speed(columns.mhz, &raw.online);
     raw.packages = columns.packages.iter().map(|(id, set)| (number(id), set.clone())).collect();
     raw.cores = columns.cores.into_values().collect();
     let cache = |cpus| RawCache {

@@ -8,12 +8,12 @@ mod finish;
 use sha2::{Digest, Sha256};
 
 use crate::cpuset::CpuSet;
+use crate::guest_shape::{Sizes, VNUMA_VCPUS_MIN, split, split_from};
 use crate::improve::improve;
 use crate::machine::{CoreKind, Machine};
 use crate::place::{Order, Placed, Pool, place};
 use crate::plan::{Infeasible, NodeCpus, Plan};
 use crate::request::{Housekeeping, PlacementRequest, Profile, Unit};
-use crate::shape::{Sizes, VNUMA_VCPUS_MIN, split, split_from};
 
 /// Plans the request on the machine. Pure: the same arguments give the same plan, byte for byte.
 pub fn plan(machine: &Machine, wish: &PlacementRequest) -> Result<Plan, Infeasible> {

@@ -7,10 +7,10 @@
 
 mod indexes;
 
+use crate::cpu_sets::{NODES_MAX, Raw, RawCache, RawNode};
 use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
 use crate::error::ReadError;
 use crate::machine::Machine;
-use crate::raw::{NODES_MAX, Raw, RawCache, RawNode};
 
 /// Maximum number of levels, which is hwloc's own limit.
 const LEVELS_MAX: usize = 128;

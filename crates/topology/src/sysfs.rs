@@ -9,11 +9,11 @@ mod nodes;
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::core_kinds;
+use crate::cpu_sets::{Raw, RawCache};
 use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
 use crate::error::ReadError;
-use crate::kinds;
 use crate::machine::Machine;
-use crate::raw::{Raw, RawCache};
 use crate::tree::Tree;
 
 /// A tree, with the paths of its sys and proc folders.
@@ -179,7 +179,7 @@ impl<'a> Files<'a> {
         for file in ["cpu_capacity", "cpufreq/cpuinfo_max_freq"] {
             let speed = |cpu| self.number(&format!("devices/system/cpu/cpu{cpu}/{file}"));
             let speeds = raw.online.iter().filter_map(|cpu| Some((cpu, speed(cpu)?)));
-            raw.kinds = kinds::by_speed(speeds, &raw.online);
+            raw.kinds = core_kinds::by_speed(speeds, &raw.online);
             if !raw.kinds.is_empty() {
                 break;
             }

@@ -116,7 +116,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{Numbering, Shape};
+    use crate::test_machines::{Numbering, Shape};
 
     fn lists(machine: &Machine, units: Units) -> Vec<String> {
         let parts = machine.parts(units);

@@ -6,11 +6,11 @@ mod distances;
 
 use roxmltree::{Document, Node, ParsingOptions};
 
+use crate::core_kinds;
+use crate::cpu_sets::{DEVICES_MAX, NODES_MAX, Raw, RawCache, RawNode};
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
-use crate::kinds;
 use crate::machine::{Device, DeviceKind, HugePages, Machine};
-use crate::raw::{DEVICES_MAX, NODES_MAX, Raw, RawCache, RawNode};
 
 /// Maximum number of elements and texts. A machine of 8192 CPUs has fewer than a million.
 const XML_NODES_MAX: u32 = 4_000_000;
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
                 let speed = measure(element);
                 set.iter().filter_map(move |cpu| Some((cpu, speed?))).collect::<Vec<_>>()
             };
-            raw.kinds = kinds::by_speed(kinds.iter().flat_map(of_kind), &all);
+            raw.kinds = core_kinds::by_speed(kinds.iter().flat_map(of_kind), &all);
             if !raw.kinds.is_empty() {
                 return Ok(());
             }

@@ -4,9 +4,6 @@ use crate::counters;
 use crate::iot;
 use crate::keyvalue;
 use crate::kv;
-use crate::named::{
-    Draft, KEYSPACE_CHARACTERS_MAX, Named, ROWS_MAX, is_identifier, keyspace_statements,
-};
 use crate::names::names;
 use crate::params::{Params, did_you_mean};
 use crate::program::Program;
@@ -14,6 +11,9 @@ use crate::registers;
 use crate::spec::{Problem, Spec};
 use crate::standard1;
 use crate::tabular;
+use crate::workload_parts::{
+    Draft, KEYSPACE_CHARACTERS_MAX, Named, ROWS_MAX, is_identifier, keyspace_statements,
+};
 
 /// Compiles a spec.
 ///

@@ -6,12 +6,12 @@
 
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
-use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, Statement, lanes};
 use crate::random::{Draws, lane};
 use crate::registers::{Cell, number};
 use crate::source;
+use crate::workload_parts::{self, Draft, OneTable};
 use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -48,7 +48,7 @@ pub(crate) struct RowKey {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = named::rows(spec);
+    let rows = workload_parts::rows(spec);
     let amount_max = params.number("amount", 1, (1, AMOUNT_MAX));
     let takes_percent = params.number("takes_percent", 0, (0, 100));
     let distribution = params.rows_distribution("distribution", rows);
@@ -66,9 +66,9 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         statements: vec![
             Statement {
                 idempotent: false,
-                ..named::statement(&KINDS, 0, add, level)
+                ..workload_parts::statement(&KINDS, 0, add, level)
             },
-            named::statement(&KINDS, 1, read, level),
+            workload_parts::statement(&KINDS, 1, read, level),
         ],
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),

@@ -6,34 +6,34 @@
 //! `per: operation` are functions of the seed and the operation's number.
 
 mod assemble;
-mod checked;
 mod csv;
 mod expr;
 mod grammar;
 mod groups;
 mod literal;
-mod made_from;
 mod named_value;
 mod options;
 mod place;
 mod range;
 mod resolve;
 mod sections;
+mod server_refusal;
 mod sizes;
 mod source;
 mod statement;
 #[cfg(test)]
 mod tests;
 mod value;
+mod value_source;
 mod verify;
-mod words;
+mod word_list;
 
-pub use checked::{Checked, Placed};
+pub use server_refusal::{Checked, Placed};
 
-use crate::named;
 use crate::params::Params;
 use crate::program::Program;
 use crate::spec::{ParamValue, Spec};
+use crate::workload_parts;
 use yaml::{Diagnostics, Limits, Node, Place, SourceText, did_you_mean};
 
 /// Every key of the file.
@@ -198,7 +198,7 @@ impl<'a> File<'a, '_> {
             place = self.study_place("keyspace", stated);
             keyspace = stated.clone();
         }
-        if !named::is_identifier(&keyspace) {
+        if !workload_parts::is_identifier(&keyspace) {
             let message = format!(
                 "keyspace \"{keyspace}\" is no name; it may have 1 to 48 letters, digits and \
                  underscores"
@@ -206,7 +206,7 @@ impl<'a> File<'a, '_> {
             self.say(&place, message);
         }
         let mut params = Params::new(self.spec);
-        let statements = named::keyspace_statements(&mut params, &keyspace);
+        let statements = workload_parts::keyspace_statements(&mut params, &keyspace);
         for problem in params.problems {
             let place = self.study_place(&problem.path.join("."), "");
             self.out.add(&place, problem.message, problem.hint);

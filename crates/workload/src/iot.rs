@@ -11,11 +11,11 @@
 
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
-use crate::named::{self, Draft, OneTable, is_identifier};
 use crate::params::Params;
 use crate::program::{Program, Stage};
 use crate::source;
 use crate::virtdata::{hash, hashed_uuid, integer};
+use crate::workload_parts::{self, Draft, OneTable, is_identifier};
 use crate::{iot_data, normal};
 use cql::Consistency;
 use cql::response::{RawRows, Row};
@@ -88,7 +88,7 @@ struct Reading<'a> {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = named::rows(spec);
+    let rows = workload_parts::rows(spec);
     let table = table(params);
     let window = params.number("expiry_minutes", 60, (1, EXPIRY_MINUTES_MAX));
     let name = params.text("table").unwrap_or("iot").to_owned();
@@ -121,9 +121,9 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         create: create_table(&qualified, &compression, window),
         kinds: &KINDS,
         statements: vec![
-            named::statement(&KINDS, 0, write, level),
-            named::statement(&KINDS, 1, read, level),
-            named::statement(&KINDS, 1, verify, level),
+            workload_parts::statement(&KINDS, 0, write, level),
+            workload_parts::statement(&KINDS, 1, read, level),
+            workload_parts::statement(&KINDS, 1, verify, level),
         ],
         rows,
         picks: Sampler::new(every_cycle, (0, u64::MAX - 1), None),

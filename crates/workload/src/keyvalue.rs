@@ -8,12 +8,12 @@
 use crate::decimal::Decimal;
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
-use crate::named::{self, Draft, OneTable, is_identifier};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
 use crate::random::lane;
 use crate::source;
 use crate::virtdata::hash;
+use crate::workload_parts::{self, Draft, OneTable, is_identifier};
 use cql::Consistency;
 use cql::response::{RawRows, Row};
 use cql::template::append_value;
@@ -49,7 +49,7 @@ pub(crate) struct RowKey {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = named::rows(spec);
+    let rows = workload_parts::rows(spec);
     let name = table_name(params, "keyvalue");
     let valuecount = params.number("valuecount", VALUECOUNT_DEFAULT, (1, VALUECOUNT_MAX));
     let distribution = params.rows_distribution("distribution", rows);
@@ -63,8 +63,8 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         create: format!("CREATE TABLE IF NOT EXISTS {table} (key text PRIMARY KEY, value text)"),
         kinds: &KINDS,
         statements: vec![
-            named::statement(&KINDS, 0, write, level),
-            named::statement(&KINDS, 1, read, level),
+            workload_parts::statement(&KINDS, 0, write, level),
+            workload_parts::statement(&KINDS, 1, read, level),
         ],
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),

@@ -20,11 +20,11 @@ use std::cmp::Ordering;
 use crate::compressible::{PATTERN_BYTES, Pattern};
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
-use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
 use crate::random::{Draws, GOLDEN, lane, mix};
 use crate::source;
+use crate::workload_parts::{self, Draft, OneTable};
 use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -87,7 +87,7 @@ struct Header {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = named::rows(spec);
+    let rows = workload_parts::rows(spec);
     let key_type = params.text("key_type").unwrap_or("text");
     if !["text", "bigint"].contains(&key_type) {
         let message = format!("key_type is \"{key_type}\"; it must be text or bigint");
@@ -104,7 +104,12 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let delete = format!("DELETE FROM {table} WHERE key = ?");
     for (kind, cql) in [&insert, &select, &insert, &delete].into_iter().enumerate() {
         let level = Consistency::LocalOne;
-        statements.push(named::statement(&KINDS, kind as u8, cql.clone(), level));
+        statements.push(workload_parts::statement(
+            &KINDS,
+            kind as u8,
+            cql.clone(),
+            level,
+        ));
     }
     statements[usize::from(DELETE)].deletes = true;
     let deletes = draft.weighs(usize::from(DELETE));

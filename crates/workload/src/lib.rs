@@ -13,11 +13,9 @@ mod client_ranges;
 mod compile;
 mod compressible;
 mod counters;
-mod course;
-pub mod curve;
 pub mod decimal;
 mod distribution;
-mod expectation;
+mod example_operations;
 mod file;
 mod generator;
 mod hottest;
@@ -27,23 +25,25 @@ pub mod java;
 mod keyvalue;
 mod kv;
 pub mod mix;
-mod named;
 mod names;
 pub mod normal;
 mod params;
 mod program;
+mod program_statistics;
 pub mod random;
+mod recorded_arrivals;
 mod registers;
-mod sample;
-mod sampled;
+mod request_settings;
 pub mod schema;
 mod source;
 mod spec;
 mod standard1;
 mod table_sample;
 mod tabular;
-mod tune;
+mod type_assumptions;
 pub mod virtdata;
+pub mod virtdata_curve;
+mod workload_parts;
 mod zipf;
 
 // For callers that bring their own source of operations.
@@ -51,18 +51,18 @@ pub use source::{OperationEncoder, OperationSource};
 
 pub use client_ranges::ClientRanges;
 pub use compile::compile;
-pub use course::Course;
-pub use expectation::{Definitions, Expectation, is_taken, table_of};
+pub use example_operations::{Sample, sample};
 pub use file::{Checked, Placed, ReadFile, check_file, compile_file, no_files};
 pub use generator::{Check, Generator, Operation, RegisterRequest};
 pub use hottest::hottest_token;
-pub use named::{Named, is_identifier};
 pub use names::names;
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
-pub use sample::{Sample, sample};
+pub use recorded_arrivals::Course;
+pub use request_settings::{ALL_KINDS, Tuning, tune};
 pub use spec::{ParamValue, Problem, Replication, Spec};
 pub use table_sample::{
     ColumnRole, KeySource, OUTLINE_KINDS, SampledColumn, SampledPartition, TableSample, Twin,
     csv_columns, table_outline,
 };
-pub use tune::{ALL_KINDS, Tuning, tune};
+pub use type_assumptions::{Definitions, Expectation, is_taken, table_of};
+pub use workload_parts::{Named, is_identifier};

@@ -1,7 +1,7 @@
 //! The named workloads with their descriptions, kinds and parameters: the source of error messages,
 //! did-you-mean hints and the generated reference.
 
-use crate::named::Named;
+use crate::workload_parts::Named;
 use crate::{counters, iot, keyvalue, kv, registers, standard1, tabular};
 
 /// Returns all named workloads.

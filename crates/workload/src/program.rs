@@ -6,11 +6,11 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use crate::bijection::Bijection;
-use crate::course::Course;
 use crate::distribution::Sampler;
 use crate::generator::{Generator, Operation};
 use crate::mix::Mix;
 use crate::random::{Draws, lane};
+use crate::recorded_arrivals::Course;
 use crate::source::OperationSource;
 use cql::Consistency;
 

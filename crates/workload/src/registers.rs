@@ -7,11 +7,11 @@
 
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation, RegisterRequest};
-use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, Statement, lanes};
 use crate::random::{Draws, lane};
 use crate::source;
+use crate::workload_parts::{self, Draft, OneTable};
 use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -50,12 +50,13 @@ pub(crate) struct RowKey {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = named::rows(spec);
+    let rows = workload_parts::rows(spec);
     let values = params.number("values", 5, (2, VALUES_MAX));
     let distribution = params.rows_distribution("distribution", rows);
     let popular = lane(spec.seed, lanes::POPULAR);
     let table = draft.qualified(TABLE);
-    let usual = |kind: u8, cql: String| named::statement(&KINDS, kind, cql, Consistency::Quorum);
+    let usual =
+        |kind: u8, cql: String| workload_parts::statement(&KINDS, kind, cql, Consistency::Quorum);
     let conditional = |kind: u8, cql: String| Statement {
         idempotent: false,
         conditional: true,

@@ -7,10 +7,10 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::course::Course;
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation, RegisterRequest};
 use crate::program::{Choices, Stage};
+use crate::recorded_arrivals::Course;
 use cql::response::RawRows;
 
 /// The source of a program's operations; shared by all workers.

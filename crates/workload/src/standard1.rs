@@ -13,11 +13,11 @@ use crate::compressible::Pattern;
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::java::{Faster, Random};
-use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
 use crate::random::lane;
 use crate::source;
+use crate::workload_parts::{self, Draft, OneTable};
 use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -108,7 +108,7 @@ fn create_table(table: &str, columns: u64) -> String {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = named::rows(spec);
+    let rows = workload_parts::rows(spec);
     let columns = params.number("columns", 5, (1, COLUMNS_MAX));
     let column_size = params.number("column_size", 34, (1, COLUMN_BYTES_MAX));
     let key_size = params.number("key_size", 10, (1, KEY_BYTES_MAX));
@@ -130,8 +130,8 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         create: create_table(&table, columns),
         kinds: &KINDS,
         statements: vec![
-            named::statement(&KINDS, 0, write, Consistency::LocalOne),
-            named::statement(&KINDS, 1, read, Consistency::LocalOne),
+            workload_parts::statement(&KINDS, 0, write, Consistency::LocalOne),
+            workload_parts::statement(&KINDS, 1, read, Consistency::LocalOne),
         ],
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),

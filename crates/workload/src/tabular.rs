@@ -6,18 +6,18 @@
 //! every read is verified. The first rows of a partition, in the order of their text, must all be
 //! there. The number of partitions follows from the rows and `partsize`.
 
-use crate::curve::UniformInt;
 use crate::decimal::{self, Decimal};
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::iot::{self, extract};
 use crate::keyvalue::table_name;
-use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
 use crate::random::lane;
 use crate::source;
 use crate::virtdata::hash;
+use crate::virtdata_curve::UniformInt;
+use crate::workload_parts::{self, Draft, OneTable};
 use cql::Consistency;
 use cql::response::{RawRows, Row};
 use cql::template::append_value;
@@ -62,7 +62,7 @@ pub(crate) struct RowKey {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = named::rows(spec);
+    let rows = workload_parts::rows(spec);
     let name = table_name(params, "tabular");
     let qualified = draft.qualified(&name);
     let table = Tabular {
@@ -83,9 +83,9 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         ),
         kinds: &KINDS,
         statements: vec![
-            named::statement(&KINDS, 0, write, level),
-            named::statement(&KINDS, 1, read, level),
-            named::statement(&KINDS, 1, verify, level),
+            workload_parts::statement(&KINDS, 0, write, level),
+            workload_parts::statement(&KINDS, 1, read, level),
+            workload_parts::statement(&KINDS, 1, verify, level),
         ],
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),

@@ -1,5 +1,5 @@
 //! Rules about external files and programs. Files are opened through crate `foreign`, and programs
-//! are read through `reach::process`, neither of which can wait forever.
+//! are read through `remote::process`, neither of which can wait forever.
 
 use super::Violation;
 use super::code::{is_cfg_test, item_end};
@@ -29,44 +29,38 @@ const OPENS: [(&str, &str); 27] = [
     ),
     ("crates/foreign/", "it is that door"),
     (
-        "crates/kernel/src/cgroup",
+        "crates/linux/src/cgroup",
         "control groups, which it has made or found by itself",
     ),
     (
-        "crates/kernel/src/confine",
+        "crates/linux/src/cpu_affinity",
         "files of a control group and of a process",
     ),
     (
-        "crates/kernel/src/able/",
+        "crates/linux/src/capability/",
         "a folder on a volume that it has made",
     ),
     (
-        "crates/kernel/src/volume",
+        "crates/linux/src/volume",
         "volumes and loop devices, which are no plain files",
     ),
-    ("crates/kernel/src/net.rs", "name spaces of the kernel"),
+    ("crates/linux/src/net.rs", "name spaces of the kernel"),
     (
-        "crates/kernel/src/probe/",
+        "crates/linux/src/probe/",
         "files of the kernel, which are kept open and read again",
     ),
     (
-        "crates/kernel/src/listener.rs",
+        "crates/linux/src/listener.rs",
         "tables of sockets below /proc",
     ),
     (
-        "crates/kernel/src/skipped.rs",
+        "crates/linux/src/skipped_tests.rs",
         "the gate's list of tests that were left out, which a test writes",
     ),
-    ("crates/kernel/src/links.rs", "what /sys says of a link"),
-    (
-        "crates/kernel/src/mounts.rs",
-        "tables of mounts below /proc",
-    ),
-    (
-        "crates/kernel/src/ports.rs",
-        "tables of sockets below /proc",
-    ),
-    ("crates/kernel/src/tcp.rs", "settings below /proc/sys"),
+    ("crates/linux/src/links.rs", "what /sys says of a link"),
+    ("crates/linux/src/mounts.rs", "tables of mounts below /proc"),
+    ("crates/linux/src/ports.rs", "tables of sockets below /proc"),
+    ("crates/linux/src/tcp.rs", "settings below /proc/sys"),
     (
         "crates/agent/src/descriptors.rs",
         "limits of a process below /proc",
@@ -84,15 +78,15 @@ const OPENS: [(&str, &str); 27] = [
         "the control group that it is in",
     ),
     (
-        "crates/reach/src/process.rs",
+        "crates/remote/src/process.rs",
         "what the kernel says of a process, and which machine this is",
     ),
-    ("crates/reach/src/serve.rs", "/dev/null"),
+    ("crates/remote/src/agent_loop.rs", "/dev/null"),
     (
-        "crates/engine/src/recorded.rs",
+        "crates/engine/src/record_check.rs",
         "what /proc says of the machine",
     ),
-    ("crates/host/src/noted.rs", "a note that it makes anew"),
+    ("crates/host/src/undo_file.rs", "a note that it makes anew"),
     (
         "crates/cluster/src/local/roles.rs",
         "a password that it makes anew, and random bytes",
@@ -121,13 +115,13 @@ const LISTENS: [(&str, &str); 6] = [
         "crates/agent/src/disk_check.rs",
         "a child that is this program, with a limit of its own",
     ),
-    ("crates/reach/src/process/listen.rs", "it is that door"),
+    ("crates/remote/src/process/listen.rs", "it is that door"),
     (
-        "crates/reach/src/far.rs",
+        "crates/remote/src/ssh.rs",
         "a conversation in frames, each with a limit of size and time",
     ),
     (
-        "crates/reach/src/link.rs",
+        "crates/remote/src/link.rs",
         "a conversation in frames, each with a limit of size",
     ),
     (
@@ -147,9 +141,9 @@ pub fn files(tree: &Tree) -> Vec<Violation> {
     violations(tree, &OPENING, &OPENS, hint)
 }
 
-/// Checks that programs are read through `reach::process`.
+/// Checks that programs are read through `remote::process`.
 pub fn programs(tree: &Tree) -> Vec<Violation> {
-    let hint = "listen to it by `reach::process::ask` or `listen`, or name the file of the sources \
+    let hint = "listen to it by `remote::process::ask` or `listen`, or name the file of the sources \
                 in xtask/src/tidy/opening.rs with the reason";
     violations(tree, &LISTENING, &LISTENS, hint)
 }
@@ -267,7 +261,7 @@ mod tests {
     #[test]
     fn a_pipe_to_a_program_is_found() {
         let source = "//! H\nfn a() {\n    command.stdout(Stdio::piped());\n    \
-            child.wait_with_output();\n    reach::process::ask(command, b\"\", limit);\n}\n";
+            child.wait_with_output();\n    remote::process::ask(command, b\"\", limit);\n}\n";
         assert_eq!(lines(programs, "crates/supply/src/a.rs", source), [3, 4]);
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use host::invocation::{LIMIT, succeed};
 use host::process::Identity;
 use host::undo::Undo;
-use target::Invocation;
+use target_spec::Invocation;
 
 /// A program that injects a fault, and the one that heals it.
 pub(super) struct Commands {

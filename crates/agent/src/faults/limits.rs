@@ -4,7 +4,7 @@ use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;
 use host::process::Identity;
-use target::DiskSpec;
+use target_spec::DiskSpec;
 
 /// A limit, and its original value.
 #[derive(Default)]

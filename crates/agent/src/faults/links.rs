@@ -4,11 +4,11 @@ use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;
 use host::process::Identity;
-use kernel::links;
-use kernel::net::Netlink;
-use kernel::sockets::Sockets;
+use linux::links;
+use linux::net::Netlink;
+use linux::sockets::Sockets;
 use std::net::Ipv4Addr;
-use target::LinkSpec;
+use target_spec::LinkSpec;
 
 /// A host's link that is set down at the switch.
 pub(super) struct Down {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use host::Broken;
 use host::process::Identity;
 use host::undo::Undo;
-use kernel::filter::{Filter, HostLoss, Loss};
+use linux::packet_filter::{Filter, HostLoss, Loss};
 
 /// Returns the name of a fault's table.
 fn table(broken: Broken) -> String {

@@ -7,10 +7,10 @@ use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::Restartable;
 use host::process::Identity;
-use kernel::volume::Volume;
+use linux::volume::Volume;
 use std::path::PathBuf;
 use std::time::Duration;
-use target::DiskSpec;
+use target_spec::DiskSpec;
 
 /// Time limit for processes to end on request when their own host is back.
 const STOP_LIMIT: Duration = Duration::from_secs(60);

@@ -1,6 +1,6 @@
 //! Processes that are paused, ended, or denied further file descriptors.
 
-use super::repeated::Repeated;
+use super::repeating_thread::Repeated;
 use super::state::Breakable;
 use crate::descriptors;
 use crate::state::AgentState;

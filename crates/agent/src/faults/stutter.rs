@@ -1,6 +1,6 @@
 //! A process that is stopped repeatedly for a while. If the agent dies, the guard continues it.
 
-use super::repeated::Repeated;
+use super::repeating_thread::Repeated;
 use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use host::Restartable;
 use host::process::Identity;
 use host::undo::Undo;
-use kernel::volume::{self, Claim, ext4};
+use linux::volume::{self, Claim, ext4};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, ftruncate};
 use rustix::io::Errno;

@@ -4,7 +4,7 @@ use crate::state::AgentState;
 use anyhow::{Result, ensure};
 use host::Bytes;
 use host::QueryAnswer;
-use kernel::volume::{BLOCK_BYTES, Blocks};
+use linux::volume::{BLOCK_BYTES, Blocks};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;

@@ -3,7 +3,7 @@
 use super::hosts::{able, id, make, spec};
 use host::{Agent, Confinement, CpuSet, Host, Memory, Start, process};
 use std::path::Path;
-use target::{Ability, HostSpec};
+use target_spec::{Ability, HostSpec};
 
 /// A shell, because not every machine has Python. Its background jobs are processes of their own.
 fn sleep() -> std::process::Command {

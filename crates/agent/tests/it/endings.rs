@@ -7,7 +7,7 @@ use host::{Ended, Host, Hosts, HostsState, end_agents};
 use measure::clock;
 use rustix::process::Signal;
 use std::time::Duration;
-use target::Ability;
+use target_spec::Ability;
 
 /// Returns the agents of a cluster, or their guards if `guard` is true.
 pub fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {

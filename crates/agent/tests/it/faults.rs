@@ -10,7 +10,7 @@ use measure::clock;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use target::Invocation;
+use target_spec::Invocation;
 
 /// Short enough for a test to wait.
 const SOON: Duration = Duration::from_millis(200);

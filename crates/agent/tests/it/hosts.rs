@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use target::{Ability, Capability, HostSpec, HostsSpec, Isolation};
+use target_spec::{Ability, Capability, HostSpec, HostsSpec, Isolation};
 
 /// Long enough for a loaded machine; reaching it is a failure.
 pub const LIMIT: Duration = Duration::from_secs(60);

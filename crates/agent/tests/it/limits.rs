@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::time::Duration;
-use target::{Ability, DiskSpec, HostSpec, LinkSpec};
+use target_spec::{Ability, DiskSpec, HostSpec, LinkSpec};
 
 /// Returns the directory of a controller's group.
 fn group(hosts: &Hosts, host: usize, controller: &str) -> PathBuf {

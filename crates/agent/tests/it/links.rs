@@ -8,7 +8,7 @@ use crate::network::{
 use host::{Agent, Host, Injection, Link, Query, QueryAnswer, abilities};
 use std::io::Write;
 use std::time::Duration;
-use target::{Ability, Capability, HostSpec, LinkSpec};
+use target_spec::{Ability, Capability, HostSpec, LinkSpec};
 
 /// Returns the administrative state of a link, its carrier, and its received packets.
 fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {

@@ -9,9 +9,9 @@ use host::process::{self, Identity, Life, all_pids, command_line};
 use host::{
     Agent, Broken, Destination, HostLoss, Hosts, Injection, PortEnd, Query, QueryAnswer, Reach, Way,
 };
-use kernel::able::machine_abilities;
-use kernel::filter::Filter;
-use kernel::net::Namespace;
+use linux::capability::machine_abilities;
+use linux::net::Namespace;
+use linux::packet_filter::Filter;
 use measure::clock;
 use rustix::process::Signal;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
-use target::{HostsSpec, RemoteHost};
+use target_spec::{HostsSpec, RemoteHost};
 
 const MACHINE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);

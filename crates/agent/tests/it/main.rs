@@ -22,7 +22,7 @@ mod nodes;
 mod others;
 mod outlive;
 mod power;
-#[path = "../../../kernel/src/skipped.rs"]
+#[path = "../../../linux/src/skipped_tests.rs"]
 mod skipped;
 mod ssh;
 mod volume_ends;

@@ -8,7 +8,7 @@ use host::{Query, QueryAnswer, Reach};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
-use target::{Ability, HostSpec, LinkSpec};
+use target_spec::{Ability, HostSpec, LinkSpec};
 
 /// Wait for a lost packet: below the second after which TCP retransmits.
 pub const SILENCE: Duration = Duration::from_millis(300);

@@ -5,7 +5,7 @@
 use super::hosts::{able, id, make, spec, wait_until};
 use host::{Agent, Confinement, CpuSet, Memory, Start, Whereabouts, process};
 use std::path::Path;
-use target::{Ability, HostSpec};
+use target_spec::{Ability, HostSpec};
 
 /// Bytes that the process writes to: far more than the pages of its program.
 const WRITTEN_BYTES: u64 = 4 << 20;

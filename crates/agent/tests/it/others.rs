@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target::ProcessControl;
+use target_spec::ProcessControl;
 
 /// Environment variable with the address of a child that is the server.
 const SERVES: &str = "CASSAY_TEST_SERVES";

@@ -5,7 +5,7 @@ use host::process::{self, Life};
 use host::{Hosts, HostsState, Step};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use target::{Ability, HostSpec, HostsSpec, LinkSpec};
+use target_spec::{Ability, HostSpec, HostsSpec, LinkSpec};
 
 /// Environment variable with the part of a child of this test program.
 pub const PART: &str = "CASSAY_TEST_PART";

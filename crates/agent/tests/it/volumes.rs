@@ -9,7 +9,7 @@ use host::{
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target::{Ability, Capability, DiskSpec, HostSpec};
+use target_spec::{Ability, Capability, DiskSpec, HostSpec};
 use tempfile::TempDir;
 
 /// Time after which a missing result counts as none.

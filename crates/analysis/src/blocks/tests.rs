@@ -1,7 +1,7 @@
 //! Tests percentiles whose truth is known: how often their intervals contain it.
 
 use super::*;
-use crate::synthetic::{Chance, Pauses};
+use crate::test_series::{Chance, Pauses};
 
 /// Sixty seconds of 500 exponential latencies whose scale drifts from second to second.
 fn window(chance: &mut Chance, phi: f64, swing: f64) -> Blocks {
@@ -154,7 +154,7 @@ fn the_p99_of_a_server_that_pauses_is_bounded_or_labelled_or_has_no_interval() {
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_the_p99_of_a_server_that_pauses() {
-    let (seed, runs) = crate::synthetic::audit();
+    let (seed, runs) = crate::test_series::audit();
     percentiles_with_pauses(runs / 4, seed);
 }
 

@@ -1,7 +1,7 @@
 //! Tests comparisons whose truth is known: their findings, and how often these are wrong.
 
 use super::*;
-use crate::synthetic::Chance;
+use crate::test_series::Chance;
 use proptest::prelude::*;
 
 #[test]
@@ -33,7 +33,7 @@ fn pairs_give_the_textbook_interval_of_log_ratios() {
     let pairs = [(100.0, 110.0), (200.0, 240.0), (50.0, 57.0)];
     let seen = compare_paired(&pairs, Metric::THROUGHPUT).unwrap();
     let logs = [1.1_f64.ln(), 1.2_f64.ln(), 1.14_f64.ln()];
-    let half = 4.302_653 * (series::variance(&logs) / 3.0).sqrt();
+    let half = 4.302_653 * (autocorrelation::variance(&logs) / 3.0).sqrt();
     let mean = logs.iter().sum::<f64>() / 3.0;
     let [low, high] = seen.ci95().unwrap();
     assert!((seen.ratio - mean.exp()).abs() < 1e-12);

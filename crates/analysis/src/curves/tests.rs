@@ -1,7 +1,7 @@
 //! Tests curves whose truth is known.
 
 use super::*;
-use crate::synthetic::Chance;
+use crate::test_series::Chance;
 
 const THREADS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 /// Made from λ 1000, σ 0.05, κ 0.0008 with errors by hand; fitted with scipy.

@@ -1,8 +1,8 @@
 //! Tests effects of matrices whose truth is known.
 
 use super::*;
-use crate::multiple::judge_all;
-use crate::synthetic::Chance;
+use crate::multiple_comparisons::judge_all;
+use crate::test_series::Chance;
 
 /// Heap (small, large) × commit log (periodic, batch), op/s, by block. The expected figures below
 /// were computed from these with numpy and scipy.

@@ -1,6 +1,6 @@
 //! Compares the throughputs of runs of different lengths: the ratio of the largest to the smallest.
 
-use crate::series;
+use crate::autocorrelation;
 
 /// Throughput of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
         return None;
     }
     let pairs = (count * (count - 1) / 2) as f64;
-    let z = series::normal_quantile(1.0 - 0.05 / 2.0 / pairs);
+    let z = autocorrelation::normal_quantile(1.0 - 0.05 / 2.0 / pairs);
     // Ratios are compared by their logarithms, whose errors are the relative errors.
     let (mut apart, mut low, mut high) = (0.0_f64, 0.0_f64, 0.0_f64);
     for (number, one) in done.iter().enumerate() {

@@ -9,7 +9,7 @@
 //! change get one (60 values with a correlation of 0.6). So σ is that of their sums, as of an AR(1)
 //! series.
 
-use crate::series;
+use crate::autocorrelation;
 use crate::trend::{line, spaced};
 
 /// Maximum number of reported changes: those with the largest gain.
@@ -60,8 +60,8 @@ pub fn changes(blocks: &[f64]) -> Vec<Change> {
         let (from, to) = around(&at, index, blocks.len());
         Change {
             at: at[index],
-            before: series::mean(&blocks[from..at[index]]),
-            after: series::mean(&blocks[at[index]..to]),
+            before: autocorrelation::mean(&blocks[from..at[index]]),
+            after: autocorrelation::mean(&blocks[at[index]..to]),
         }
     };
     (0..at.len()).map(change).collect()
@@ -75,7 +75,7 @@ fn around(at: &[usize], index: usize, end: usize) -> (usize, usize) {
 
 /// Returns the minimum gain of a change.
 fn penalty(blocks: &[f64]) -> f64 {
-    let sigma = sigma(blocks).max(series::mean(blocks).abs() * SIGMA_MIN);
+    let sigma = sigma(blocks).max(autocorrelation::mean(blocks).abs() * SIGMA_MIN);
     PENALTY * sigma * sigma * (blocks.len().max(2) as f64).ln()
 }
 
@@ -85,12 +85,12 @@ fn penalty(blocks: &[f64]) -> f64 {
 /// independent values.
 fn sigma(blocks: &[f64]) -> f64 {
     let steps: Vec<f64> = blocks.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let (middle, usual) = series::median_and_deviation(&steps);
+    let (middle, usual) = autocorrelation::median_and_deviation(&steps);
     // A change of level is one large step, which would look like correlation.
     let most = CLIPPED_AT * usual;
     let clipped: Vec<f64> = steps.iter().map(|step| (step - middle).clamp(-most, most)).collect();
-    let raw = 1.0 + 2.0 * series::autocorrelation(&clipped, 1);
-    let rho = series::unbiased(raw, steps.len()).min(CORRELATION_MAX);
+    let raw = 1.0 + 2.0 * autocorrelation::autocorrelation(&clipped, 1);
+    let rho = autocorrelation::unbiased(raw, steps.len()).min(CORRELATION_MAX);
     usual * ((1.0 + rho) / 2.0).sqrt() / (1.0 - rho)
 }
 
@@ -98,7 +98,7 @@ fn sigma(blocks: &[f64]) -> f64 {
 fn slope_cost(blocks: &[f64]) -> f64 {
     let slope = line(&spaced(blocks)).slope;
     let left: Vec<f64> = spaced(blocks).into_iter().map(|(at, value)| value - slope * at).collect();
-    series::variance(&left) * left.len().saturating_sub(1) as f64
+    autocorrelation::variance(&left) * left.len().saturating_sub(1) as f64
 }
 
 /// Returns the squares around the means of the parts between changes.
@@ -151,7 +151,7 @@ struct Cost {
 
 impl Cost {
     fn of(blocks: &[f64]) -> Cost {
-        let mean = series::mean(blocks);
+        let mean = autocorrelation::mean(blocks);
         let mut sums = vec![(0.0, 0.0)];
         let (mut sum, mut squares) = (0.0, 0.0);
         for value in blocks {

@@ -1,6 +1,6 @@
 //! Finds cycles: the period after which a series repeats, from its autocorrelation.
 
-use crate::series;
+use crate::autocorrelation;
 
 /// Minimum number of cycles in a window: a part of one is a trend.
 pub const CYCLES_MIN: f64 = 3.0;
@@ -31,13 +31,13 @@ pub enum Cycles {
 
 /// Finds the cycles of a series of equally spaced values.
 pub fn cycles(values: &[f64]) -> Cycles {
-    if series::variance(values) <= 0.0 {
+    if autocorrelation::variance(values) <= 0.0 {
         return Cycles::Quiet;
     }
     let count = values.len();
     let correlation = |lag: usize| {
         // The sum has fewer pairs than values.
-        series::autocorrelation(values, lag) * count as f64 / (count - lag) as f64
+        autocorrelation::autocorrelation(values, lag) * count as f64 / (count - lag) as f64
     };
     let all: Vec<f64> = (0..=count / 2).map(correlation).collect();
     let Some(first) = all.iter().position(|rho| *rho <= 0.0) else {

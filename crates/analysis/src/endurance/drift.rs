@@ -1,7 +1,7 @@
 //! Measures drift: the share by which a series rises or falls over its window.
 
 use super::BLOCKS;
-use crate::series;
+use crate::autocorrelation;
 use crate::trend::{line, spaced};
 
 /// Share within which latency does not drift: the margin within which two latencies count as the
@@ -43,7 +43,7 @@ measure::word_enum! {
 /// Returns the drift of blocks of equal length; a drift of `within`, as a share, does not matter.
 pub fn drift(blocks: &[f64], within: f64) -> Drift {
     let line = line(&spaced(blocks));
-    let middle = series::median(blocks).abs();
+    let middle = autocorrelation::median(blocks).abs();
     let share = |slope: f64| {
         if middle > 0.0 {
             slope * blocks.len() as f64 / middle

@@ -2,7 +2,7 @@
 //! what it detects.
 
 use super::*;
-use crate::synthetic::Chance;
+use crate::test_series::Chance;
 
 const DAY_S: f64 = 86_400.0;
 

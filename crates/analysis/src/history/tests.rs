@@ -1,7 +1,7 @@
 //! Tests change points: published vectors, planted steps, and series without any change.
 
 use super::*;
-use crate::synthetic::Chance;
+use crate::test_series::Chance;
 
 /// Ten values that Otava's documents use; its code finds one change.
 const DOCUMENTED: [f64; 10] = [

@@ -7,7 +7,7 @@
 //! measured. Either noise limits how well a coefficient is known.
 
 use super::{Curve, Fit, Held, Observations, SQUARES_MIN, descend, squares};
-use crate::series;
+use crate::autocorrelation;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// Smallest assumed noise of a throughput, as a share.
@@ -111,7 +111,7 @@ pub fn profiled<const P: usize, C: Curve<P>>(
     held: &Held<P>,
     noise: Noise,
 ) -> [[f64; 2]; P] {
-    let t = series::t_quantile(0.975, noise.freedom);
+    let t = autocorrelation::t_quantile(0.975, noise.freedom);
     let least = squares::<P, C>(seen, &found.coefficients);
     let variance = noise.variance.max(SQUARES_MIN / noise.freedom);
     let most = least + t * t * variance;

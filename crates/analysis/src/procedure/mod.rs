@@ -13,25 +13,25 @@ mod band;
 mod ending;
 mod endurance;
 mod fixed;
-mod found;
 mod point;
 mod search;
+mod stop_condition;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod until;
+mod trial_outcome;
 
 pub use band::Band;
 pub use ending::{Above, Ending, Range, SearchOutcome};
 pub use endurance::Endurance;
 pub use fixed::Fixed;
-pub use found::{
-    Bound, BoundCheck, Judged, Measured, Percentile, Percentiles, Role, SeenTrial, TrialOutcome,
-};
 pub use point::Point;
 pub use search::{BRACKET, Search, grid};
+pub use stop_condition::Until;
 pub use sweep::Sweep;
-pub use until::Until;
+pub use trial_outcome::{
+    Bound, BoundCheck, Judged, Measured, Percentile, Percentiles, Role, SeenTrial, TrialOutcome,
+};
 
 /// Table of procedures: the enum has a variant for each row, with the settings of the procedure.
 macro_rules! procedures {

@@ -9,7 +9,7 @@
 //! Invariants: a bracket only becomes narrower, and a held load only lower. So the search ends, and
 //! never repeats a probe that was answered.
 
-use super::found::{Bound, BoundCheck, Despite, Percentile, Role, SeenTrial};
+use super::trial_outcome::{Bound, BoundCheck, Despite, Percentile, Role, SeenTrial};
 use super::{
     Above, Answer, Ask, Decide, Ending, Next, Outlook, Point, REST_S, Range, SearchProcedure,
     SearchResult, Step,

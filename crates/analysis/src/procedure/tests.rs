@@ -7,7 +7,7 @@ mod endurance;
 mod search;
 
 use super::*;
-use crate::synthetic::Chance;
+use crate::test_series::Chance;
 use endurance::number_of;
 use expect_test::{Expect, expect};
 use measure::Known;

@@ -1,7 +1,7 @@
 //! Tests dips whose depth, length and end are planted.
 
 use super::*;
-use crate::synthetic::Chance;
+use crate::test_series::Chance;
 
 /// A window of `seconds` seconds; `second` gives throughput and p99 as shares of the normal level.
 fn slices(seconds: usize, mut second: impl FnMut(usize) -> (f64, f64)) -> Vec<Slice> {

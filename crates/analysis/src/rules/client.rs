@@ -2,9 +2,9 @@
 
 use super::evidence::{Evidence, Window};
 use super::limits::Limits;
-use super::outcome::{Outcome, below, percent};
+use super::rule_outcome::{Outcome, below, percent};
 use crate::blocks::VALUES_ABOVE_MIN;
-use crate::steady::SteadyState;
+use crate::warmup_end::SteadyState;
 use measure::ClientCount;
 use measure::Outcome as Ended;
 use measure::number::count;

@@ -5,7 +5,7 @@
 //! its reason. A loss that the configuration excludes invalidates the run.
 
 use super::evidence::{Evidence, LostBy, PresentRows, ReadBack, Registers};
-use super::outcome::{Outcome, percent};
+use super::rule_outcome::{Outcome, percent};
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
 

@@ -3,10 +3,10 @@
 //! Every field covers the measured window unless it says otherwise. `None` means that the value was
 //! not read; the rule is then unknown. The default is a trial about which nothing is known.
 
-use super::client_seen::ClientSeen;
+use super::client_evidence::ClientSeen;
 use crate::durability::Promise;
-use crate::steady::SteadyState;
 use crate::trend::{self, Trend};
+use crate::warmup_end::SteadyState;
 use measure::interval::CheckCounts;
 use measure::{ClientCounts, Histogram, KindCounts, Outcome, Summed};
 
@@ -385,7 +385,8 @@ impl Window {
     /// at most, since the test takes quadratic time.
     pub fn trend(&self) -> Trend {
         let size = self.ops_per_s.len().div_ceil(TREND_VALUES_MAX).max(1);
-        let means: Vec<f64> = self.ops_per_s.chunks(size).map(crate::series::mean).collect();
+        let means: Vec<f64> =
+            self.ops_per_s.chunks(size).map(crate::autocorrelation::mean).collect();
         trend::trend_of_correlated(&means)
     }
 

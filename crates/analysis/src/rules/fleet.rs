@@ -3,11 +3,11 @@
 //! Each client is judged as if it were the only one. Added to that are problems that only several
 //! clients can have: a late start, or unequal work.
 
-use super::client_seen::ClientSeen;
+use super::client_evidence::ClientSeen;
 use super::evidence::Evidence;
 use super::limits::Limits;
 use super::machine;
-use super::outcome::{Outcome, Weighed, percent, ratio};
+use super::rule_outcome::{Outcome, Weighed, percent, ratio};
 use std::cmp::Ordering;
 
 type Judged = (Outcome, String);

@@ -10,8 +10,8 @@ mod tests;
 
 use super::evidence::{CpuUse, Evidence, Machine, Window};
 use super::limits::Limits;
-use super::outcome::{Outcome, Weighed, below, percent, ratio};
-use crate::series::FEW_INCIDENTS;
+use super::rule_outcome::{Outcome, Weighed, below, percent, ratio};
+use crate::autocorrelation::FEW_INCIDENTS;
 use measure::number::counted;
 
 type Judged = (Outcome, String);

@@ -6,24 +6,24 @@
 //! proposals of this project (see [`Limits`]), not laws, and the same in every study.
 
 mod client;
-mod client_seen;
+mod client_evidence;
 mod data;
 mod evidence;
 mod fleet;
 mod limits;
 mod machine;
-mod outcome;
+mod rule_outcome;
 mod target;
 #[cfg(test)]
 mod tests;
 
-pub use client_seen::ClientSeen;
+pub use client_evidence::ClientSeen;
 pub use evidence::{
     ClockMove, CpuUse, Environment, Evidence, Fault, LostBy, Machine, Offered, PresentRows,
     Pressure, ReadBack, Registers, ServerCounts, Settle, Spell, Window,
 };
 pub use limits::Limits;
-pub use outcome::Outcome;
+pub use rule_outcome::Outcome;
 
 use std::cmp::Reverse;
 

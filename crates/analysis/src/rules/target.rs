@@ -2,8 +2,8 @@
 
 use super::evidence::{Environment, Evidence, Settle, Spell};
 use super::limits::Limits;
-use super::outcome::{Outcome, below, percent};
-use crate::series;
+use super::rule_outcome::{Outcome, below, percent};
+use crate::autocorrelation;
 
 type Judged = (Outcome, String);
 
@@ -97,8 +97,8 @@ pub(super) fn sustainable(evidence: &Evidence) -> Judged {
         }
     };
     let third = samples.len().div_ceil(3);
-    let first = series::mean(&samples[..third]);
-    let last = series::mean(&samples[samples.len() - third..]);
+    let first = autocorrelation::mean(&samples[..third]);
+    let last = autocorrelation::mean(&samples[samples.len() - third..]);
     let grows = last - first > GROWTH_MIN.max(first * 0.5);
     let detail = format!(
         "pending compactions: {first:.1} in the first third, {last:.1} in the last (limit {:.1})",

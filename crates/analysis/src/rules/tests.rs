@@ -2,7 +2,7 @@
 
 use super::Outcome::{Fail, Warn};
 use super::*;
-use crate::steady::SteadyState;
+use crate::warmup_end::SteadyState;
 use measure::ClientCount::{DueNeverSent, Late, Limited};
 use measure::interval::{CheckCounts, ClientInterval};
 use measure::{Interval, KindInterval, Outcome as Ended, Summed};

@@ -397,7 +397,7 @@ fn left_out_off<const P: usize, C: Curve<P>>(
         if left.is_empty() {
             return None;
         }
-        sum += crate::series::mean(&left).powi(2);
+        sum += crate::autocorrelation::mean(&left).powi(2);
     }
     Some((sum / seen.places.len() as f64).sqrt())
 }

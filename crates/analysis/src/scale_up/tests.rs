@@ -4,7 +4,7 @@ mod fitted;
 
 use super::*;
 use crate::curves::Peak;
-use crate::synthetic::Chance;
+use crate::test_series::Chance;
 use proptest::prelude::*;
 
 /// Two sockets of four units.

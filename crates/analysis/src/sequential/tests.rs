@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::compare::{Finding, Metric, compare_paired};
-use crate::synthetic::Chance;
+use crate::test_series::Chance;
 
 fn close(seen: f64, expected: f64, within: f64) {
     assert!(

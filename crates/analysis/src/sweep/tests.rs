@@ -2,7 +2,7 @@
 //! none.
 
 use super::*;
-use crate::synthetic::Chance;
+use crate::test_series::Chance;
 
 fn points(rows: &[(f64, f64, f64)]) -> Vec<Rung> {
     let point = |&(load, ops_per_s, p99_ms): &(f64, f64, f64)| Rung {

@@ -65,7 +65,7 @@ pub struct InsideArgs {
     pub cpus: u32,
     /// Memory of the pod, as request and limit.
     #[arg(long, value_name = "SIZE", default_value = "2GiB",
-          value_parser = study::human::parse_bytes)]
+          value_parser = study::units::parse_bytes)]
     pub memory: u64,
     /// Service account of the pod, for runs that use Kubernetes themselves. The image then needs
     /// `kubectl`.
@@ -80,7 +80,7 @@ pub struct InsideArgs {
 }
 
 fn millicpus(text: &str) -> Result<u32, String> {
-    let cpus = study::human::parse_number(text)?;
+    let cpus = study::units::parse_number(text)?;
     if (0.1..=256.0).contains(&cpus) {
         Ok((cpus * 1000.0).round() as u32)
     } else {

@@ -4,7 +4,7 @@ use super::{AllowArgs, ClusterName, contact_point, secret, target_setting};
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
 use host::Destination;
-use target::SecretSource;
+use target_spec::SecretSource;
 
 /// Hosts to examine.
 #[derive(Clone, Debug)]

@@ -37,7 +37,7 @@ pub struct PlacingArgs {
     /// pinned (on CPUs of their own).
     #[arg(long, value_name = "none|one-socket-per-vcpu|auto|pinned", default_value = "none",
           value_parser = placing)]
-    pub topology: target::Placing,
+    pub topology: target_spec::Placing,
     /// CPUs of each node. Default: an equal share.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub node_cpus: Option<u32>,
@@ -94,7 +94,7 @@ pub struct PlacementArgs {
     pub vcpus: u32,
     /// Memory of each instance. Default: an equal share of the machine, at most the memory of the
     /// instance's NUMA nodes.
-    #[arg(long, value_name = "SIZE", value_parser = study::human::parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = study::units::parse_bytes)]
     pub memory: Option<u64>,
     /// Rules for the virtual hardware. Use none for processes on the machine itself.
     #[arg(long, value_name = "vsphere7|vsphere8|pinned|none", default_value = "pinned",
@@ -158,7 +158,7 @@ pub struct ExportArgs {
     pub topoext: bool,
     /// Memory of each NUMA node that Kubernetes reserves for the system.
     #[arg(long, value_name = "SIZE", default_value = "1GiB",
-          value_parser = study::human::parse_bytes)]
+          value_parser = study::units::parse_bytes)]
     pub reserved_memory: u64,
     /// Container image of pods.
     #[arg(long, value_name = "NAME", default_value = "cassandra")]
@@ -181,8 +181,8 @@ fn word<W: serde::de::DeserializeOwned>(text: &str) -> Result<W, String> {
 }
 
 /// Parses a placement of nodes.
-fn placing(text: &str) -> Result<target::Placing, String> {
-    use target::Placing;
+fn placing(text: &str) -> Result<target_spec::Placing, String> {
+    use target_spec::Placing;
     let names = || Placing::ALL.map(Placing::name).join(", ");
     Placing::of_name(text).ok_or_else(|| format!("it is one of {}", names()))
 }
@@ -210,7 +210,7 @@ fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
 
 /// Parses the number of instances' CPUs per CPU of the machine.
 fn overcommit(text: &str) -> Result<f64, String> {
-    let ratio = study::human::parse_number(text)?;
+    let ratio = study::units::parse_number(text)?;
     let is_one = (1.0..=64.0).contains(&ratio);
     is_one.then_some(ratio).ok_or_else(|| "it is 1 to 64".to_owned())
 }

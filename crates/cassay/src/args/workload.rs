@@ -3,7 +3,7 @@
 use super::{contact_point, secret, target_setting};
 use clap::{Args as ClapArgs, Subcommand};
 use std::path::PathBuf;
-use target::SecretSource;
+use target_spec::SecretSource;
 
 #[derive(Debug, Subcommand)]
 pub enum WorkloadCommand {

@@ -10,7 +10,7 @@ use crate::terminal;
 use ::cluster::{Cluster, MarkedTable, OwnRuns, Permit};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use target::Act;
+use target_spec::Act;
 
 /// Lists the tables, and drops them after confirmation.
 pub fn run(args: &CleanArgs, common: &Common) -> Result<Exit> {

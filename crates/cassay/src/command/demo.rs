@@ -7,7 +7,7 @@ use crate::terminal;
 use ::supply::java;
 use anyhow::{Context, Result};
 use std::path::Path;
-use target::{JavaWanted, LocalSpec};
+use target_spec::{JavaWanted, LocalSpec};
 
 /// Name of the study.
 const STUDY: &str = "first-look";

@@ -4,9 +4,9 @@ use super::{attached, dirs, is_one_kept, over_ssh};
 use crate::args::{Common, DoctorArgs, MachineAt};
 use crate::exit::Exit;
 use crate::terminal;
-use ::cluster::{Cluster, kept};
+use ::cluster::{Cluster, kept_cluster};
 use ::doctor::{Examined, Finding, Level};
-use ::target::Ability;
+use ::target_spec::Ability;
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
 
 fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
     let say = &mut |text: &str| terminal::say(text);
-    let cluster = kept::open(&dirs()?, args.cluster.cluster.as_deref(), say)?;
+    let cluster = kept_cluster::open(&dirs()?, args.cluster.cluster.as_deref(), say)?;
     of_cluster(&cluster)
 }
 

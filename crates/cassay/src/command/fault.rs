@@ -7,15 +7,15 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::{Cluster, Dirs, Permit, kept};
+use ::cluster::{Cluster, Dirs, Permit, kept_cluster};
 use ::fault::{FaultStep, FaultVerdict, Live, Order, Outcome};
 use anyhow::{Context, Result, bail, ensure};
 use measure::clock;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use target::fault::{Hit, KINDS, Kind, Knob, Length, Options, Place};
-use target::{Capability, DiskSpec, NO_HA_OF_MACHINES};
+use target_spec::fault::{Hit, KINDS, Kind, Knob, Length, Options, Place};
+use target_spec::{Capability, DiskSpec, NO_HA_OF_MACHINES};
 
 /// Time that `test` holds a fault.
 const TRIED_FOR: Duration = Duration::from_secs(3);
@@ -40,7 +40,7 @@ pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
 
 /// Returns the abilities of a target, as far as they are known.
 fn capabilities(name: &ClusterName, dirs: &Dirs) -> Result<Vec<Capability>> {
-    let is_there = kept::status(dirs).iter().any(|one| one.keep);
+    let is_there = kept_cluster::status(dirs).iter().any(|one| one.keep);
     if name.cluster.is_some() || is_there {
         return Ok(open(name, dirs)?.capabilities().to_vec());
     }
@@ -49,7 +49,7 @@ fn capabilities(name: &ClusterName, dirs: &Dirs) -> Result<Vec<Capability>> {
 
 fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
     let say = &mut |text: &str| terminal::say(text);
-    kept::open(dirs, name.cluster.as_deref(), say)
+    kept_cluster::open(dirs, name.cluster.as_deref(), say)
 }
 
 /// Opens the cluster to break: a kept one, or an attached one.

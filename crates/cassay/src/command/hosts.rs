@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use ::cluster::machines::{DiskSpeed, MachineSeen, look};
 use ::doctor::Level;
-use ::target::{HostSpec, JavaWanted, LocalSpec, memory_bytes};
+use ::target_spec::{HostSpec, JavaWanted, LocalSpec, memory_bytes};
 use anyhow::{Result, bail};
 use measure::number::{bytes, counted};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 
 use crate::args::{Common, InsideArgs, KubernetesCommand, RbacArgs};
 use crate::exit::Exit;
-use crate::{diagnostics, interrupt, terminal};
+use crate::{interrupt, study_errors, terminal};
 use ::kubernetes::access::{Purpose, Subject, manifests, missing};
 use ::kubernetes::{BegunRun, InsideRun, Kubectl};
 use anyhow::{Context, Result, bail, ensure};
@@ -38,7 +38,7 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     let files = match files(args) {
         Ok(files) => files,
         Err(StudyError::Mistakes(mistakes)) => {
-            return Ok(diagnostics::refuse(&mistakes, common.json));
+            return Ok(study_errors::refuse(&mistakes, common.json));
         }
         Err(error @ StudyError::Unreadable { .. }) => bail!(error),
     };

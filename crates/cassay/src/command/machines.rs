@@ -1,8 +1,8 @@
 //! Reads files of machines that arguments name.
 
 use crate::args::Common;
-use crate::diagnostics;
-use ::target::RemoteHost;
+use crate::study_errors;
+use ::target_spec::RemoteHost;
 use anyhow::{Context, Result};
 use foreign::FileKind;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub fn of(file: Option<&Path>, common: &Common) -> Result<Option<Vec<RemoteHost>
     match study::read_machines(&file.display().to_string(), &text) {
         Ok(machines) => Ok(Some(machines)),
         Err(mistakes) => {
-            diagnostics::refuse(&mistakes, common.json);
+            study_errors::refuse(&mistakes, common.json);
             Ok(None)
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod bisect;
 pub mod clean;
+pub mod completions;
 pub mod delete;
 pub mod demo;
 pub mod doctor;
@@ -10,35 +11,34 @@ pub mod export;
 pub mod fault;
 pub mod history;
 pub mod hosts;
-pub mod import;
 pub mod kubernetes;
 pub mod list;
 mod machines;
 pub mod new;
 pub mod null;
+pub mod other_tools;
 mod own_table;
 mod page_file;
 pub mod plan;
-mod reach;
 pub mod run;
 pub mod schema;
-pub mod shell;
 pub mod show;
 pub mod snapshot;
 pub mod studies;
 pub mod supply;
 pub mod tag;
 pub mod target;
+mod target_from_args;
 pub mod topology;
 pub mod workload;
 
 use crate::args::{SshArgs, StudyArgs, WayInArgs};
 use crate::exit::Exit;
-use crate::{diagnostics, terminal};
+use crate::{study_errors, terminal};
 use ::cluster::Dirs;
-use ::target::{Capability, HostSpec, HostsSpec, LocalSpec, Target};
+use ::target_spec::{Capability, HostSpec, HostsSpec, LocalSpec, Target};
 use anyhow::{Context, Result, anyhow};
-use engine::needs;
+use engine::missing_capabilities;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use study::resolve::{self, StudyError};
@@ -49,7 +49,7 @@ const VOLUME_BYTES: u64 = 1 << 30;
 
 /// Returns true if a kept cluster exists.
 fn is_one_kept() -> Result<bool> {
-    let all = ::cluster::kept::status(&dirs()?);
+    let all = ::cluster::kept_cluster::status(&dirs()?);
     Ok(all.iter().any(|one| one.keep))
 }
 
@@ -67,7 +67,8 @@ fn machines(args: &StudyArgs) -> Option<String> {
 
 /// Attaches to the cluster of the command line, with its nodes' machines if they are named.
 fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
-    let target = reach::named(target, &way_in.set, &way_in.secret).map_err(StudyError::Mistakes)?;
+    let target = target_from_args::named(target, &way_in.set, &way_in.secret)
+        .map_err(StudyError::Mistakes)?;
     ::cluster::start(&target, &dirs()?, &mut |text| terminal::say(text))
 }
 
@@ -85,12 +86,12 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     };
     match resolve::read(&args.study, &overrides) {
         Ok(mut study) => {
-            let missing = needs::missing(&study);
-            study.notes.extend(needs::notes(&missing));
+            let missing = missing_capabilities::missing(&study);
+            study.notes.extend(missing_capabilities::notes(&missing));
             say_notes(&study);
             Ok(study)
         }
-        Err(StudyError::Mistakes(mistakes)) => Err(Ok(diagnostics::refuse(&mistakes, json))),
+        Err(StudyError::Mistakes(mistakes)) => Err(Ok(study_errors::refuse(&mistakes, json))),
         Err(error @ StudyError::Unreadable { .. }) => Err(Err(match hint(&args.study) {
             Some(hint) => anyhow!("{error}\nhint: {hint}"),
             None => error.into(),

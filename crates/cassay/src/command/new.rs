@@ -13,16 +13,16 @@ pub use template::Template;
 
 use crate::args::{Common, NewArgs};
 use crate::exit::Exit;
-use crate::{diagnostics, terminal};
+use crate::{study_errors, terminal};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use study::human;
 use study::resolve;
 use study::settings::{Overrides, Study};
+use study::units;
 use template::TEMPLATES;
 use yaml::{Diagnostics, did_you_mean};
 
@@ -81,7 +81,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     let study = match resolve::resolve(&path.display().to_string(), &text, &Overrides::default()) {
         Ok(study) => study,
         Err(mistakes) => {
-            return Ok(diagnostics::refuse(&mistakes, common.json));
+            return Ok(study_errors::refuse(&mistakes, common.json));
         }
     };
     write(&path, &text)?;
@@ -257,7 +257,7 @@ fn is_there(path: &Path) -> anyhow::Error {
 
 /// Prints the file's name and the next commands.
 fn tell(path: &Path, study: &Study, place: &Place, template: &Template, common: &Common) {
-    let file = human::quoted(&path.display().to_string());
+    let file = units::quoted(&path.display().to_string());
     let allow = match place {
         Place::Attach(_) if template.text.contains("<keyspace>") => {
             format!(" --allow create={}", place::keyspace_name(template.name))

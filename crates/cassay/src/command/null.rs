@@ -3,13 +3,13 @@
 use crate::args::{Common, NullArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::null::{ErrorCode, NullServer};
+use ::null_server::{ErrorCode, NullServer};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::json;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use target::{Latency, NullSpec, Stall};
+use target_spec::{Latency, NullSpec, Stall};
 
 /// Period of checking for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

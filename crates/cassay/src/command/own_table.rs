@@ -2,14 +2,14 @@
 
 use super::dirs;
 use crate::exit::Exit;
-use crate::{diagnostics, interrupt, terminal};
+use crate::{interrupt, study_errors, terminal};
 use anyhow::Result;
 use engine::own_table::TableReader;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use study::compile_workload;
 use study::resolve;
 use study::settings::{KEYS_MAX, Study};
-use study::work;
 
 /// Number of keys that a plan reads: enough to see that there are some.
 const KEYS_TO_PLAN: u64 = 20;
@@ -32,7 +32,7 @@ pub fn to_plan(study: &Study, json: bool) -> Result<Study, Result<Exit>> {
 }
 
 fn with_tables(study: Study, keys_max: u64, json: bool) -> Result<Study, Result<Exit>> {
-    if work::unread_tables(&study).is_empty() {
+    if compile_workload::unread_tables(&study).is_empty() {
         return Ok(study);
     }
     let files = read(&study, keys_max).map_err(Err)?;
@@ -43,7 +43,7 @@ fn with_tables(study: Study, keys_max: u64, json: bool) -> Result<Study, Result<
             notes: study.notes,
             ..read
         }),
-        Err(mistakes) => Err(Ok(diagnostics::refuse(&mistakes, json))),
+        Err(mistakes) => Err(Ok(study_errors::refuse(&mistakes, json))),
     }
 }
 

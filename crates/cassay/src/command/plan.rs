@@ -5,16 +5,16 @@ use crate::args::{Common, PlanArgs, VERSION};
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Context, Result};
-use engine::needs;
+use engine::missing_capabilities;
+use engine::plan_record;
 use engine::preflight::{self, Preflight};
-use engine::record;
 use engine::trial_name;
 use study::conditions::{self, Condition};
 use study::estimate;
-use study::human;
 use study::plan::{self, Plan, Turn};
 use study::settings::Study;
 use study::timeline;
+use study::units;
 
 /// Shows the plan, and asks the study's cluster if the study can run there; starts nothing.
 ///
@@ -68,7 +68,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
     let clients_needed = engine::clients_needed(study, &plan, &common.out);
     let (clients_words, too_few) = engine::clients_words(&clients_needed).unzip();
     if common.json {
-        let value = serde_json::to_value(record::plan_record(study, &plan, VERSION));
+        let value = serde_json::to_value(plan_record::plan_record(study, &plan, VERSION));
         let mut value = value.context("encode the plan")?;
         value["expected"] = expected.into();
         let clients_needed = serde_json::to_value(&clients_needed);
@@ -83,7 +83,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
     }
     super::run::say_neighbours();
     // The plan may be meant for another machine than this one.
-    if let Err(why) = needs::check(study, &plan, &super::dirs()?) {
+    if let Err(why) = missing_capabilities::check(study, &plan, &super::dirs()?) {
         terminal::say(&format!(
             "note: `cassay run` will refuse it on this machine: {why}"
         ));
@@ -144,7 +144,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
             _ => format!("{:>3} to {last}. {name}{if_asked}\n", trial.index + 1),
         };
         for phase in &trial.phases {
-            let about = human::seconds_for_people(phase.seconds);
+            let about = units::seconds_for_people(phase.seconds);
             text += &format!(
                 "     {:<8} {:<62} {about:>10}\n",
                 phase.kind.name(),
@@ -181,7 +181,7 @@ fn time_use(plan: &Plan) -> String {
     let share = 100.0 * estimate.measured_s / estimate.seconds;
     let steps: Vec<String> = estimate::other_steps(&plan.trials)
         .into_iter()
-        .map(|(kind, seconds)| format!("{} {}", kind.name(), human::seconds_for_people(seconds)))
+        .map(|(kind, seconds)| format!("{} {}", kind.name(), units::seconds_for_people(seconds)))
         .collect();
     let rest = if steps.is_empty() {
         String::new()
@@ -212,7 +212,7 @@ fn decided_by(study: &Study) -> Vec<String> {
 fn bounds(plan: &Plan, seed: u64) -> String {
     let estimate = &plan.estimate;
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();
-    let trials = human::trials(certain, plan.trials.len());
-    let about = human::seconds_between(estimate.seconds_least, estimate.seconds);
+    let trials = units::trials(certain, plan.trials.len());
+    let about = units::seconds_between(estimate.seconds_least, estimate.seconds);
     format!("{trials}, seed {seed}, about {about}")
 }

@@ -4,13 +4,13 @@ use super::{dirs, own_table, page_file, read_study};
 use crate::args::{
     Common, ConfirmArgs, ResumeArgs, RunArgs, ShownArgs, SummaryArgs, VERSION, ViewMode,
 };
-use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::progress::{Show, tone_of};
 use crate::terminal::{Line, Tone};
+use crate::tool_output::Compat;
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
-use engine::{Interrupted, Options, Outcome, needs};
+use engine::{Interrupted, Options, Outcome, missing_capabilities};
 use report::{Headline, Page, RunView, Verdict};
 use serde_json::json;
 use std::io::{self, ErrorKind};
@@ -203,7 +203,7 @@ fn to_go_on(error: &Error, path: &Path) -> Error {
 
 /// Warns before measuring if other programs use the machine, unless the user declared it shared.
 pub fn say_neighbours() {
-    if let Some(why) = needs::busy_neighbours().filter(|_| !shared_machine()) {
+    if let Some(why) = missing_capabilities::busy_neighbours().filter(|_| !shared_machine()) {
         terminal::say(&format!("note: {why}"));
     }
 }

@@ -1,7 +1,7 @@
 //! `cassay snapshot create|list|restore|verify|remove|export|import`: saves and restores the data
 //! of kept clusters, and moves it to others.
 
-mod compared;
+mod comparison;
 
 use super::dirs;
 use crate::args::{
@@ -9,7 +9,7 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::{Cluster, Comparison, NodeSnapshot, RestoreHow, Restored, Snapshot, kept};
+use ::cluster::{Cluster, Comparison, NodeSnapshot, RestoreHow, Restored, Snapshot, kept_cluster};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -69,7 +69,7 @@ fn export(args: &SnapshotExportArgs, common: &Common) -> Result<Exit> {
         terminal::say("interrupted; the partial export was removed");
         return Ok(Exit::Interrupted);
     }
-    compared::show_export(&made?, to, common);
+    comparison::show_export(&made?, to, common);
     Ok(Exit::Done)
 }
 
@@ -82,7 +82,7 @@ fn import(args: &SnapshotImportArgs, common: &Common) -> Result<Exit> {
         terminal::say("interrupted; the partial import was removed");
         return Ok(Exit::Interrupted);
     }
-    compared::show_import(&made?, common);
+    comparison::show_import(&made?, common);
     Ok(Exit::Done)
 }
 
@@ -91,7 +91,7 @@ fn say(text: &str) {
 }
 
 fn open(name: &ClusterName) -> Result<Cluster> {
-    kept::open(&dirs()?, name.cluster.as_deref(), &mut say)
+    kept_cluster::open(&dirs()?, name.cluster.as_deref(), &mut say)
 }
 
 fn verify(name: &SnapshotName, common: &Common) -> Result<Exit> {
@@ -173,7 +173,7 @@ fn show_restored(name: &str, restored: &Restored, compared: Option<&Comparison>,
             "sstables": restored.sstables,
             "bytes": restored.bytes,
             "fingerprints": restored.fingerprints,
-            "comparison": compared.map(compared::to_json),
+            "comparison": compared.map(comparison::to_json),
         }));
         return;
     }
@@ -187,6 +187,6 @@ fn show_restored(name: &str, restored: &Restored, compared: Option<&Comparison>,
     for (node, fingerprint) in &restored.fingerprints {
         text += &format!("  {node}: fingerprint {fingerprint}\n");
     }
-    text += &compared.map(|all| compared::text(all, "the snapshot")).unwrap_or_default();
+    text += &compared.map(|all| comparison::text(all, "the snapshot")).unwrap_or_default();
     terminal::data(&text);
 }

@@ -12,7 +12,7 @@ use include_dir::{Dir, File, include_dir};
 use serde_json::json;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use study::human::quoted;
+use study::units::quoted;
 use yaml::did_you_mean;
 
 static STUDIES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");

@@ -10,7 +10,7 @@ use anyhow::Result;
 use measure::number;
 use serde_json::{Value, json};
 use study::settings::Study;
-use target::{JavaWanted, LocalSpec, Origin};
+use target_spec::{JavaWanted, LocalSpec, Origin};
 
 /// Runs the command.
 pub fn run(command: &SupplyCommand, common: &Common) -> Result<Exit> {
@@ -139,7 +139,7 @@ fn export(args: &SupplyExportArgs, common: &Common) -> Result<()> {
         "{} files of Cassandra {release}, {}. On the other machine: cassay supply import {}",
         bundle.files,
         number::bytes(bundle.bytes),
-        study::human::quoted(&file.display().to_string())
+        study::units::quoted(&file.display().to_string())
     ));
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::{abilities_here, dirs};
 use crate::args::{AbilitiesArgs, Common, Elsewhere, HostArgs, StatusArgs, TargetCommand, UpArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::kept;
+use ::cluster::kept_cluster;
 use ::cluster::{Cluster, Dirs, Export};
 use anyhow::{Result, anyhow, ensure};
 use measure::number::counted;
@@ -15,7 +15,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use target::{
+use target_spec::{
     AttachSpec, Authentication, Capability, DiskSpec, HostSpec, HostsSpec, JavaChoice, LinkSpec,
     LocalSpec, Target,
 };
@@ -29,7 +29,7 @@ pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
         TargetCommand::Status(args) => show_status(args, &dirs, common),
         TargetCommand::Abilities(args) => show_abilities(args, &dirs, common),
         TargetCommand::Down { id } => {
-            let ended = kept::down(&dirs, id.as_deref(), &mut |text| terminal::say(text))?;
+            let ended = kept_cluster::down(&dirs, id.as_deref(), &mut |text| terminal::say(text))?;
             if ended.is_empty() {
                 terminal::say("no kept cluster runs");
             }
@@ -63,7 +63,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     let release = release.unwrap_or_else(|| versions::DEFAULT.release());
     let yaml = args.yaml.iter().cloned().collect();
     let spec = LocalSpec {
-        yaml: target::yaml_named(release.line(), &yaml),
+        yaml: target_spec::yaml_named(release.line(), &yaml),
         release,
         java: args.java.map(JavaChoice::Major),
         nodes: args.nodes.or(like.nodes).or(shared).unwrap_or(1),
@@ -86,7 +86,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     };
     let interrupt = interrupt::flag()?;
     host::process::heed(Arc::clone(&interrupt));
-    let cluster = match kept::up(&spec, dirs, &mut |text| terminal::say(text)) {
+    let cluster = match kept_cluster::up(&spec, dirs, &mut |text| terminal::say(text)) {
         Err(_) if interrupt.load(Ordering::Relaxed) => {
             terminal::say("interrupted; everything that was started is stopped");
             return Ok(Exit::Interrupted);
@@ -174,7 +174,7 @@ fn show_status(args: &StatusArgs, dirs: &Dirs, common: &Common) -> Result<Exit> 
             vec![status::of_attached(&cluster, point, keyspace)]
         }
         None => {
-            let clusters = kept::status(dirs);
+            let clusters = kept_cluster::status(dirs);
             let each = clusters.iter();
             each.map(|one| status::of_kept(one, keyspace)).collect()
         }

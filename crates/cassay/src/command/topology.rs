@@ -8,7 +8,7 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::terminal;
-use ::cluster::kept;
+use ::cluster::kept_cluster;
 use ::topology::{
     Instance, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology,
     export::{self, Exported, FORMATS, Options, Placement, Source},
@@ -59,7 +59,7 @@ fn machines(args: &MachineArgs) -> Result<Vec<Named>> {
         None if args.cluster.cluster.is_none() && !is_one_kept()? => here(),
         Some(MachineAt::Kept | MachineAt::Ssh(_) | MachineAt::Attach(_)) | None => {
             let say = &mut |text: &str| terminal::say(text);
-            kept::open(&dirs()?, args.cluster.cluster.as_deref(), say)?.machines()
+            kept_cluster::open(&dirs()?, args.cluster.cluster.as_deref(), say)?.machines()
         }
     }
 }

@@ -7,20 +7,20 @@ mod twin;
 
 use crate::args::{Common, WorkloadCommand};
 use crate::exit::Exit;
-use crate::{diagnostics, terminal};
+use crate::{study_errors, terminal};
 use anyhow::{Context, Result, anyhow, bail};
 use foreign::FileKind;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
+use study::compile_workload::Named;
 use study::settings::Folder;
-use study::work::Named;
 use workload::{Program, Sample, Spec, Stage};
 use yaml::Diagnostics;
 
 /// Runs the command.
 pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
-    let all = study::work::names();
+    let all = study::compile_workload::names();
     match command {
         WorkloadCommand::List if common.json => terminal::json(&all.iter().map(to_json).collect()),
         WorkloadCommand::List => {
@@ -55,7 +55,7 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
 fn print_samples(name: &str, rows: u64, seed: u64, common: &Common) -> Result<Exit> {
     let program = match program(name, seed)? {
         Ok(program) => Arc::new(program),
-        Err(mistakes) => return Ok(diagnostics::refuse(&mistakes, common.json)),
+        Err(mistakes) => return Ok(study_errors::refuse(&mistakes, common.json)),
     };
     let samples = workload::sample(&program, Stage::Load, 0, rows);
     if common.json {
@@ -98,7 +98,7 @@ pub fn samples_text(samples: &[Sample]) -> String {
 /// Returns the program of a named workload with its defaults, or of a workload file.
 fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
     let spec = spec(name, seed);
-    if study::work::names().iter().any(|named| named.name == name) {
+    if study::compile_workload::names().iter().any(|named| named.name == name) {
         let compiled = workload::compile(&spec);
         return compiled.map(Ok).map_err(|problems| {
             let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();

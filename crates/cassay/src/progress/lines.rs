@@ -8,7 +8,7 @@ use measure::clock::SECOND_NS;
 use measure::number::{count, counted, significant, whole};
 use report::Verdict;
 use store::record::TrialFinding;
-use study::human;
+use study::units;
 use unicode_width::UnicodeWidthStr;
 
 /// Minimum width of a name, kept before other parts are shortened.
@@ -67,7 +67,7 @@ fn place_and_name(state: &RunState) -> String {
 
 /// Describes the time left.
 fn left(state: &RunState, now_ns: u64) -> String {
-    human::seconds_for_people(state.left_s(now_ns))
+    units::seconds_for_people(state.left_s(now_ns))
 }
 
 /// Returns the status line, at most `columns` wide. Figures and time left are never shortened; the

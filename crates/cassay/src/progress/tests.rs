@@ -145,7 +145,7 @@ fn now(seconds: u64) -> Now {
 }
 
 fn picture(state: &RunState, columns: usize, rows: usize, now: &Now) -> String {
-    let lines = view::view(state, terminal::Size { columns, rows }, now);
+    let lines = full_screen::view(state, terminal::Size { columns, rows }, now);
     assert_eq!(lines.len(), rows);
     assert!(lines.iter().all(|line| line.width() == columns));
     lines.iter().map(|line| line.plain().trim_end().to_owned() + "\n").collect()

@@ -1,6 +1,6 @@
 //! Prompts for a line of input.
 
-use super::{has_reader, say, stage};
+use super::{has_reader, output, say};
 use std::io::{BufRead, IsTerminal};
 
 /// Returns true if a user can read a prompt and answer it.
@@ -11,7 +11,7 @@ pub fn has_asker() -> bool {
 /// Asks one question; an empty answer, and end of input, means the default.
 pub fn ask(asks: &str, default: &str) -> String {
     say(&format!("{asks} [{default}]"));
-    stage::end_moving();
+    output::end_moving();
     let mut line = String::new();
     // Unreadable input is no answer.
     let _ = std::io::stdin().lock().read_line(&mut line);

@@ -3,7 +3,7 @@
 //! A text enters a line through [`shown()`], as a single line, so the only control sequences are
 //! cassay's own colours. Widths are columns, not characters or bytes.
 
-use super::shown::shown;
+use super::escape::shown;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Marks the place where a text was cut.

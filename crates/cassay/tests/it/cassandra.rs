@@ -33,7 +33,7 @@ use cluster::Dirs;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use store::record::{JournalEvent, JournalRecord, NodeRecord};
-use target::LocalSpec;
+use target_spec::LocalSpec;
 
 /// Heap of a node that starts in seconds and fits beside a build.
 const HEAP: &str = "512MiB";

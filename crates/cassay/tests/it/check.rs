@@ -4,9 +4,9 @@
 use crate::engine::null;
 use crate::program::Lab;
 use cluster::{Access, Session};
-use null::NullServer;
+use null_server::NullServer;
 use std::time::Duration;
-use target::NullSpec;
+use target_spec::NullSpec;
 
 const FILE: &str = "\
 keyspace: shop
@@ -37,7 +37,7 @@ fn lab() -> (NullServer, Lab, String) {
 fn session(server: &NullServer) -> Session {
     let credentials = cluster::Credentials {
         user: USER.0.to_owned(),
-        password: target::Secret::new(USER.1.to_owned()),
+        password: target_spec::Secret::new(USER.1.to_owned()),
     };
     let access = Access::new(Some(credentials), None);
     Session::open(server.address(), &access, Duration::from_secs(60)).expect("a session")

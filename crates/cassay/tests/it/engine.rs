@@ -4,10 +4,10 @@ use cql::Compression;
 use cql::response::ErrorCode;
 use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, Summary, VerifyReads};
 use measure::{ClientCount, Interval, KindCount, KindInterval, Outcome, clock};
-use null::NullServer;
+use null_server::NullServer;
 use std::sync::Arc;
 use std::time::Duration;
-use target::{Latency, NullSpec, Reads, Stall};
+use target_spec::{Latency, NullSpec, Reads, Stall};
 use workload::{Program, Spec, Stage};
 
 /// Returns the program of standard1 with this mix.

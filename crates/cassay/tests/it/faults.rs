@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
-use target::Ability;
-use target::fault::{Hit, Kind, Options};
+use target_spec::Ability;
+use target_spec::fault::{Hit, Kind, Options};
 
 fn server(port: u16) -> Command {
     let mut command = process::command(Path::new(env!("CARGO_BIN_EXE_cassay")));
@@ -42,7 +42,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         // After a restart, it has the same address.
         own: Some(OwnNode {
             conf: root.join("cluster/conf"),
-            release: (versions::DEFAULT.release(), target::Origin::Maven),
+            release: (versions::DEFAULT.release(), target_spec::Origin::Maven),
             start: (server(address.port()), output),
             forgiving: server(address.port()),
             joining: server(address.port()),
@@ -77,7 +77,7 @@ fn alone(node: NodeHandle) -> Handles {
 
 /// Returns the kinds that need only a process and no parameters.
 fn kinds() -> impl Iterator<Item = &'static Kind> {
-    let kinds = target::fault::KINDS.iter();
+    let kinds = target_spec::fault::KINDS.iter();
     let of_process = [
         Ability::Provision,
         Ability::NodeSignals,
@@ -344,7 +344,7 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
             process: node.process,
             own: Some(OwnNode {
                 conf: root.path().join("conf"),
-                release: (versions::DEFAULT.release(), target::Origin::Maven),
+                release: (versions::DEFAULT.release(), target_spec::Origin::Maven),
                 start: (server(0), root.path().join("cluster/output")),
                 forgiving: server(0),
                 joining: server(0),

@@ -8,7 +8,7 @@ use rustls::{ServerConfig, ServerConnection};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use target::NullSpec;
+use target_spec::NullSpec;
 use zip::write::SimpleFileOptions;
 
 /// The host id of the null target.

@@ -18,7 +18,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
-use target::{AttachSpec, JolokiaAccess, NullSpec, Target, TlsSpec};
+use target_spec::{AttachSpec, JolokiaAccess, NullSpec, Target, TlsSpec};
 
 const STUDY: &str = "\
 study: mutual

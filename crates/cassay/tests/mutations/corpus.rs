@@ -12,7 +12,7 @@ use store::Run;
 use topology::{
     Machine,
     export::FORMATS,
-    fixture::{Counts, Numbering, Shape},
+    test_machines::{Counts, Numbering, Shape},
 };
 use workload::{Spec, Stage};
 

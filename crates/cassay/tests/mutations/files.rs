@@ -219,7 +219,8 @@ fn read_home(bytes: &[u8]) {
     for name in [".git", ".git/HEAD", ".git/packed-refs", ".git/commondir"] {
         laid(name, bytes, commit);
     }
-    let _ = target::java_in_release(&String::from_utf8_lossy(bytes)).map(target::java_major);
+    let _ =
+        target_spec::java_in_release(&String::from_utf8_lossy(bytes)).map(target_spec::java_major);
 }
 
 fn tarballs() -> Texts {

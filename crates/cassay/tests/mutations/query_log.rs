@@ -2,14 +2,14 @@
 
 use crate::corpus::Texts;
 use flate2::read::GzDecoder;
-use recorded::queue::Queue;
+use query_log::chronicle_file::Queue;
 use std::io::Read;
 use std::sync::Arc;
 use workload::Stage;
 
 /// Returns the last records of a query log, each separately, and the start of its file.
 pub fn texts() -> Texts {
-    let packed = include_bytes!("../../../recorded/fixtures/full-query-log.cq4.gz");
+    let packed = include_bytes!("../../../query_log/fixtures/full-query-log.cq4.gz");
     let mut log = Vec::new();
     GzDecoder::new(&packed[..]).read_to_end(&mut log).expect("a whole fixture");
     let mut queue = Queue::open(&log[..]).expect("a queue");
@@ -31,17 +31,17 @@ pub fn texts() -> Texts {
 
 /// Reads a record, or a file up to its program.
 pub fn read(bytes: &[u8]) {
-    let mut builder = recorded::Builder::new(recorded::Choice::default());
-    if let Ok(entry) = recorded::entry::read(bytes) {
+    let mut builder = query_log::Builder::new(query_log::Choice::default());
+    if let Ok(entry) = query_log::log_record::read(bytes) {
         builder.push(entry);
     }
     if let Ok(mut queue) = Queue::open(bytes) {
         while let Ok(Some(document)) = queue.next_document() {
-            drop(recorded::entry::read(document));
+            drop(query_log::log_record::read(document));
         }
     }
     if let Ok(recording) = builder.finish(Vec::new()) {
-        let program = Arc::new(recorded::program(&Arc::new(recording), "log", &[]));
+        let program = Arc::new(query_log::program(&Arc::new(recording), "log", &[]));
         program.fingerprint_of(Stage::Main, 2);
     }
 }

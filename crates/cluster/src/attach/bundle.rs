@@ -4,9 +4,9 @@
 
 use super::tls::certificates_of;
 use super::{LIMIT, ip_of, nodes_of};
-use crate::access::{ClientIdentity, Tls, TlsMaterial};
+use crate::address_map::{CQL_PORT, Led, Moves, Proxy};
+use crate::credentials::{ClientIdentity, Tls, TlsMaterial};
 use crate::jolokia;
-use crate::moves::{CQL_PORT, Led, Moves, Proxy};
 use crate::node::NodeInfo;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
@@ -17,7 +17,7 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use target::AttachSpec;
+use target_spec::AttachSpec;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
@@ -187,7 +187,7 @@ fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metad
         .tls_config(tls)
         .build();
     let mut answered = Err(anyhow!("{} has no address", config.host));
-    for address in host::names::addresses_of(&config.host, config.port)? {
+    for address in host::host_names::addresses_of(&config.host, config.port)? {
         let led = Led::to(address, &Moves::default());
         let agent = ureq::Agent::with_parts(settings.clone(), DefaultConnector::new(), led);
         answered = agent.get(url).call().map_err(anyhow::Error::from);

@@ -1,6 +1,6 @@
 //! Contact points: addresses by which an attached cluster is named.
 
-use crate::moves::CQL_PORT;
+use crate::address_map::CQL_PORT;
 use anyhow::{Context, Result, bail};
 use std::net::SocketAddr;
 
@@ -39,7 +39,7 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
 /// Returns the host of a contact point, and its addresses.
 pub(super) fn addresses_of(point: &str) -> Result<(String, Vec<SocketAddr>)> {
     let (host, port) = parse_contact_point(point)?;
-    let addresses = host::names::addresses_of(&host, port)?;
+    let addresses = host::host_names::addresses_of(&host, port)?;
     Ok((host, addresses))
 }
 

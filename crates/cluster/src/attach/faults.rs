@@ -3,13 +3,13 @@
 
 use super::contact_point::addresses_of;
 use super::hosts::{AttachedHosts, ReachedHost};
-use crate::access::Access;
+use crate::address_map::Moves;
 use crate::cluster::CONTROL_TIMEOUT;
-use crate::handle::{Handles, HostHandle, NodeControl, NodeHandle};
+use crate::credentials::Access;
+use crate::fault_handle::{Handles, HostHandle, NodeControl, NodeHandle};
 use crate::jolokia::Jolokia;
-use crate::moves::Moves;
 use crate::node::NodeInfo;
-use crate::order::{Act, GivenOrder, Order};
+use crate::owner_commands::{Act, GivenOrder, Order};
 use crate::pod::{OperatorHandle, PodHandle};
 use crate::service::NodeService;
 use crate::session::Session;
@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use target::{AttachSpec, JolokiaAccess};
+use target_spec::{AttachSpec, JolokiaAccess};
 
 /// Jolokia client of a node, or the reason why there is none.
 pub(super) type Agent = std::result::Result<Jolokia, String>;

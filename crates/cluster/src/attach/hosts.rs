@@ -3,7 +3,7 @@
 //! Invariants: all machines are contacted in parallel, and unreachable ones are reported together.
 //! Nothing is changed there, and files that agents write are removed with them.
 
-use crate::log_marks::Marks;
+use crate::log_position::Marks;
 use crate::node::NodeInfo;
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use target::{AttachedHost, folder_of_node};
+use target_spec::{AttachedHost, folder_of_node};
 
 /// Section of a study that lists the machines.
 pub(crate) const KEY: &str = "target.attach.hosts";
@@ -267,7 +267,7 @@ impl ReachedHost {
 }
 
 fn destination(spec: &AttachedHost) -> Result<Destination> {
-    host::place::destination(&spec.remote)
+    host::destination::destination(&spec.remote)
 }
 
 /// Returns names for the machines: the bare host of the `ssh` destination, if it is unique.
@@ -360,8 +360,8 @@ fn check_controls(
                  to stand, as in {{systemd: 'cassandra@{}'}}",
                 host.name,
                 own.join(" and "),
-                target::NODE_PLACE,
-                target::NODE_PLACE
+                target_spec::NODE_PLACE,
+                target_spec::NODE_PLACE
             );
         }
     }
@@ -371,7 +371,7 @@ fn check_controls(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use target::RemoteHost;
+    use target_spec::RemoteHost;
 
     #[test]
     fn hosts_are_called_by_their_names_alone_unless_two_share_one() {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
-use target::PodPlace;
+use target_spec::PodPlace;
 
 /// Means of deleting and isolating pods, for capabilities.
 pub(crate) const BY_CLUSTER: &str = "by the cluster that they are in, where the command line \

@@ -1,14 +1,14 @@
 //! TLS configuration for an attached cluster: trusted authorities, verification and client
 //! certificate.
 
-use crate::access::{ClientIdentity, Tls, TlsMaterial};
+use crate::credentials::{ClientIdentity, Tls, TlsMaterial};
 use anyhow::{Context, Result, bail};
 use foreign::FileKind;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject};
 use std::path::Path;
 use std::sync::Arc;
-use target::TlsSpec;
+use target_spec::TlsSpec;
 
 /// Builds the TLS configuration, and reads its certificate files.
 pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {

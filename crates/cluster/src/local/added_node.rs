@@ -5,11 +5,11 @@ use super::node::LocalNode;
 use super::nodes::Nodes;
 use super::settings::{self, NodeLayout};
 use crate::decommission;
-use crate::handle::{AddedNode, RestartMode};
+use crate::fault_handle::{AddedNode, RestartMode};
 use anyhow::Result;
 use host::{Join, Start};
 use std::net::SocketAddrV4;
-use target::{LocalSpec, memory_bytes};
+use target_spec::{LocalSpec, memory_bytes};
 
 /// Returns why no node can be added to a cluster of `spec` on hosts.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
@@ -94,7 +94,7 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use target::{HostSpec, HostsSpec};
+    use target_spec::{HostSpec, HostsSpec};
 
     #[test]
     fn a_host_that_has_no_memory_for_one_more_node_says_so_before_anything_starts() {

@@ -10,7 +10,7 @@ use host::{Agent, Host, Hosts};
 use measure::number::bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use target::HostsAre;
+use target_spec::HostsAre;
 use topology::Machine;
 
 /// A host of a running target.

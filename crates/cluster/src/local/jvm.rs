@@ -9,14 +9,14 @@
 //! `collector`.
 
 use super::java_options::{G1, JavaOptions};
-use super::marks::{mark, mark_of_node};
 use super::node::gc_log_name;
+use super::process_tags::{mark, mark_of_node};
 use super::program::{Classes, Program};
 use super::settings::{self, NodeLayout};
-use crate::handle::RestartMode;
+use crate::fault_handle::RestartMode;
 use anyhow::{Result, bail};
 use std::process::Command;
-use target::{Collector, LocalSpec};
+use target_spec::{Collector, LocalSpec};
 
 /// Memory and thread options of Apache's file for Java 17.
 const TUNING: [&str; 12] = [

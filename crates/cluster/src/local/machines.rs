@@ -1,20 +1,20 @@
 //! Remote machines as hosts of managed nodes: their abilities, and the programs that nodes there
 //! are started from. Jars are uploaded once, named by content, and stay for the next cluster.
 
-use super::place;
+use super::assign_hosts;
 use super::program::{Classes, Program};
 use crate::attach::pods;
 use crate::capability::Answer;
 use anyhow::{Context, Result, ensure};
 use foreign::FileKind;
 use host::files::PIECE_BYTES;
-use host::remote::supply_folder;
+use host::remote_host::supply_folder;
 use host::{Agent, Bytes, Host, Hosts, Step, at_once};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use supply::java::Java;
-use target::{Ability, JavaWanted, LocalSpec};
+use target_spec::{Ability, JavaWanted, LocalSpec};
 
 /// Reason for missing link abilities on machines: others use the link, too.
 const LINKS: &str = "the hosts are machines of their own, whose links cassay does not change";
@@ -41,7 +41,7 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Ability, Answ
         if host.has_volume() {
             abilities.extend(host.agent().volume_abilities().unwrap_or_default());
         }
-        for (ability, answer) in place::answers(&abilities) {
+        for (ability, answer) in assign_hosts::answers(&abilities) {
             let answer = answer.map_err(|why| format!("{}: {why}", host.agent().name()));
             let known = all.entry(ability).or_insert_with(|| answer.clone());
             if known.is_ok() {
@@ -94,7 +94,7 @@ fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ab
         Err(pods::NO_PODS.to_owned())
     };
     all.insert(Ability::NetworkPolicy, policies);
-    place::add_of_volumes(spec, &mut all);
+    assign_hosts::add_of_volumes(spec, &mut all);
     all
 }
 
@@ -145,14 +145,14 @@ pub(super) fn check_room(hosts: &Hosts, spec: &LocalSpec) -> Result<()> {
                 agent.available_memory()?,
                 agent.space(folder)?.available_bytes,
             );
-            super::room::fits(each, spec.heap_bytes, memory, (disk, folder))
+            super::memory_and_disk::fits(each, spec.heap_bytes, memory, (disk, folder))
         };
         there().with_context(|| format!("{} ({})", agent.name(), host.address()))
     };
     at_once(&seated, fits).map(drop)
 }
 
-fn java_of(found: host::remote::FoundJava) -> Java {
+fn java_of(found: host::remote_host::FoundJava) -> Java {
     Java {
         program: found.program,
         version: found.version,

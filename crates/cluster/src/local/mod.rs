@@ -6,32 +6,32 @@
 //! separate files, which depend on that type and not vice versa.
 
 mod added_node;
-mod classes;
-mod classes_there;
-mod compare;
-mod handles;
+pub(crate) mod assign_hosts;
+mod class_archive;
+mod compare_settings;
+mod fault_handles;
 mod host_info;
 mod host_layout;
 mod java_options;
 mod jvm;
 mod machines;
-pub(crate) mod marks;
+pub(crate) mod memory_and_disk;
 pub(crate) mod node;
 mod nodes;
-pub(crate) mod place;
 mod placement;
 mod ports;
+pub(crate) mod process_tags;
 mod program;
-mod proof;
 mod ready;
 mod record;
+mod remote_class_archive;
 mod reopen;
 mod restart;
 pub(crate) mod roles;
-pub(crate) mod room;
 mod settings;
+mod settings_check;
 mod start;
-mod startable;
+mod start_check;
 pub(crate) mod state;
 mod upgrade;
 
@@ -39,9 +39,9 @@ pub use host_info::HostInfo;
 pub(crate) use node::LocalNode;
 pub(crate) use nodes::Nodes;
 pub use placement::unplaceable;
-pub use proof::{Effect, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption};
 #[cfg(test)]
 pub(crate) use settings::ring as ring_of_test;
 pub(crate) use settings::{changed, properties};
+pub use settings_check::{Effect, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption};
 pub(crate) use start::start;
-pub use startable::{free_disk_bytes, not_startable};
+pub use start_check::{free_disk_bytes, not_startable};

@@ -7,7 +7,7 @@ use super::ports::Claim;
 use super::program::{Program, Upgrade};
 use super::settings::{self, NodeLayout};
 use super::state::{self, State};
-use crate::access::Access;
+use crate::credentials::Access;
 use crate::jolokia::Jolokia;
 use crate::node::{NodeDied, NodeInfo};
 use crate::node_files::NodeFiles;
@@ -18,7 +18,7 @@ use kubernetes::PodSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use target::{HostSpec, LocalSpec};
+use target_spec::{HostSpec, LocalSpec};
 
 /// Nodes of a managed cluster. Dropping the value kills them and removes their folder, unless the
 /// cluster is kept.

@@ -4,20 +4,20 @@
 //! Simulated hosts share this machine, so all nodes are planned together. The client runs here too,
 //! and gets the CPUs that nodes leave free, under another L3 cache if possible.
 
-use self::part::PartUsed;
+use self::machine_part::PartUsed;
 use anyhow::{Context, Result};
 use host::{Confinement, Memory};
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::Path;
-use target::{LocalSpec, Placing, Topology, memory_bytes};
+use target_spec::{LocalSpec, Placing, Topology, memory_bytes};
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, PlacementRequest, Plan, Smt, Units};
 
+mod client_cpus;
+mod display;
+mod machine_part;
 mod machines;
-mod part;
-mod said;
-mod seats;
-mod shown;
+mod sentences;
 
 use super::jvm;
 use measure::number::counted;
@@ -79,7 +79,7 @@ impl Layout {
         let mut layout = Layout::default();
         // The client has the CPUs that hosts may not use in any case.
         let beside = machine.allowed_cpus().difference(&of_hosts.allowed_cpus());
-        let reserved = seats::reserved(spec, &of_hosts, beside.len());
+        let reserved = client_cpus::reserved(spec, &of_hosts, beside.len());
         let ground = ground(wish, &of_hosts, &reserved)?;
         layout.part = wish.part.map(|(units, _)| part_used(units, &of_hosts, &ground));
         layout.place(spec, &ground, machine)?;
@@ -138,9 +138,9 @@ impl Layout {
         };
         self.nodes = plan.instances.iter().map(place).collect();
         let other = collector(spec).1;
-        self.sentences.extend(said::of_plan(&plan, &self.nodes, other));
+        self.sentences.extend(sentences::of_plan(&plan, &self.nodes, other));
         if machine.allowed_cpus().is_subset(&self.taken()) {
-            self.sentences.push(said::NONE_LEFT.to_owned());
+            self.sentences.push(sentences::NONE_LEFT.to_owned());
         }
         Ok(())
     }

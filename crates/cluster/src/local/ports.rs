@@ -280,11 +280,11 @@ mod tests {
         let [a, b, c] = FIRST_BLOCK;
         let blocks = (0..BLOCKS_COUNT).map(|index| Ipv4Addr::new(a, b, c + index, 1));
         let mut all: Vec<_> =
-            blocks.flat_map(|first| block(first, target::NODES_COUNT_MAX)).collect();
+            blocks.flat_map(|first| block(first, target_spec::NODES_COUNT_MAX)).collect();
         all.dedup();
         assert_eq!(
             all.len(),
-            usize::from(BLOCKS_COUNT) * target::NODES_COUNT_MAX
+            usize::from(BLOCKS_COUNT) * target_spec::NODES_COUNT_MAX
         );
         assert!(all.is_sorted());
     }

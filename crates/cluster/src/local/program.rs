@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use supply::java::{self, Java};
 use supply::{Supply, plainly};
-use target::{JavaWanted, LocalSpec};
+use target_spec::{JavaWanted, LocalSpec};
 use versions::Line;
 
 /// Program of a node.

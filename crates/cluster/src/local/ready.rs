@@ -2,7 +2,7 @@
 //! believes, an answer what it does.
 
 use super::node::LocalNode;
-use crate::access::Access;
+use crate::credentials::Access;
 use crate::session::Session;
 use anyhow::{Result, anyhow, bail};
 use cql::Consistency;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::net::Ipv4Addr;
 use std::time::Duration;
-use target::{
+use target_spec::{
     Authentication, BuildIdentity, Collector, DiskSpec, HostSpec, HostsSpec, Isolation, JavaChoice,
     LinkSpec, LocalSpec, Origin, Placing, RemoteHost, Topology,
 };

@@ -7,7 +7,7 @@ use super::placement::Layout;
 use super::ports::{Claim, Ports};
 use super::program::Program;
 use super::state::{NodeState, State};
-use super::{marks, place, roles, settings};
+use super::{assign_hosts, process_tags, roles, settings};
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
 use host::{Agent, Hosts};
@@ -47,7 +47,7 @@ impl Nodes {
                 state.id, state.id
             )
         })?;
-        let layouts = place::layouts(&spec, folder, &ground, &places)?;
+        let layouts = assign_hosts::layouts(&spec, folder, &ground, &places)?;
         let first = layouts.first().context("the cluster has no node")?;
         let secret = settings::read_secret(ground.agent(0), first)?;
         let access = roles::read(spec.authentication, folder)?;
@@ -81,7 +81,7 @@ impl Nodes {
             // An agent may have started a new process to heal what another command broke.
             node.process = match process {
                 Some(process) => Some(process),
-                None => marks::process_by(&node.host, &nodes.state.id, &node.layout.name)?,
+                None => process_tags::process_by(&node.host, &nodes.state.id, &node.layout.name)?,
             };
             nodes.nodes.push(node);
         }

@@ -6,13 +6,13 @@ use super::node::LocalNode;
 use super::nodes::Nodes;
 use super::record::SpecState;
 use super::start::check;
-use super::{ready, room, settings};
+use super::{memory_and_disk, ready, settings};
 use crate::cluster::Cluster;
 use anyhow::{Context, Result, bail};
 use host::Hosts;
 use measure::clock::Deadline;
 use std::time::Duration;
-use target::{HostSpec, LocalSpec, Restarts, Topology};
+use target_spec::{HostSpec, LocalSpec, Restarts, Topology};
 
 /// Time limit for a drained node to exit. It was seen to take 0.7 s; a full memtable that was not
 /// drained takes seconds.
@@ -75,7 +75,7 @@ impl Nodes {
             self.check_growth(spec)?;
             self.share_classes_there(spec, say)?;
         } else {
-            room::check_growth(spec.nodes, self.spec.heap_bytes, spec.heap_bytes)?;
+            memory_and_disk::check_growth(spec.nodes, self.spec.heap_bytes, spec.heap_bytes)?;
             let clusters = self.folder.parent().context("the folder of clusters")?;
             self.program.share_classes(spec, clusters, say)?;
         }
@@ -112,9 +112,9 @@ impl Nodes {
     fn check_growth(&self, spec: &LocalSpec) -> Result<()> {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         for (host, each) in hosts.iter().zip(spec.nodes_of_hosts()) {
-            let used = target::memory_bytes(each, self.spec.heap_bytes);
+            let used = target_spec::memory_bytes(each, self.spec.heap_bytes);
             let free = host.agent().available_memory()?.saturating_add(used);
-            room::fits_memory(each, spec.heap_bytes, free)
+            memory_and_disk::fits_memory(each, spec.heap_bytes, free)
                 .with_context(|| host.agent().name().to_owned())?;
         }
         Ok(())
@@ -324,7 +324,7 @@ fn drain(node: &LocalNode) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use target::{HostsSpec, Placing};
+    use target_spec::{HostsSpec, Placing};
 
     /// `apply --topology pinned` failed at the second node. The recorded topology was still `none`,
     /// so `--topology none` did nothing, with the first node pinned and the second one down.

@@ -10,11 +10,11 @@ mod set_up;
 
 pub(super) use set_up::{proof, set_up};
 
-use crate::access::{self, Access, Credentials};
+use crate::credentials::{self, Access, Credentials};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
-use target::{Authentication, LocalSpec, Secret, SecretSource};
+use target_spec::{Authentication, LocalSpec, Secret, SecretSource};
 
 /// Name of the superuser of control sessions.
 pub(crate) const USER: &str = "cassay";
@@ -70,7 +70,7 @@ pub(crate) fn read(authentication: Authentication, folder: &Path) -> Result<Acce
         Authentication::None => Ok(Access::default()),
         Authentication::Password => {
             let source = SecretSource::File(password_file(folder));
-            Ok(access(USER, access::read(&source)?))
+            Ok(access(USER, credentials::read(&source)?))
         }
     }
 }

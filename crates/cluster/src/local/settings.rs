@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
-use target::{
+use target_spec::{
     Authentication, LocalSpec, Origin, YamlRefusal, yaml_named, yaml_refusal, yaml_together,
 };
 use versions::Release;

@@ -8,7 +8,7 @@ use super::ports::{self, Ports};
 use super::program::{Classes, Program, made_absolute};
 use super::record::SpecState;
 use super::state::{self, NodeState, State};
-use super::{classes, jvm, machines, place, ready, roles, room, settings};
+use super::{assign_hosts, class_archive, jvm, machines, memory_and_disk, ready, roles, settings};
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, anyhow, bail};
 use host::{Agent, Hosts, HostsState};
@@ -19,7 +19,7 @@ use std::net::Ipv4Addr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
-use target::{HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
+use target_spec::{HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 
 /// Starts the cluster of `spec`, and waits until every node answers and considers the others up.
 ///
@@ -42,9 +42,9 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
     let mut program = Program::of_spec(spec, dirs, say)?;
     if !on_machines {
         program.share_classes(spec, &clusters, say)?;
-        room::check(spec.nodes, spec.heap_bytes, &clusters)?;
+        memory_and_disk::check(spec.nodes, spec.heap_bytes, &clusters)?;
     }
-    let wanted = place::wanted(spec, say)?;
+    let wanted = assign_hosts::wanted(spec, say)?;
     let began_ns = clock::now_ns();
     if !on_machines {
         say(&starting(spec, &program));
@@ -127,8 +127,8 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
         }
     }
     jvm::check_collector(spec)?;
-    classes::check(spec)?;
-    place::check(spec)?;
+    class_archive::check(spec)?;
+    assign_hosts::check(spec)?;
     settings::check_tokens(spec)?;
     settings::check_overrides(spec)
 }
@@ -228,7 +228,7 @@ impl Nodes {
                 self.prepare(&addresses.map(|address| (address, ports)).collect::<Vec<_>>())
             }
             HostLayout::Hosts(hosts) => {
-                let places = place::places(&self.spec, hosts)?;
+                let places = assign_hosts::places(&self.spec, hosts)?;
                 self.prepare(&places)
             }
         }
@@ -251,7 +251,7 @@ impl Nodes {
 
     /// Creates folders and files of all nodes.
     fn prepare(&mut self, places: &[(Ipv4Addr, Ports)]) -> Result<()> {
-        let layouts = place::layouts(&self.spec, &self.folder, &self.ground, places)?;
+        let layouts = assign_hosts::layouts(&self.spec, &self.folder, &self.ground, places)?;
         for layout in layouts {
             let node = self.node_of(layout)?;
             let files = settings::files(&node.layout, &self.spec.yaml, &self.secret);

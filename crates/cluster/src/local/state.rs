@@ -8,8 +8,8 @@
 //! be the name of the folder, and everything of the cluster is named after it. A cluster of another
 //! machine that shares the folder is left alone.
 
-use super::marks::{mark, processes};
 use super::ports::Ports;
+use super::process_tags::{mark, processes};
 use super::record::SpecState;
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};

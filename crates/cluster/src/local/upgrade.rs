@@ -9,11 +9,11 @@ use super::program::{Classes, Program, Upgrade};
 use super::settings;
 use crate::cluster::Cluster;
 use crate::dirs::Dirs;
-use crate::handle::UpgradedNode;
+use crate::fault_handle::UpgradedNode;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use target::{JavaWanted, LocalSpec, Origin, yaml_named};
+use target_spec::{JavaWanted, LocalSpec, Origin, yaml_named};
 use versions::Release;
 
 impl Cluster {

@@ -5,7 +5,7 @@
 //! reads, not the 10,000 rows of a node. In a group's table the value corresponds to the attributes
 //! `Value` and `Count`; for a histogram it is the median.
 
-use crate::access::Access;
+use crate::credentials::Access;
 use crate::mbeans::METRICS;
 use crate::metrics::Ask;
 use crate::session::{QueryResult, RepeatedQuery, Session};

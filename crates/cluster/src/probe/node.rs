@@ -13,7 +13,7 @@ use crate::node::NodeInfo;
 use anyhow::Result;
 use host::probe::{Look, Out, Sampler, Task};
 use std::collections::BTreeMap;
-use target::Ability;
+use target_spec::Ability;
 
 /// Values that only MBeans show, not the tables of `system_views`.
 const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables and SSTables per \

@@ -9,7 +9,7 @@
 
 use super::beans::Counters;
 use super::cassandra::POOLS;
-use crate::access::Access;
+use crate::credentials::Access;
 use crate::session::{QueryResult, RepeatedQuery, Session};
 use anyhow::Result;
 use cql::value::Value;

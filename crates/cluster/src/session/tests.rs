@@ -1,12 +1,12 @@
 //! Tests of sessions with scripted servers, on free loopback ports.
 
 use super::*;
-use crate::access::Credentials;
+use crate::credentials::Credentials;
 use cql::frame::{HEADER_BYTES, opcode};
 use cql::value::CqlType;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
-use target::Secret;
+use target_spec::Secret;
 
 /// Starts a server on a free port that answers the requests of one connection with `answers`, each
 /// an opcode and a body.

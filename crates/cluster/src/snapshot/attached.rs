@@ -18,7 +18,7 @@ use crate::jolokia::Jolokia;
 use crate::mbeans;
 use crate::metrics::Metrics;
 use crate::node::NodeInfo;
-use crate::order::Act;
+use crate::owner_commands::Act;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use measure::clock;

@@ -1,7 +1,9 @@
 //! Snapshot operations of a cluster: by files for managed nodes, by MBeans for attached ones.
 
 use super::manifest::check_name;
-use super::{Fingerprint, RestoreHow, Restored, Snapshot, attached, offline, online, own, schema};
+use super::{
+    Fingerprint, RestoreHow, Restored, Snapshot, attached, hard_links, offline, online, schema,
+};
 use crate::cluster::Cluster;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
@@ -22,7 +24,7 @@ impl Cluster {
     ) -> Result<Snapshot> {
         check_name(name)?;
         match self.local() {
-            Some(nodes) => own::create(self, &nodes.files(), name, keyspace, tables, say),
+            Some(nodes) => hard_links::create(self, &nodes.files(), name, keyspace, tables, say),
             None => attached::create(self, name, keyspace, tables, say),
         }
     }
@@ -33,7 +35,7 @@ impl Cluster {
     /// A node does not answer, or its files cannot be read.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>> {
         match self.local() {
-            Some(nodes) => own::list(&nodes.files()),
+            Some(nodes) => hard_links::list(&nodes.files()),
             None => attached::list(self),
         }
     }
@@ -74,7 +76,7 @@ impl Cluster {
     pub fn snapshot_verify(&self, name: &str) -> Result<Vec<(String, Result<(), String>)>> {
         check_name(name)?;
         match self.local() {
-            Some(nodes) => own::verify(&nodes.files(), name),
+            Some(nodes) => hard_links::verify(&nodes.files(), name),
             None => bail!(
                 "the files of an attached cluster are out of sight: {name} is compared only when \
                  it is restored"
@@ -89,7 +91,7 @@ impl Cluster {
     pub fn snapshot_remove(&self, name: &str) -> Result<()> {
         check_name(name)?;
         match self.local() {
-            Some(nodes) => own::remove(&nodes.files(), name),
+            Some(nodes) => hard_links::remove(&nodes.files(), name),
             None => attached::remove(self, name),
         }
     }
@@ -106,7 +108,7 @@ impl Cluster {
     ) -> Result<BTreeMap<String, Fingerprint>> {
         let tables = schema::tables(&mut self.session()?, keyspace, tables)?;
         match self.local() {
-            Some(nodes) => own::fingerprints(&nodes.files(), keyspace, &tables),
+            Some(nodes) => hard_links::fingerprints(&nodes.files(), keyspace, &tables),
             None => attached::fingerprints(self, keyspace, &tables),
         }
     }

@@ -5,9 +5,9 @@
 //! numbers show the size of a difference. They are read from the SSTables themselves, so a snapshot
 //! that no server has loaded has them too.
 
+use super::hard_links::TableNow;
 use super::layout::{DATA, Sstable, TableFiles};
 use super::manifest::{self, Manifest};
-use super::own::TableNow;
 use super::statistics::{self, Counts};
 use anyhow::Result;
 use host::Agent;

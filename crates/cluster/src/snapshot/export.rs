@@ -5,12 +5,12 @@
 //! folder of that name is complete.
 
 use super::contents;
-use super::exported::{Export, ExportedNode, FILE};
+use super::export_json::{Export, ExportedNode, FILE};
 use super::layout::{DATA, File};
-use super::making::Making;
 use super::manifest::{self, Manifest, TableRecord};
 use super::progress::{Counter, told};
-use super::{on_each, own};
+use super::unfinished_folder::Making;
+use super::{hard_links, on_each};
 use crate::attach;
 use crate::cluster::Cluster;
 use crate::node::NodeInfo;
@@ -40,7 +40,7 @@ pub(super) fn export(
     to: &Path,
     say: &mut dyn FnMut(&str),
 ) -> Result<Export> {
-    let manifests = own::read(places, name)?;
+    let manifests = hard_links::read(places, name)?;
     let above = above(to)?;
     // Comes first, because it frees space by removing leftovers.
     let making = Making::within(&above, say)?;
@@ -182,7 +182,7 @@ pub(super) fn partitioner(session: &mut Session) -> Result<String> {
 
 fn bytes_of(manifest: &Manifest) -> u64 {
     let tables = manifest.tables.iter();
-    tables.flat_map(super::exported::files).map(|file| file.bytes).sum()
+    tables.flat_map(super::export_json::files).map(|file| file.bytes).sum()
 }
 
 /// Fetches one node's files. Returns their manifest with checksums, and their contents.

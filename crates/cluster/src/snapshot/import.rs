@@ -6,16 +6,16 @@
 //! Every node's part is verified again after its arrival, and gets its final name once the parts of
 //! all nodes are complete.
 
+use super::assign_parts::{self, Fitting};
+use super::checksums::{self, Reading};
 use super::comparison::Comparison;
 use super::contents;
 use super::export::{members, partitioner};
-use super::exported::{Export, ExportedNode, files};
-use super::fitting::{self, Fitting};
+use super::export_json::{Export, ExportedNode, files};
 use super::layout::File;
 use super::manifest::{self, Manifest, TableRecord, check_name};
 use super::progress::{Counter, told};
-use super::whole::{self, Reading};
-use super::{definitions, on_all, on_each, own};
+use super::{definitions, hard_links, on_all, on_each};
 use crate::cluster::Cluster;
 use crate::node_files::NodeFiles;
 use crate::ring::Replication;
@@ -98,7 +98,7 @@ pub(super) fn import(
     });
     if named.is_err() {
         // Parts on some nodes only are removed. The first error is the one to report.
-        let _ = on_all(places, |place| own::remove_on(place, name));
+        let _ = on_all(places, |place| hard_links::remove_on(place, name));
     }
     let sides = parts.iter().zip(named?).zip(places);
     let comparison = sides.map(|((part, here), place)| {
@@ -144,7 +144,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
         Some(options) => Replication::parse(options)?,
         None => export.replication()?,
     };
-    fitting::fit(export, &members(cluster, &mut session)?, &replication)
+    assign_parts::fit(export, &members(cluster, &mut session)?, &replication)
 }
 
 /// Refuses SSTables whose format this Cassandra version cannot read. A version of an unknown line
@@ -220,7 +220,7 @@ fn bring(
     }
     place.host.change(vec![manifest.write(&making)?])?;
     // Verified before it gets its name: a file may be damaged at its source, on the way or here.
-    whole::check(place.host, &making, Reading::Always).with_context(|| {
+    checksums::check(place.host, &making, Reading::Always).with_context(|| {
         format!(
             "what has arrived of the part of {} is not what was exported, so nothing was imported",
             part.node

@@ -13,31 +13,31 @@
 //!
 //! An attached cluster keeps its snapshots in its own folders; see [`attached`].
 
+mod assign_parts;
 mod attached;
+mod checksums;
 mod cluster;
 mod comparison;
 mod contents;
 mod definitions;
+mod disk_space;
 mod export;
-mod exported;
-mod fitting;
+mod export_json;
+mod hard_links;
 mod import;
 mod layout;
-mod making;
 mod manifest;
 mod offline;
 mod online;
-mod own;
 mod progress;
-mod room;
 pub(crate) mod schema;
 mod statistics;
-mod travel;
-mod whole;
+mod transfer;
+mod unfinished_folder;
 
 pub use comparison::{ComparedTable, Comparison};
 pub use contents::{NodeContents, TableContents};
-pub use exported::{Export, ExportedNode};
+pub use export_json::{Export, ExportedNode};
 pub use import::Imported;
 pub use layout::{Fingerprint, SstableIdentity, TableLayout};
 

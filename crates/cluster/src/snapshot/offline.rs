@@ -4,11 +4,11 @@
 //! anew, so that a trial begins as on a fresh cluster with data. Writes that a crashed node had
 //! only in its commit log are lost, in all keyspaces.
 
+use super::hard_links;
 use super::manifest::{self, Manifest};
 use super::online::{self, seconds_since};
-use super::own;
 use super::schema::Tables;
-use super::{RestoreHow, Restored, layout, on_all, schema, whole};
+use super::{RestoreHow, Restored, checksums, layout, on_all, schema};
 use crate::cluster::CONTROL_TIMEOUT;
 use crate::local::{LocalNode, Nodes};
 use crate::mbeans;
@@ -32,8 +32,8 @@ pub(crate) fn restore(
 ) -> Result<Restored> {
     let began_ns = clock::now_ns();
     let places = nodes.files();
-    let manifests = own::read(&places, name)?;
-    own::refuse_damaged(&places, name)?;
+    let manifests = hard_links::read(&places, name)?;
+    hard_links::refuse_damaged(&places, name)?;
     let tables = tables_of(nodes, &places, &manifests, say)?;
     drop(places);
     say(&format!(
@@ -49,7 +49,7 @@ pub(crate) fn restore(
         swap(place, manifest, &tables)
     })
     .map_err(|error| {
-        whole::doubt();
+        checksums::doubt();
         anyhow!(
             "restore {name} offline: {error:#}\nwhat is left: the nodes are stopped, and the \
              snapshot is still there\nhint: remove the cause, then restore {name} offline again"
@@ -69,7 +69,7 @@ pub(crate) fn restore(
         all.with_context(|| format!("restore {name} offline"))
     });
     // The snapshot's files are verified again next time.
-    compared.inspect_err(|_| whole::doubt())?;
+    compared.inspect_err(|_| checksums::doubt())?;
     let times = (stop_s, swap_s);
     Ok(online::restored(
         &places,
@@ -153,7 +153,7 @@ fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<(
         let id = tables.get(&table.name).context("a table has no id")?;
         let live = place.table_folder(keyspace, &table.name, id);
         let from = manifest::table_folder(&snapshot, keyspace, &table.name);
-        let link = own::link(&table.files(), from, live.clone());
+        let link = hard_links::link(&table.files(), from, live.clone());
         place.host.change(vec![clear(live.clone(), &KEPT_FOLDERS), link])?;
         let found = layout::scan(place.host, &live)?.layout(None);
         if let Some(difference) = found.difference(&table.files().layout(None)) {
@@ -208,7 +208,7 @@ mod tests {
 
         let tables = Tables::from([("t".to_string(), "ff".to_string())]);
         swap(&place, &manifest, &tables).unwrap();
-        let found = own::fingerprint(&place, "k", &tables).unwrap();
+        let found = hard_links::fingerprint(&place, "k", &tables).unwrap();
         assert_eq!(found.difference(&manifest.fingerprint()), None);
         assert_eq!(layout::scan(&host, &live).unwrap().indexes.len(), 3);
         assert!(live.join("backups/nb-3-big-Data.db").is_file());

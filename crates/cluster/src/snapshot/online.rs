@@ -6,15 +6,15 @@
 //! which is checked first. Nothing is imported into a table that is not empty: the server would
 //! hold every row twice, and no row count would show it.
 
+use super::hard_links;
 use super::manifest::{self, Manifest};
-use super::own;
 use super::schema::Tables;
-use super::{RestoreHow, Restored, on_all, room, schema, whole};
-use crate::cause::{self, LogMarks};
+use super::{RestoreHow, Restored, checksums, disk_space, on_all, schema};
 use crate::local::Nodes;
 use crate::mbeans;
 use crate::metrics::Metrics;
 use crate::node_files::NodeFiles;
+use crate::refusal_cause::{self, LogMarks};
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
@@ -42,15 +42,15 @@ pub(crate) fn restore(nodes: &Nodes, name: &str, say: &mut dyn FnMut(&str)) -> R
         return Err(died).context("restore online, which needs all nodes");
     }
     let places = nodes.files();
-    let manifests = own::read(&places, name)?;
+    let manifests = hard_links::read(&places, name)?;
     let first = manifests.first().context("the cluster has no node")?;
     let names: Vec<&str> = first.tables.iter().map(|table| table.name.as_str()).collect();
     let keyspace = first.keyspace.as_str();
     for place in &places {
         check_ring(place, places.len())?;
     }
-    own::refuse_damaged(&places, name)?;
-    on_all(&places, room::check)?;
+    hard_links::refuse_damaged(&places, name)?;
+    on_all(&places, disk_space::check)?;
     let mut session = Session::open(nodes.node(0).cql_address(), nodes.access(), TRUNCATE_LIMIT)?;
     let tables = schema::make_again(&mut session, keyspace, &names, &first.schema, say)?;
     let compacting = schema::compacting(&mut session, keyspace, &names)?;
@@ -65,7 +65,7 @@ pub(crate) fn restore(nodes: &Nodes, name: &str, say: &mut dyn FnMut(&str)) -> R
     .and_then(|_| {
         let swapped = swap(&places, &manifests, &mut session, &tables);
         swapped.map_err(|error| {
-            let causes = cause::causes(&places, &marks);
+            let causes = refusal_cause::causes(&places, &marks);
             unfinished(&error, keyspace, name, &causes, OFFLINE_HINT)
         })
     });
@@ -93,7 +93,7 @@ pub(super) fn unfinished(
     else_hint: &str,
 ) -> anyhow::Error {
     // The snapshot's files are verified again next time.
-    whole::doubt();
+    checksums::doubt();
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
         "{causes}{error:#}\nwhat is left: the snapshot {name} is still there; the tables of \
@@ -217,7 +217,7 @@ pub(super) fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Table
     let wanted = manifest.fingerprint();
     let deadline = Deadline::after(LEFTOVERS_LIMIT);
     loop {
-        let found = own::fingerprint(place, &manifest.keyspace, tables)?;
+        let found = hard_links::fingerprint(place, &manifest.keyspace, tables)?;
         let Some(difference) = found.difference(&wanted) else {
             return Ok(());
         };

@@ -4,7 +4,7 @@ use super::rule::{APACHE, Check, INTEL, JDK, Judged, OURS, Rule, View, unless};
 use crate::finding::Level;
 use crate::jvm::{Jvm, concurrent_threads, list, parallel_threads};
 use measure::number::bytes;
-use target::{Collector, narrow_heap_max_bytes};
+use target_spec::{Collector, narrow_heap_max_bytes};
 
 const GIB: u64 = 1 << 30;
 
@@ -153,7 +153,7 @@ fn version(view: &View<'_>) -> Vec<Judged> {
         let supported = release.line().java_supported;
         let level = unless(supported.contains(&java), Level::Advice);
         let judged = Judged::new(format!("Java {java}, with Cassandra {release}"), level);
-        Some(judged.wanted(format!("Java {}", target::majors_words(supported))))
+        Some(judged.wanted(format!("Java {}", target_spec::majors_words(supported))))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::facts::{LinkBy, Reached};
 use super::*;
-use crate::record;
+use crate::plan_record;
 use measure::KindCounts;
 use store::RunWriter;
 use store::record::{
@@ -219,7 +219,7 @@ const ATTACHED: &str = "{attach: {contact_points: [10.0.0.1]}}";
 /// that.
 fn write(results: &Path, study: &Study, clients: &[(&str, usize)], ops_per_s: &[(u32, f64)]) {
     let plan = study::plan::plan(study).unwrap();
-    let record = record::plan_record(study, &plan, "0.0.0");
+    let record = plan_record::plan_record(study, &plan, "0.0.0");
     let mut run = RunWriter::create(results, &study.text, &record).unwrap();
     let machine = |(place, _): &(&str, usize)| ClientMachineRecord {
         place: (*place).to_owned(),

@@ -1,13 +1,13 @@
 //! Converts the topology of the hosts' machines to records.
 
-use crate::running::Running;
+use crate::running_target::Running;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use store::record::{
     DeviceRecord, DieRecord, L3Record, MachineHostRecord, MachineTopologyRecord, NumaNodeRecord,
     PackageRecord,
 };
-use target::HostsAre;
+use target_spec::HostsAre;
 use topology::{CoreKind, CpuSet, DeviceKind, Machine};
 
 /// Returns the machines of a target. They are read once, until something is restarted.

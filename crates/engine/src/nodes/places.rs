@@ -1,15 +1,15 @@
 //! Reads from the kernel where the nodes of a trial and the client run on their machines.
 
 use super::machines;
-use crate::offer::workers_on;
-use crate::running::Running;
+use crate::load_run::workers_on;
+use crate::running_target::Running;
 use anyhow::Result;
 use cluster::NodePlace;
 use host::Whereabouts;
 use std::collections::BTreeMap;
 use store::record::{MachineHostRecord, PlacementRecord};
 use study::settings::Settings;
-use target::HostsAre;
+use target_spec::HostsAre;
 use topology::CpuSet;
 
 /// Name of the client's machine if it is not a stand-in.

@@ -5,8 +5,8 @@ use anyhow::{Context, Result};
 use kubernetes::Kubectl;
 use kubernetes::access::Purpose;
 use study::settings::{Settings, Study};
-use target::fault::{FaultName, Kind, Means};
-use target::{AttachSpec, Target};
+use target_spec::fault::{FaultName, Kind, Means};
+use target_spec::{AttachSpec, Target};
 
 /// Returns the missing permissions in the Kubernetes clusters in which a study wants pods.
 pub(super) fn refused(study: &Study) -> Result<Vec<String>> {

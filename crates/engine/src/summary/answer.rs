@@ -1,22 +1,22 @@
 //! Builds the answer to the study's question, sentence by sentence.
 
-use super::compared::{COMPARED, Comparisons, is_search, metric_of};
-use super::required::RequirementFacts;
-use super::used::usable;
-use super::{points, searched};
+use super::comparisons::{COMPARED, Comparisons, is_search, metric_of};
+use super::requirements::RequirementFacts;
+use super::used_trials::usable;
+use super::{points, searches};
 use analysis::VariantName;
 use analysis::procedure::Point;
+use sentences::comparison::Scatter;
+use sentences::{
+    comparison, cost, curve, effects, endurance, fault, ladder, price_performance, scale_up,
+    screen, search, trials,
+};
 use store::record::{
     CapacityRecord, ComparisonRecord, CostComparisonRecord, CurveRecord, EffectsRecord,
     EnduredRecord, Finding, PEAK, PointRecord, PriceRecord, ScaleUpRecord, ScreenRecord,
     SearchRecord, SweepRecord, TrialFinding, compared_value,
 };
 use study::settings::Study;
-use words::comparison::Scatter;
-use words::{
-    comparison, cost, curve, effects, endurance, fault, ladder, price_performance, scale_up,
-    screen, search, trials,
-};
 
 /// Facts from which the sentences are made.
 pub struct Facts<'a> {
@@ -49,7 +49,7 @@ impl Facts<'_> {
         sentences.extend(self.endured_sentences());
         sentences.extend(fault::sentences(self.trials));
         for variant in &self.study.variants {
-            let at_share = searched::at_share(variant, self.trials);
+            let at_share = searches::at_share(variant, self.trials);
             let blocks = self.study.blocks();
             let searches = self.searches;
             sentences.extend(search::sentences(

@@ -5,7 +5,7 @@
 //! that neighbours came and went, or that compactions piled up.
 
 use analysis::procedure::Point;
-use analysis::{RunCourse, RunStep, VariantName, series};
+use analysis::{RunCourse, RunStep, VariantName, autocorrelation};
 use store::record::{CauseKind, CauseRecord, CostKind, Outcome, TrialFinding};
 
 /// Number of windows in which throughput must rise (or fall) to count as a trend of the run. At
@@ -42,7 +42,7 @@ pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
     let mut causes: Vec<CauseRecord> = found.into_iter().flatten().collect();
     for cause in &mut causes {
         cause.of = trials.len();
-        cause.says = words::cause::sentence(cause);
+        cause.says = sentences::cause::sentence(cause);
     }
     causes
 }
@@ -203,7 +203,7 @@ fn odd_block(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let beside = |trial: &TrialFinding| {
         let of: Vec<f64> =
             plain().filter(|other| same(other, trial)).map(|one| speed(one).ln()).collect();
-        (of.len() >= BLOCKS_MIN).then(|| speed(trial).ln() - series::median(&of))
+        (of.len() >= BLOCKS_MIN).then(|| speed(trial).ln() - autocorrelation::median(&of))
     };
     let mut blocks: Vec<(usize, Vec<f64>)> = Vec::new();
     for (block, away) in plain().filter_map(|trial| Some((trial.block, beside(trial)?))) {
@@ -212,8 +212,8 @@ fn odd_block(trials: &[&TrialFinding]) -> Option<CauseRecord> {
             None => blocks.push((block, vec![away])),
         }
     }
-    let means: Vec<f64> = blocks.iter().map(|(_, of)| series::mean(of)).collect();
-    let (median, deviation) = series::median_and_deviation(&means);
+    let means: Vec<f64> = blocks.iter().map(|(_, of)| autocorrelation::mean(of)).collect();
+    let (median, deviation) = autocorrelation::median_and_deviation(&means);
     let far = |mean: f64| (mean - median).abs();
     let odd = |mean: f64| {
         far(mean) > BLOCK_Z * deviation.max(BLOCK_DEVIATION_LEAST)

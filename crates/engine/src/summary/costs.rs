@@ -4,10 +4,10 @@
 //! are not adjusted for their number. The costs of two variants at one point are adjusted among
 //! themselves.
 
-use super::compared::{COMPARED, baselines_and_contenders, is_search, used};
+use super::comparisons::{COMPARED, baselines_and_contenders, is_search, used};
 use super::points::places_of;
-use crate::generation;
-use analysis::multiple::differing;
+use crate::data_generation;
+use analysis::multiple_comparisons::differing;
 use analysis::procedure::Point;
 use analysis::{Comparison, Metric, compare_paired, compare_unpaired};
 use store::record::{CostComparisonRecord, CostKind, TrialFinding};
@@ -76,7 +76,7 @@ fn compared(
     }
     let both = sides[0].iter().zip(&sides[1]).filter_map(|(a, b)| (*a).zip(*b));
     let pairs: Vec<(f64, f64)> = both
-        .filter(|(a, b)| generation::is_same(a, b))
+        .filter(|(a, b)| data_generation::is_same(a, b))
         .filter_map(|(a, b)| value(a).zip(value(b)))
         .collect();
     compare_paired(&pairs, Metric::COST).ok()
@@ -84,8 +84,8 @@ fn compared(
 
 #[cfg(test)]
 mod tests {
-    use super::super::made;
     use super::super::points::costs_of;
+    use super::super::test_runs;
     use super::*;
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -97,7 +97,7 @@ mod tests {
                     workload: {use: kv}\ndata: {load: {operations: 10}}\nrepeat: {blocks: 4}\n\
                     variants: {lz4: {}, zstd: {workload: {mix: {read: 1}}}}\n";
         let study = resolve("s", text, &Overrides::default()).expect("a study");
-        let mut trials = made::trials(&study, |_| (1000.0, 5.0.into()));
+        let mut trials = test_runs::trials(&study, |_| (1000.0, 5.0.into()));
         for trial in &mut trials {
             let is_first = trial.variant == study.variants[0].name;
             let scatter = 1.0 + 0.01 * trial.block as f64;

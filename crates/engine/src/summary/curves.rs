@@ -1,6 +1,6 @@
 //! Fits the curve through the points of each variant.
 
-use super::compared::{COMPARED, is_search, used};
+use super::comparisons::{COMPARED, is_search, used};
 use super::points::{places_of, state_of};
 use analysis::VariantName;
 use analysis::curves::{LOADS_MIN, Load, Peak, Usl, fit};
@@ -112,7 +112,7 @@ fn record(variant: &VariantName, loads: &[Load]) -> CurveRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{findings, made};
+    use crate::summary::{findings, test_runs};
     use analysis::curves::Coefficients;
     use measure::Known;
     use store::record::{FindingsRecord, RuleRecord};
@@ -132,7 +132,7 @@ mod tests {
              repeat: {{blocks: 5}}\nprocedure: {{sweep: {points}}}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
-        let mut trials = made::trials(&study, |trial| {
+        let mut trials = test_runs::trials(&study, |trial| {
             let wobble = trial.one_of([0.0, 0.01, -0.01, 0.004, -0.004]);
             let ops = TRUTH.at(trial.point.value()) * (1.0 + wobble);
             (ops, Known::default())

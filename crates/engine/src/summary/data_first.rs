@@ -33,7 +33,7 @@ fn study(kind: &str) -> Study {
 /// Returns the trials of a study; for a search, whose points are chosen during the run, its first
 /// one.
 fn made(study: &Study) -> Vec<TrialFinding> {
-    let made = super::made::trials(study, |_| (1000.0, 5.0.into()));
+    let made = super::test_runs::trials(study, |_| (1000.0, 5.0.into()));
     if !made.is_empty() {
         return made;
     }

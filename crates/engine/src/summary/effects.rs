@@ -1,16 +1,16 @@
 //! Computes the effects of a matrix's axes, at every point.
 
-use super::compared::{
+use super::comparisons::{
     COMPARED, Compared, FOUND, at_value, default_place, is_search, metric_of, used,
 };
-use super::looked;
+use super::looks;
 use super::points::places_of;
-use crate::generation;
+use crate::data_generation;
 use analysis::compare::{Comparison, Finding};
 use analysis::effects::{BLOCKS_MIN, Design, Effect, Interaction, Kind, Level};
 use analysis::procedure::Point;
 use analysis::too_few_blocks;
-use analysis::{Judged, judge_all, series};
+use analysis::{Judged, autocorrelation, judge_all};
 use measure::Known;
 use store::record::{
     AxisRecord, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, LevelRecord,
@@ -134,7 +134,7 @@ fn seen(
 ) -> Vec<Effect> {
     let (effects, _) = analysis::effects::effects(design, values, compared.metric);
     let at = |effect: Effect| Effect {
-        comparison: looked::at(study, effect.comparison, false),
+        comparison: looks::at(study, effect.comparison, false),
         ..effect
     };
     effects.into_iter().map(at).collect()
@@ -216,7 +216,7 @@ fn of_one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFind
     let Some(last) = last.copied() else {
         return cells;
     };
-    let same = |cell: Option<&_>| cell.is_some_and(|trial| generation::is_same(trial, last));
+    let same = |cell: Option<&_>| cell.is_some_and(|trial| data_generation::is_same(trial, last));
     cells.iter().map(|cell| cell.filter(|_| same(*cell))).collect()
 }
 
@@ -264,7 +264,7 @@ impl Matrix<'_> {
             axes: self.axes.iter().map(axis).collect(),
             cells: cells.map(|cell| self.cell(cell)).collect(),
             blocks_planned: self.planned,
-            looks: looked::name(self.study),
+            looks: looks::name(self.study),
             margin: self.compared.metric.margin,
             without_interval: self.without_interval(),
             effects,
@@ -288,7 +288,7 @@ impl Matrix<'_> {
         CellRecord {
             values: self.axes.iter().map(value).collect(),
             variant: variant.name.clone(),
-            mean: (!logs.is_empty()).then(|| series::mean(&logs).exp()),
+            mean: (!logs.is_empty()).then(|| autocorrelation::mean(&logs).exp()),
             at_least: values.iter().any(|value| value.is_at_least()),
             blocks: values.len(),
         }

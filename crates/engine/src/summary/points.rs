@@ -4,7 +4,7 @@
 //! all operations of all blocks together, from the histograms on disk. Percentiles are never
 //! averaged (11.2 and 27.4 ms are not "19.3 ms").
 
-use super::used::usable;
+use super::used_trials::usable;
 use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::rules::Verdict;
@@ -164,10 +164,10 @@ fn made_of(
         blocks: blocks.len(),
         trials: used.iter().map(|trial| trial.index).collect(),
         left_out: all - blocks.len(),
-        ops_per_s: analysis::series::mean(&blocks),
+        ops_per_s: analysis::autocorrelation::mean(&blocks),
         ops_per_s_ci95: match used {
             [one] => one.all.ops_per_s_ci95,
-            _ => analysis::series::mean_of_blocks_ci95(&blocks),
+            _ => analysis::autocorrelation::mean_of_blocks_ci95(&blocks),
         },
         ops_per_s_blocks: blocks,
         short_window: used.iter().any(|trial| trial.short_window),
@@ -188,8 +188,8 @@ pub fn costs_of(trials: &[&TrialFinding]) -> Vec<CostRecord> {
             trials.iter().filter_map(|trial| trial.costs.get(&cost).copied()).collect();
         (!values.is_empty()).then(|| CostRecord {
             cost,
-            mean: analysis::series::mean(&values),
-            ci95: analysis::series::mean_of_blocks_ci95(&values),
+            mean: analysis::autocorrelation::mean(&values),
+            ci95: analysis::autocorrelation::mean_of_blocks_ci95(&values),
             blocks: values.len(),
         })
     };

@@ -1,10 +1,10 @@
 //! Relates throughput to price, and to the number of nodes needed.
 
-use super::compared::is_search;
+use super::comparisons::is_search;
 use super::points::{places_of, state_of};
+use analysis::autocorrelation;
 use analysis::capacity::{BEYOND_MAX, Demand, for_price, nodes};
 use analysis::procedure::{Percentile, Point};
-use analysis::series;
 use analysis::sweep::State;
 use store::record::PEAK;
 use store::record::{
@@ -12,7 +12,7 @@ use store::record::{
     TrialFinding,
 };
 use study::settings::{Capacity, Price, Study, Variant};
-use target::Target;
+use target_spec::Target;
 
 /// Seconds of an hour: prices are per hour.
 const HOUR_S: f64 = 3600.0;
@@ -65,8 +65,8 @@ fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<Did> {
     let logs = of.map(log).collect::<Option<Vec<f64>>>()?;
     (!logs.is_empty()).then(|| Did {
         place: None,
-        ops_per_s: series::mean(&logs).exp(),
-        ci95: series::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp)),
+        ops_per_s: autocorrelation::mean(&logs).exp(),
+        ci95: autocorrelation::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp)),
     })
 }
 
@@ -230,8 +230,8 @@ fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> O
         _ => None,
     };
     let logs = of.map(log).collect::<Option<Vec<f64>>>()?;
-    let [least, _] = series::mean_of_blocks_ci95(&logs)?;
-    Some((series::mean(&logs).exp(), least.exp()))
+    let [least, _] = autocorrelation::mean_of_blocks_ci95(&logs)?;
+    Some((autocorrelation::mean(&logs).exp(), least.exp()))
 }
 
 /// Lists the assumptions behind the number of nodes.
@@ -264,7 +264,7 @@ fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::summary::{findings, made};
+    use crate::summary::{findings, test_runs};
     use measure::Known;
     use store::record::FindingsRecord;
     use study::resolve::resolve;
@@ -277,7 +277,7 @@ mod tests {
              repeat: {{blocks: 5}}\n{keys}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
-        let trials = made::trials(&study, |trial| {
+        let trials = test_runs::trials(&study, |trial| {
             let (ops, p99_ms) = did(trial.variant.name.as_str(), trial.point.value());
             let wobble = trial.one_of([0.0, 0.01, -0.01, 0.004, -0.004]);
             (ops * (1.0 + wobble), p99_ms)

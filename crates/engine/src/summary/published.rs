@@ -1,7 +1,7 @@
 //! Compares published ratios with measured ones. A published ratio has no interval: the only
 //! statement possible is whether it lies within the measured interval.
 
-use analysis::{Metric, VariantName, compare_paired, series};
+use analysis::{Metric, VariantName, autocorrelation, compare_paired};
 use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{
@@ -141,7 +141,7 @@ fn found<'a>(
     let ends: Vec<&TrialFinding> = of.filter_map(end).collect();
     let ops: Vec<f64> = ends.iter().map(|trial| trial.all.ops_per_s).collect();
     (!ops.is_empty()).then(|| Place {
-        ops_per_s: series::mean(&ops),
+        ops_per_s: autocorrelation::mean(&ops),
         ops_per_s_blocks: ops,
         latency_ms: ends.iter().map(|trial| &trial.all.latency_ms).collect(),
         latency_ms_blocks: ends.iter().map(|trial| &trial.all.latency_ms).collect(),
@@ -194,7 +194,7 @@ fn ours(metric: &str, of: &Place<'_>, to: &Place<'_>) -> Option<(f64, Option<[f6
     let mean = |place: &Place<'_>| -> Option<f64> {
         let latencies = place.latency_ms.iter();
         let logs: Option<Vec<f64>> = latencies.map(|one| Some(exactly(one, name)?.ln())).collect();
-        logs.map(|logs| series::mean(&logs))
+        logs.map(|logs| autocorrelation::mean(&logs))
     };
     Some(((mean(of)? - mean(to)?).exp(), None))
 }
@@ -222,7 +222,7 @@ fn over_points(
     if logs.is_empty() {
         return None;
     }
-    let mean = (series::mean(&logs).exp(), None);
+    let mean = (autocorrelation::mean(&logs).exp(), None);
     let blocks = both.iter().map(|(of, to)| of.blocks(metric).zip(to.blocks(metric)));
     let Some(blocks) = blocks.collect::<Option<Vec<(Vec<f64>, Vec<f64>)>>>() else {
         return Some(mean);
@@ -233,7 +233,7 @@ fn over_points(
     }
     let in_block = |block: usize| {
         let logs = blocks.iter().map(|(of, to)| (of[block] / to[block]).ln());
-        series::mean(&logs.collect::<Vec<f64>>()).exp()
+        autocorrelation::mean(&logs.collect::<Vec<f64>>()).exp()
     };
     let of: Vec<f64> = (0..count).map(in_block).collect();
     by_blocks(metric, &of, &vec![1.0; count]).or(Some(mean))

@@ -1,15 +1,15 @@
 //! Finds the settings of a screening that have an effect, and those to confirm.
 
-use super::compared::{at_value, default_place};
+use super::comparisons::{at_value, default_place};
 use super::effects::values;
 use super::points::places_of;
+use analysis::autocorrelation;
 use analysis::procedure::Point;
-use analysis::screen::{Activity, CONFIRM_MAX, Design, Lenth, effects};
-use analysis::series;
+use analysis::screening::{Activity, CONFIRM_MAX, Design, Lenth, effects};
 use measure::Known;
+use sentences::place::metric_words;
 use store::record::{ScreenRecord, ScreenedRecord, TrialFinding};
 use study::settings::{Study, Variant};
-use words::place::metric_words;
 
 /// Number of blocks of the confirmation: as many as a comparison begins with.
 const CONFIRM_BLOCKS: usize = 5;
@@ -74,7 +74,7 @@ fn of_step(
     let own = written.first().and_then(|variant| {
         let (_, values) = values(study, trials, &[*variant], Some(place))?;
         let logs: Vec<f64> = means.iter().map(|mean| mean.ln()).collect();
-        Some((mean(&values, 0)?.ln() - series::mean(&logs)).exp())
+        Some((mean(&values, 0)?.ln() - autocorrelation::mean(&logs)).exp())
     });
     Some(ScreenRecord {
         default_ratio: own,
@@ -99,7 +99,7 @@ fn mean(by_block: &[Vec<Option<Known>>], run: usize) -> Option<f64> {
     let values: Vec<Known> = by_block.iter().filter_map(|block| block[run]).collect();
     let is_known = !values.is_empty() && !values.iter().any(|value| value.is_at_least());
     let logs: Vec<f64> = values.iter().map(|value| value.least().ln()).collect();
-    is_known.then(|| series::mean(&logs).exp())
+    is_known.then(|| autocorrelation::mean(&logs).exp())
 }
 
 fn judged(study: &Study, record: ScreenRecord, found: &[f64]) -> ScreenRecord {
@@ -146,7 +146,7 @@ fn matrix(study: &Study, confirm: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{findings, made};
+    use crate::summary::{findings, test_runs};
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -177,7 +177,7 @@ mod tests {
     /// A run in which the third setting costs a tenth and the second brings 4 %, with a noise that
     /// is the same every time. The runs named in `without` are missing.
     fn trials(study: &Study, without: &[&str]) -> Vec<TrialFinding> {
-        let mut trials = made::trials(study, |trial| {
+        let mut trials = test_runs::trials(study, |trial| {
             let is_high = |at: usize| trial.variant.cell.get(at) == Some(&1);
             let wobble = trial.one_of([0.0, 0.004, -0.003, 0.001, -0.002]);
             let gain = if is_high(1) { 1.04 } else { 1.0 } * if is_high(2) { 0.9 } else { 1.0 };

@@ -53,14 +53,14 @@ fn a_reason_of_several_trials_stands_once_with_all_their_names() {
         because("a", 4, &["V12: short"]),
     ];
     assert_eq!(
-        words::trials::reasons(&trials.each_ref()),
+        sentences::trials::reasons(&trials.each_ref()),
         [
             "b at 4 threads (block 1): V4: late",
             "a at 4 threads (blocks 1 to 3, 5), b at 4 threads (block 1): V12: short",
         ]
     );
     assert_eq!(
-        words::trials::reasons(&[&trials[0]]),
+        sentences::trials::reasons(&[&trials[0]]),
         ["a at 4 threads: V12: short"]
     );
 }
@@ -74,7 +74,7 @@ fn a_rule_with_many_reasons_is_said_once_with_the_first_of_them() {
     };
     let trials = [1.0, 2.0, 3.0, 4.0].map(because);
     assert_eq!(
-        words::trials::reasons(&trials.each_ref()),
+        sentences::trials::reasons(&trials.each_ref()),
         [
             "in 4 of 4 trials, as a at 1 thread: V18: others used 1 %",
             "a at 1 thread, a at 2 threads, a at 3 threads, a at 4 threads: V4: away",
@@ -86,7 +86,7 @@ fn a_rule_with_many_reasons_is_said_once_with_the_first_of_them() {
     };
     let trials = [1.0, 2.0, 3.0, 4.0, 5.0].map(short);
     assert_eq!(
-        words::trials::reasons(&trials.each_ref()),
+        sentences::trials::reasons(&trials.each_ref()),
         ["in 5 of 5 trials, as a at 1 thread: V12: short"]
     );
 }
@@ -330,7 +330,7 @@ fn what_was_tried_again_or_not_applied_is_said_by_kind() {
         trial("a", 4.0, 0, 1000.0, "valid"),
         trial("b", 4.0, 0, 1000.0, "valid"),
     ];
-    assert_eq!(words::trials::besides(&trials), None);
+    assert_eq!(sentences::trials::besides(&trials), None);
     for trial in &mut trials {
         let read = KindCounts::from([
             (KindCount::Rows, 4_000),
@@ -342,7 +342,7 @@ fn what_was_tried_again_or_not_applied_is_said_by_kind() {
         trial.counts = BTreeMap::from([("read".into(), read), ("claim".into(), claim)]);
     }
     assert_eq!(
-        words::trials::besides(&trials).as_deref(),
+        sentences::trials::besides(&trials).as_deref(),
         Some(
             "All trials together: retries: read 1,200; speculative executions: read 40 \
              (14 answered first); conditions (LWT) not applied: claim 2 of 20."

@@ -5,11 +5,11 @@
 //! trials on the same data. If a side did nothing in a stretch, the stretch has no ratio: leaving
 //! such pairs out would keep only the mild ones.
 
-use super::compared::{COMPARED, blocks_of, metric_of};
-use super::looked;
+use super::comparisons::{COMPARED, blocks_of, metric_of};
+use super::looks;
 use super::points::{places_of, state_of};
-use super::used::once_each;
-use crate::generation;
+use super::used_trials::once_each;
+use crate::data_generation;
 use crate::trial::recovery::{FromInjection, stretches_without};
 use analysis::compare::{Comparison, Finding, Metric};
 use analysis::procedure::Point;
@@ -18,6 +18,7 @@ use analysis::too_few_blocks;
 use analysis::{Judged, judge_all};
 use anyhow::{Context, Result};
 use measure::Known;
+use sentences::without_faults;
 use std::path::Path;
 use store::Run;
 use store::record::{
@@ -25,7 +26,6 @@ use store::record::{
     WithoutFaultsRecord,
 };
 use study::settings::{Study, Variant};
-use words::without_faults;
 
 /// Stretches by index.
 const STRETCHES: [FaultStretch; 2] = [FaultStretch::Broken, FaultStretch::After];
@@ -103,7 +103,7 @@ fn stretches<'a>(
         let [Some(without), Some(with)] = variants.map(of) else {
             continue;
         };
-        if !generation::is_same(without, with) {
+        if !data_generation::is_same(without, with) {
             continue;
         }
         let there = read(with, without)?;
@@ -161,10 +161,10 @@ impl Beside<'_> {
             if !pairs.iter().all(has_both) {
                 return None;
             }
-            let comparison = looked::compared(&pairs, how).ok()?;
+            let comparison = looks::compared(&pairs, how).ok()?;
             Some(Compared {
                 metric,
-                comparison: looked::at(study, comparison, false),
+                comparison: looks::at(study, comparison, false),
                 is_primary: self.stretch == 0 && metric == metric_of(self.place),
             })
         };

@@ -4,7 +4,7 @@
 use super::{State, TrialRun};
 use crate::client_tally::ClientTally;
 use crate::event::ClientTimes;
-use crate::offer::Offer;
+use crate::load_run::Offer;
 use analysis::rules::ClientSeen;
 use anyhow::{Context, Result};
 use fleet::{ClientEnd, ClientSecond, Fleet, FleetSummary};

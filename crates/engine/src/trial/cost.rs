@@ -7,9 +7,9 @@
 
 use super::{State, Storage, TrialRun};
 use crate::event::Event;
-use crate::gather::ResourceUse;
-use crate::running::Running;
-use crate::tally::Tally;
+use crate::probe_collector::ResourceUse;
+use crate::running_target::Running;
+use crate::window_counts::Tally;
 use analysis::rules::Settle;
 use cluster::TableStorage;
 use measure::clock::Deadline;

@@ -4,8 +4,8 @@
 //! trial has one pair around its load and one around the rest; a restart may lie between them.
 
 use super::{State, TrialRun};
-use crate::running::Running;
-use crate::tally::Answered;
+use crate::running_target::Running;
+use crate::window_counts::Answered;
 use analysis::rules::ServerCounts;
 use anyhow::Result;
 use cluster::OperationCounts;

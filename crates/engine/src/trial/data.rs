@@ -8,12 +8,12 @@ mod amount;
 
 use self::amount::{fullness, not_loaded, size};
 use super::{State, TrialEnd, TrialRun};
-use crate::conduct::Decision;
 use crate::event::Event;
+use crate::event_loop::Decision;
+use crate::load_run::{LOAD_RETRIES, Offer, closed};
 use crate::nodes;
-use crate::offer::{LOAD_RETRIES, Offer, closed};
 use crate::preflight;
-use crate::running::Running;
+use crate::running_target::Running;
 use analysis::procedure::REST_S;
 use analysis::rules;
 use anyhow::{Context, Result, bail, ensure};
@@ -26,8 +26,8 @@ use store::record::{DataRecord, JournalEvent, LoadRecord, Settled};
 use study::data_state::Preparation;
 use study::plan::PhaseKind;
 use study::settings::{Keyspace, Load, PageCache, Reset, RestoreMethod, Settle};
-use study::{human, targets, work};
-use target::{Ability, Target};
+use study::{compile_workload, targets, units};
+use target_spec::{Ability, Target};
 use workload::{Program, Stage};
 
 /// Operations in flight while rows are loaded: enough for a small cluster, few enough not to time
@@ -188,7 +188,7 @@ impl TrialRun<'_> {
     }
 
     fn compile_for(&mut self, rows: u64) -> Result<()> {
-        let work = work::compile_with_rows(self.settings, rows, self.seed, self.inputs);
+        let work = compile_workload::compile_with_rows(self.settings, rows, self.seed, self.inputs);
         self.program = work.map_err(anyhow::Error::msg)?.program;
         Ok(())
     }
@@ -288,7 +288,7 @@ impl TrialRun<'_> {
             share = reached(&running.cluster.data_use(&keyspace)?)?;
             let text = format!(
                 "{} rows are {:.1} % of what is to be loaded",
-                human::format_count(rows),
+                units::format_count(rows),
                 share * 100.0
             );
             (self.events)(Event::Said(text));

@@ -2,9 +2,9 @@
 //! injects, observes and heals it. Its messages go to disk as they come.
 
 use super::State;
-use crate::conduct::{Breaking, Happened};
 use crate::event::PlannedFault;
-use crate::running::Running;
+use crate::event_loop::{Breaking, Happened};
+use crate::running_target::Running;
 use analysis::rules;
 use anyhow::{Context, Result};
 use cluster::Cluster;
@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use store::record::{FaultRecord, FaultStep, FaultStepRecord, FaultVerdict, JournalEvent};
 use study::settings::Fault;
-use target::fault::Hit;
+use target_spec::fault::Hit;
 use versions::Release;
 use workload::Program;
 
@@ -308,7 +308,7 @@ impl Place {
             Ok(Hit::Host(index.with_context(missing)?))
         };
         let hit = match (&fault.hit, fault.kind.place) {
-            (Some(Hit::Node(asked)), target::fault::Place::Host) => {
+            (Some(Hit::Node(asked)), target_spec::fault::Place::Host) => {
                 host_of(running.cluster.index_of(*asked)?)?
             }
             (Some(Hit::Node(asked)), _) => Hit::Node(running.cluster.index_of(*asked)?),
@@ -317,7 +317,9 @@ impl Place {
                 Hit::Nodes(all.collect::<Result<_>>()?)
             }
             (Some(hit), _) => hit.clone(),
-            (None, target::fault::Place::Node) => Hit::Node(hottest_replica(running, program)?),
+            (None, target_spec::fault::Place::Node) => {
+                Hit::Node(hottest_replica(running, program)?)
+            }
             (None, _) => host_of(hottest_replica(running, program)?)?,
         };
         let is_hit = |index: usize, host: &str| match &hit {

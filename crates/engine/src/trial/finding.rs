@@ -1,15 +1,15 @@
 //! Makes the finding of one trial: its evidence judged by the rules, and its figures.
 
-use super::{State, TrialRun, endured, faults, gaps};
-use crate::offer::workers_auto;
-use crate::recorded;
-use crate::running::Running;
-use crate::tally::Tally;
+use super::{State, TrialRun, endurance_series, faults, missing_files};
+use crate::load_run::workers_auto;
+use crate::record_check;
+use crate::running_target::Running;
+use crate::window_counts::Tally;
+use analysis::autocorrelation;
 use analysis::procedure::Point;
 use analysis::rules::{
     self, ClockMove, Environment, Evidence, Judgement, Limits, Machine, Offered, ServerCounts,
 };
-use analysis::series;
 use measure::ClientCount;
 use measure::clock;
 use store::convert;
@@ -19,7 +19,7 @@ use store::record::{
 };
 use study::plan::Trial;
 use study::settings::{Fault, Load, Settings};
-use target::Target;
+use target_spec::Target;
 use workload::{Program, Stage, Statement};
 
 /// Returns an empty finding of a trial.
@@ -50,7 +50,7 @@ impl TrialRun<'_> {
         let tally = std::mem::take(&mut state.tally);
         let costs = self.costs(running, state, &tally);
         let mut evidence = self.evidence(running, state, &tally);
-        gaps::tell(&state.finding.gaps, &mut evidence);
+        missing_files::tell(&state.finding.gaps, &mut evidence);
         let limits = Limits {
             shared_machine: self.shared_machine,
             ..Limits::default()
@@ -104,7 +104,7 @@ impl TrialRun<'_> {
         tally: &Tally,
     ) -> Option<EnduranceRecord> {
         let asked = self.settings.procedure.endurance()?;
-        let kept = endured::LongWindow {
+        let kept = endurance_series::LongWindow {
             within: asked.within,
             seconds: tally.window.seconds,
             courses: state.courses.as_ref()?,
@@ -217,7 +217,7 @@ impl TrialRun<'_> {
             found: (self.rows.are_said).then(|| tally.found(&self.program.finds())),
             // Writes of an import's steps are not read back.
             promise: self.step.is_none().then(|| self.promise(running)),
-            not_recorded: Some(recorded::missing(
+            not_recorded: Some(record_check::missing(
                 self.writer.path(),
                 self.trial.index,
                 is_null,
@@ -302,7 +302,7 @@ fn with_figures(
     let parts = program.kinds().iter().filter(|kind| kind.part);
     TrialFinding {
         seconds: window.seconds,
-        short_window: series::is_short_window(window.seconds),
+        short_window: autocorrelation::is_short_window(window.seconds),
         later_ended_per_s: offered.map(|_| tally.later_ended_per_s()),
         ops_total: tally.ended,
         errors: errors.map(|(outcome, count)| (outcome.name().to_owned(), *count)).collect(),
@@ -446,7 +446,7 @@ mod tests {
                 study::resolve::resolve("s", &text, &Overrides::default()).expect("a study");
             let settings = &study.variants[0].settings;
             let inputs = Inputs::recorded(&study.inputs);
-            let work = study::work::compile(settings, 1, &inputs).expect("kv compiles");
+            let work = study::compile_workload::compile(settings, 1, &inputs).expect("kv compiles");
             assert_eq!(
                 weak_consistency(settings, &work.program),
                 is_weak,

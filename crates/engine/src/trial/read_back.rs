@@ -2,11 +2,11 @@
 
 use super::faults::Place;
 use super::{State, TrialEnd, TrialRun};
-use crate::conduct::Decision;
 use crate::event::Event;
+use crate::event_loop::Decision;
 use crate::fleet_use::FleetUse;
-use crate::offer::{LOAD_RETRIES, Offer, Offered, closed};
-use crate::running::Running;
+use crate::load_run::{LOAD_RETRIES, Offer, Offered, closed};
+use crate::running_target::Running;
 use analysis::durability::{self, Blow, CommitLog, Configuration, DataLoss, Level, Promise, Sync};
 use analysis::rules::{LostBy, ReadBack};
 use anyhow::{Context, Result};
@@ -21,7 +21,7 @@ use store::record::{MissedRowRecord, ReadBackRecord};
 use study::plan::PhaseKind;
 use study::read_back::{Levels, levels};
 use study::settings::{Sample, Settings};
-use target::Target;
+use target_spec::Target;
 use workload::{Program, Stage, Tuning};
 
 /// Operations in flight while rows are read back.
@@ -330,13 +330,15 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
             what: format!("{} of {}", fault.kind.name, place.name),
             nodes: place.nodes.into_iter().map(|(_, name)| name).collect(),
             loses: match fault.kind.loses {
-                target::fault::DataLoss::Nothing => DataLoss::Nothing,
-                target::fault::DataLoss::Memory => DataLoss::Memory,
-                target::fault::DataLoss::Unsynced => DataLoss::Unsynced,
-                target::fault::DataLoss::HandedOver if takes_over => DataLoss::Nothing,
-                target::fault::DataLoss::Order if takes_nodes_times(program) => DataLoss::Order,
-                target::fault::DataLoss::Order => DataLoss::Nothing,
-                target::fault::DataLoss::Copy | target::fault::DataLoss::HandedOver => {
+                target_spec::fault::DataLoss::Nothing => DataLoss::Nothing,
+                target_spec::fault::DataLoss::Memory => DataLoss::Memory,
+                target_spec::fault::DataLoss::Unsynced => DataLoss::Unsynced,
+                target_spec::fault::DataLoss::HandedOver if takes_over => DataLoss::Nothing,
+                target_spec::fault::DataLoss::Order if takes_nodes_times(program) => {
+                    DataLoss::Order
+                }
+                target_spec::fault::DataLoss::Order => DataLoss::Nothing,
+                target_spec::fault::DataLoss::Copy | target_spec::fault::DataLoss::HandedOver => {
                     DataLoss::Everything
                 }
             },
@@ -394,7 +396,7 @@ fn setting_s(settings: &BTreeMap<String, String>, name: &str) -> Option<f64> {
         return ms.parse::<f64>().ok().map(|ms| ms / 1e3);
     }
     let text = settings.get(name)?;
-    let ns = study::human::parse_duration_ns(text).ok()?;
+    let ns = study::units::parse_duration_ns(text).ok()?;
     Some(ns as f64 / 1e9)
 }
 

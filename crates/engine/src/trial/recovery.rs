@@ -1,7 +1,7 @@
 //! Computes the effects of a trial's faults from its files when it has ended. So nothing needs to
 //! be kept while it runs, however long it is.
 
-mod watched;
+mod peers_view;
 mod window;
 
 use crate::trial::TrialRun;
@@ -11,12 +11,12 @@ use analysis::recovery::{
 };
 use anyhow::{Context, Result};
 use measure::number::round;
+use peers_view::NodeWatch;
 use store::Trial;
 use store::record::{
     BackRecord, DipRecord, FaultRecord, HintsRecord, NoticedRecord, RecoveryRecord, RepairNeed,
     ReturnsRecord, StretchRecord, TrialFinding, UsualRecord,
 };
-use watched::NodeWatch;
 use window::{Stretch, Window};
 
 /// Significant digits of a value in a finding.

@@ -1,9 +1,9 @@
 //! Judges registers one by one, over the histories of all trials on their data.
 
 use super::{State, TrialRun};
-use crate::offer::Offered;
-use crate::running::Running;
-use analysis::linear::{self, HistoryVerdict, RegisterEvent};
+use crate::load_run::Offered;
+use crate::running_target::Running;
+use analysis::linearizability::{self, HistoryVerdict, RegisterEvent};
 use analysis::rules::Registers;
 use anyhow::Result;
 use load::Recorded;
@@ -79,11 +79,11 @@ fn judged(by_key: &BTreeMap<u64, Vec<Recorded>>, states_max: u64) -> RegistersRe
         ..RegistersRecord::default()
     };
     for (&key, history) in by_key {
-        let operations: Vec<linear::Operation> = history.iter().map(operation).collect();
+        let operations: Vec<linearizability::Operation> = history.iter().map(operation).collect();
         record.operations += operations.len() as u64;
         let unknown = operations.iter().filter(|one| one.returned_ns.is_none());
         record.unknown += unknown.count() as u64;
-        match linear::judge(&operations, Some(INITIAL), states_max) {
+        match linearizability::judge(&operations, Some(INITIAL), states_max) {
             HistoryVerdict::Linearizable => record.linearizable += 1,
             HistoryVerdict::Undecided(_) => record.undecided += 1,
             HistoryVerdict::Violated(at) => {
@@ -99,7 +99,7 @@ fn judged(by_key: &BTreeMap<u64, Vec<Recorded>>, states_max: u64) -> RegistersRe
 }
 
 /// Converts an operation for the judgement.
-fn operation(recorded: &Recorded) -> linear::Operation {
+fn operation(recorded: &Recorded) -> linearizability::Operation {
     let happened = &recorded.happened;
     let (what, returned_ns) = match (recorded.asked, happened.applied) {
         (RegisterRequest::Read, _) => (RegisterEvent::Read(happened.found), happened.answered_ns),
@@ -118,7 +118,7 @@ fn operation(recorded: &Recorded) -> linear::Operation {
             (what, happened.answered_ns)
         }
     };
-    linear::Operation {
+    linearizability::Operation {
         invoked_ns: happened.sent_ns,
         returned_ns,
         what,

@@ -1,10 +1,10 @@
 //! Runs a trial that is a step of an import: its statements, its warm-up, its operations.
 
 use super::{State, TrialEnd, TrialRun};
-use crate::conduct::Decision;
-use crate::course::StepCourse;
-use crate::offer::{self, Offer};
-use crate::running::Running;
+use crate::event_loop::Decision;
+use crate::load_run::{self, Offer};
+use crate::phase_schedule::StepCourse;
+use crate::running_target::Running;
 use anyhow::{Context, Result};
 use imports::Step;
 use load::Limit;
@@ -35,7 +35,7 @@ impl TrialRun<'_> {
         running: &mut Running,
         state: &mut State,
     ) -> Result<Option<TrialEnd>> {
-        let schedule = offer::schedule(self.trial.point, false);
+        let schedule = load_run::schedule(self.trial.point, false);
         let warmup = Limit::Operations(step.warmup_operations);
         let mut offer = Offer {
             first_operation: step.first_operation,

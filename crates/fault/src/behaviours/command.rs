@@ -3,13 +3,13 @@
 //! this machine.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Agents, Via, World};
 use crate::observation::{self, Observation};
-use crate::world::{Agents, Via, World};
 use anyhow::{Context, Result, bail};
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
-use target::Invocation;
-use target::fault::{Commands, Hit};
+use target_spec::Invocation;
+use target_spec::fault::{Commands, Hit};
 
 /// Time limit of the observing program: it may have to reach another machine. An agent that heals
 /// by itself waits as long.

@@ -4,14 +4,14 @@
 
 use super::node_kill;
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Via, World};
 use crate::observation::Observation;
 use crate::ring;
-use crate::world::{Via, World};
 use anyhow::Result;
 use cluster::RestartMode;
 use host::Injection;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -2,13 +2,13 @@
 //! healing, its nodes are restarted.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Via, World};
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::path::PathBuf;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

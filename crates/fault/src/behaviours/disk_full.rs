@@ -1,12 +1,12 @@
 //! A full disk: nothing more can be written, but existing data can be read.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Via, World};
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

@@ -3,15 +3,15 @@
 //! their volume and addresses, as with vSphere HA.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Via, World};
 use crate::network;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
 use anyhow::{Context, Result};
 use host::Injection;
 use std::net::IpAddr;
 use std::time::Duration;
-use target::NO_HA_OF_MACHINES;
-use target::fault::{Hit, Options};
+use target_spec::NO_HA_OF_MACHINES;
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

@@ -2,12 +2,12 @@
 //! but not for clients.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::World;
 use crate::network;
 use crate::observation::{self, Observation};
-use crate::world::World;
 use anyhow::Result;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

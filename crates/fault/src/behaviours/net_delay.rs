@@ -2,13 +2,13 @@
 
 use super::net_slow;
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Agents, Via, World};
 use crate::observation::{self, Observation};
-use crate::world::{Agents, Via, World};
 use anyhow::Result;
 use host::{Query, QueryAnswer, Reach};
 use std::time::Duration;
-use target::LinkSpec;
-use target::fault::{Hit, Options};
+use target_spec::LinkSpec;
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

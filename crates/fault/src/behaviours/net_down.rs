@@ -2,13 +2,13 @@
 //! machine keeps its link, and drops the packets of its nodes itself.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Agents, Via, World};
 use crate::network;
 use crate::observation::{self, Observation};
-use crate::world::{Agents, Via, World};
 use anyhow::Result;
 use host::{Query, QueryAnswer};
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

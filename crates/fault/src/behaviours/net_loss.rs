@@ -2,14 +2,14 @@
 //! everything is slower.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Agents, Via, World};
 use crate::network;
 use crate::observation::{self, Observation};
-use crate::world::{Agents, Via, World};
 use anyhow::Result;
 use host::{Query, QueryAnswer};
 use measure::number;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

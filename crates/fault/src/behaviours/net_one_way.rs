@@ -3,7 +3,7 @@
 
 use super::net_partition::Cut;
 use crate::behaviour::Fault;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -3,11 +3,11 @@
 //! connections. So another node's pod observes it by new connections.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::World;
 use crate::observation::{self, Observation};
-use crate::world::World;
 use anyhow::Result;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

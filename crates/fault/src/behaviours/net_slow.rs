@@ -1,14 +1,14 @@
 //! Limited bandwidth to and from a host: excess packets are queued or dropped.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Agents, Via, World};
 use crate::observation::{self, Observation};
-use crate::world::{Agents, Via, World};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;
 use std::time::Duration;
-use target::LinkSpec;
-use target::fault::{Hit, Options};
+use target_spec::LinkSpec;
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

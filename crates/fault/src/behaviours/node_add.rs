@@ -3,16 +3,16 @@
 //! folder is removed.
 
 use crate::behaviour::{Fault, Tell, Work};
+use crate::cluster_under_test::{Agents, Healed, Via, World};
 use crate::observation::{self, Observation};
 use crate::ring;
-use crate::world::{Agents, Healed, Via, World};
 use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation};
 use host::process::Identity;
 use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -4,13 +4,13 @@
 
 use super::node_kill;
 use crate::behaviour::{Fault, Work};
+use crate::cluster_under_test::{Client, Via, World};
 use crate::observation::{self, Observation};
 use crate::ring;
-use crate::world::{Client, Via, World};
 use anyhow::Result;
 use host::Injection;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

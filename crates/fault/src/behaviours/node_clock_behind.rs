@@ -3,7 +3,7 @@
 
 use super::node_clock_ahead::Off;
 use crate::behaviour::Fault;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

@@ -2,15 +2,15 @@
 //! from before remains.
 
 use crate::behaviour::{Fault, Tell, Work};
+use crate::cluster_under_test::{Client, Healed, World};
+use crate::node_operation::{AT_ONCE, Task, count};
 use crate::observation::{self, Observation};
-use crate::task::{AT_ONCE, Task, count};
-use crate::world::{Client, Healed, World};
 use anyhow::Result;
 use cluster::{DataFile, Operation, Row, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -6,14 +6,14 @@
 //! copies.
 
 use crate::behaviour::{Fault, Tell, Work};
+use crate::cluster_under_test::{Healed, Via, World};
 use crate::observation::{self, Observation};
 use crate::ring;
-use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation, RestartMode};
 use host::Injection;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

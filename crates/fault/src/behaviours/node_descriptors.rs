@@ -2,12 +2,12 @@
 //! operations that need a new file fail.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Agents, Via, World};
 use crate::observation::{self, Observation};
-use crate::world::{Agents, Via, World};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

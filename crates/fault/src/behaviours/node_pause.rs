@@ -2,11 +2,11 @@
 //! stay open, and the kernel accepts new ones, but they get no answers.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Via, World};
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
 use anyhow::Result;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -4,14 +4,14 @@
 
 use super::data_lost;
 use crate::behaviour::{Fault, Tell, Work};
+use crate::cluster_under_test::{Healed, Via, World};
 use crate::observation::Observation;
 use crate::ring;
-use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation, RestartMode};
 use host::Injection;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Time limit for another node to report its status.
 const LIMIT: Duration = Duration::from_secs(5);

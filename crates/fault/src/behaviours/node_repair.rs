@@ -3,14 +3,14 @@
 //! replicas' records of validations, which the node itself requested.
 
 use crate::behaviour::{Fault, Tell, Work};
+use crate::cluster_under_test::{Healed, World};
+use crate::node_operation::{Task, count};
 use crate::observation::{self, Observation};
-use crate::task::{Task, count};
-use crate::world::{Healed, World};
 use anyhow::{Context, Result};
 use cluster::{Operation, Row, View};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

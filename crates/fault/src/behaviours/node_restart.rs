@@ -2,7 +2,7 @@
 
 use super::node_stop::Stop;
 use crate::behaviour::Fault;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -2,15 +2,15 @@
 //! the snapshot.
 
 use crate::behaviour::{Fault, Tell, Work};
+use crate::cluster_under_test::{Healed, Via, World};
+use crate::node_operation::{AT_ONCE, Task, count};
 use crate::observation::{self, Observation};
-use crate::task::{AT_ONCE, Task, count};
-use crate::world::{Healed, Via, World};
 use anyhow::Result;
 use cluster::Operation;
 use host::Injection;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -3,11 +3,11 @@
 
 use super::node_kill;
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Via, World};
 use crate::observation::Observation;
-use crate::world::{Via, World};
 use anyhow::Result;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

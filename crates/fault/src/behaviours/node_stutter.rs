@@ -3,12 +3,12 @@
 //! between, so no node marks it down.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Via, World};
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
 use anyhow::Result;
 use host::Injection;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Duration of each stop: like a collection of a node short of memory, and shorter than the failure
 /// detector's threshold.

@@ -2,11 +2,11 @@
 //! choice and is only observed.
 
 use crate::behaviour::{Fault, Tell, Work};
+use crate::cluster_under_test::{Healed, World};
 use crate::observation::{self, Observation, both};
-use crate::world::{Healed, World};
 use anyhow::Result;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {

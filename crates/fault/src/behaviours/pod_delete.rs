@@ -2,12 +2,12 @@
 //! comes back there with another address.
 
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Pods, World};
 use crate::observation::{self, Observation};
-use crate::world::{Pods, World};
 use anyhow::Result;
 use cluster::{Deletion, PodSeen};
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

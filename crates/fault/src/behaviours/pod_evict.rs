@@ -4,12 +4,12 @@
 
 use super::pod_delete;
 use crate::behaviour::Fault;
+use crate::cluster_under_test::{Pods, World};
 use crate::observation::{self, Observation};
-use crate::world::{Pods, World};
 use anyhow::{Result, ensure};
 use cluster::Deletion;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

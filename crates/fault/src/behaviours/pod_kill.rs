@@ -4,7 +4,7 @@
 use super::pod_delete;
 use crate::behaviour::Fault;
 use cluster::Deletion;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

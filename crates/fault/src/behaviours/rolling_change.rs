@@ -2,18 +2,18 @@
 //! former ones in the same way.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::itself;
+use crate::cluster_under_test::{Client, Healed, Via, World};
+use crate::node_release;
 use crate::observation::{Observation, both};
 use crate::renewal::Renewal;
 use crate::rolling::{self, Round};
-use crate::world::{Client, Healed, Via, World};
 use anyhow::{Context, Result, bail};
 use cluster::{Effect, Proof, View};
 use host::Injection;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 use versions::Line;
 
 /// Returns the implementation.
@@ -55,7 +55,7 @@ fn shown(
     let text = |row: &BTreeMap<String, String>, name: &str| row.get(name).cloned();
     let pair = |row| Some((text(row, "name")?, text(row, "value")?));
     let settings: BTreeMap<String, String> = rows.iter().filter_map(pair).collect();
-    let release = itself::release(world, node)?;
+    let release = node_release::release(world, node)?;
     let line = Line::of(&release).unwrap_or(versions::DEFAULT);
     let name = format!("node{}", node + 1);
     Ok(Proof::of_yaml(yaml, &settings, &name, line))

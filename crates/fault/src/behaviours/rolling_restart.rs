@@ -2,13 +2,13 @@
 //! drains, ends, starts, and is up before the next one.
 
 use crate::behaviour::{Fault, Tell, Work};
+use crate::cluster_under_test::{Healed, Via, World};
 use crate::observation::Observation;
 use crate::rolling::{self, Round, TURN_LIMIT};
-use crate::world::{Healed, Via, World};
 use anyhow::Result;
 use host::process::Identity;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -6,16 +6,16 @@
 mod way_back;
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::itself::{self, Itself};
+use crate::cluster_under_test::{Healed, Via, World};
+use crate::node_operation::{AT_ONCE, Task};
+use crate::node_release::{self, Itself};
 use crate::observation::{self, Observation};
 use crate::rolling::{self, Round, TURN_LIMIT};
-use crate::task::{AT_ONCE, Task};
-use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result};
 use cluster::{DataFile, Operation, UpgradeStep};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use target::fault::{Back, Hit, Options};
+use target_spec::fault::{Back, Hit, Options};
 use versions::Release;
 use way_back::{SWAPPED_WITHIN, WayBack};
 
@@ -178,15 +178,16 @@ impl Upgrade {
             let Some(way_back) = way_back.as_mut() else {
                 return restart(world, node, &to, drains);
             };
-            let before = itself::release(world, node)?;
+            let before = node_release::release(world, node)?;
             drain(world, node)?;
             let stop = world.upgrade(node, &to)?;
             world.inject(Via::Node(node), stop, &[node], SWAPPED_WITHIN)?;
             way_back.keep(world, node, before)?;
             world.heal_node(node)
         };
-        let holds =
-            |world: &mut dyn World, node: usize| itself::is_release(world, node, to.version());
+        let holds = |world: &mut dyn World, node: usize| {
+            node_release::is_release(world, node, to.version())
+        };
         let work = round.proceed(world, restart, &holds);
         self.stage = Stage::Nodes(round);
         match work? {

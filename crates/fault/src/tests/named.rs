@@ -1,8 +1,8 @@
 //! Life cycle of a fault that a study defines by programs.
 
 use super::*;
-use target::Invocation;
-use target::fault::{Commands, DataLoss, Hit, Options};
+use target_spec::Invocation;
+use target_spec::fault::{Commands, DataLoss, Hit, Options};
 
 /// The node is attached, so it is not restarted.
 #[test]

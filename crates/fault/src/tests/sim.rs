@@ -18,7 +18,7 @@ use cluster::MemberStatus;
 use host::process::Identity;
 use host::{Attempt, Bytes, HostLoss, PortEnd, Reach, VolumeUse};
 use std::sync::LazyLock;
-use target::fault::{Hit, KINDS, Kind, Options, Place};
+use target_spec::fault::{Hit, KINDS, Kind, Options, Place};
 use works::Works;
 
 /// Process identity of every simulated node; determined once.

@@ -2,7 +2,7 @@
 
 use super::works::{Works, of};
 use super::*;
-use target::fault::{Hit, Kind, Options};
+use target_spec::fault::{Hit, Kind, Options};
 
 #[test]
 fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for() {

@@ -4,7 +4,7 @@ use super::sim::Sim;
 use super::works::Works;
 use super::*;
 use cluster::UpgradeStep;
-use target::fault::{Back, Hit, Kind, Options};
+use target_spec::fault::{Back, Hit, Kind, Options};
 
 fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<Step>, Sim) {
     let kind = Kind::of("rolling-upgrade").unwrap().with(&options);

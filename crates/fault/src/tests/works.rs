@@ -8,7 +8,7 @@ use cluster::{DataFile, Operation, Row, UpgradeStep, View};
 use host::Bytes;
 use host::process::Identity;
 use serde_json::{Map, Value};
-use target::fault::{Hit, Kind, Options};
+use target_spec::fault::{Hit, Kind, Options};
 
 /// Simulated operations, and their effects on nodes.
 #[derive(Debug)]
@@ -276,7 +276,7 @@ pub(super) fn join(host: usize) -> Join {
         files: Vec::new(),
         folder: format!("/host{}/node4", host + 1).into(),
         address: std::net::SocketAddrV4::new([10, 0, 0, 4].into(), 7000),
-        leave: target::Invocation::default(),
+        leave: target_spec::Invocation::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::files::Step;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
-use target::Invocation;
+use target_spec::Invocation;
 
 /// Steps by which a process joins a cluster and leaves it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

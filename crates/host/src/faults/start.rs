@@ -3,7 +3,7 @@
 use crate::calls::StartProcess;
 use crate::process::Identity;
 use anyhow::Result;
-use kernel::confine::Confinement;
+use linux::cpu_affinity::Confinement;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::Path;

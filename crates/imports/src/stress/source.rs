@@ -6,7 +6,7 @@
 //! block by block, and the sums are kept.
 
 mod cursor;
-mod known;
+mod partition_contents;
 
 use super::draw::{Dist, Ratio};
 use super::partition::Columns;

@@ -5,9 +5,9 @@
 //! are a function of the seed and the operation's number, so that every read can be verified and
 //! every run repeated.
 
-mod choose;
 mod command;
 mod histogram;
+mod key_distribution;
 mod properties;
 mod source;
 mod statements;

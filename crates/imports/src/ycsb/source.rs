@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::choose::{Chooser, fnv};
+use super::key_distribution::{Chooser, fnv};
 use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
@@ -44,7 +44,7 @@ pub(super) enum Length {
     /// Every length is equally likely.
     Uniform,
     /// Short ones are popular.
-    Zipfian(super::choose::Zipfian),
+    Zipfian(super::key_distribution::Zipfian),
     /// As counted in a file.
     Histogram(Arc<super::histogram::Buckets>),
 }

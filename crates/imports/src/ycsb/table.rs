@@ -1,9 +1,9 @@
 //! Reads the properties of the table, its records and their distribution.
 
 use super::RECORDS_MAX;
-use super::choose::{Chooser, Zipfian};
 use super::command::{Command, Phase};
 use super::histogram;
+use super::key_distribution::{Chooser, Zipfian};
 use super::properties::Properties;
 use super::source::{INSERT, KINDS, Length, MODIFY, READ, SCAN, Statements, Table, UPDATE};
 use crate::import::ReadFile;

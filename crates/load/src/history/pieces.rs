@@ -1,7 +1,7 @@
 //! Cuts a history into pieces for transfer to the client that joins all of them.
 
 use super::{HISTORY_OPERATIONS_MAX, History, HistoryPart, StoredEvent};
-use crate::kept::{KeptOf, KeptPiece, KeptWhat, TheirTime};
+use crate::record_pieces::{KeptOf, KeptPiece, KeptWhat, TheirTime};
 
 /// Bytes of an operation: sent, answered, found, and flags for the present values.
 const BYTES: usize = 8 + 8 + 8 + 1;

@@ -4,7 +4,7 @@ use super::{
     CHUNK_OPERATIONS, CHUNK_TIMES, LEDGER_OPERATIONS_MAX, Ledger, LedgerPart, Numbers,
     STATES_PER_BYTE, TIMED_OPERATIONS_MAX,
 };
-use crate::kept::{KeptOf, KeptPiece, KeptWhat};
+use crate::record_pieces::{KeptOf, KeptPiece, KeptWhat};
 
 impl Ledger {
     /// Returns the contents of the parts in pieces of at most `bytes_max`, without pieces that are

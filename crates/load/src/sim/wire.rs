@@ -1,7 +1,7 @@
 //! A simulated connection, and the responses in transit on it.
 
 use super::server::Reply;
-use crate::world::Watch;
+use crate::worker_io::Watch;
 use std::collections::VecDeque;
 
 /// One simulated connection.

@@ -13,7 +13,7 @@ use super::wire::{Arrival, Wire, last_of};
 use crate::connection::Link;
 use crate::control::Control;
 use crate::recorder::Part;
-use crate::world::{OwnTime, Ready, Watch, World};
+use crate::worker_io::{OwnTime, Ready, Watch, World};
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::rc::Rc;

@@ -7,11 +7,11 @@
 //! pages of ten rows of two columns 830 ns.
 
 use super::Worker;
-use super::course::Turn;
-use crate::facts::{NO_KIND, NO_STATEMENT, StatementFacts};
+use super::operation_state::Turn;
 use crate::inflight::{NONE, Slot};
 use crate::ledger::WriteState;
-use crate::world::World;
+use crate::statement_facts::{NO_KIND, NO_STATEMENT, StatementFacts};
+use crate::worker_io::World;
 use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES};
 use cql::response::RawRows;
 use cql::template::{BATCH_ENTRIES_MAX, stamp};

@@ -4,7 +4,7 @@ use super::multi_step::Unsendable;
 use super::{DueTimes, Worker};
 use crate::connection::Progress;
 use crate::inflight::SPECIAL;
-use crate::world::{Watch, World};
+use crate::worker_io::{Watch, World};
 use measure::{ClientCount, Outcome, clock};
 use std::fmt::Display;
 

@@ -2,10 +2,10 @@
 
 use super::pairs::{Matched, Pair};
 use crate::page::{Block, Section, Verdict};
+use crate::run_view::RunView;
 use crate::sections::cost::comparison_table;
 use crate::summary::{Point, variant_name};
-use crate::view::RunView;
-use analysis::multiple::differing;
+use analysis::multiple_comparisons::differing;
 use analysis::{Comparison, Metric, compare_unpaired};
 use store::record::{CostComparisonRecord, CostKind};
 

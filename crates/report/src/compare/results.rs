@@ -5,10 +5,10 @@ use super::pairs::Pair;
 use super::side::Side;
 use crate::number;
 use crate::page::{Axis, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Verdict, Xs};
+use crate::run_view::RunView;
 use crate::sections::comparisons::comparison_table;
 use crate::sections::latency::curve_series;
 use crate::summary::{ALL, Point, bound_labels, variant_name};
-use crate::view::RunView;
 use analysis::Metric;
 
 /// Maximum number of charts of distributions on a page.

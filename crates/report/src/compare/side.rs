@@ -1,6 +1,6 @@
 //! A run on a page with several runs.
 
-use crate::view::RunView;
+use crate::run_view::RunView;
 
 /// A run that is compared.
 #[derive(Clone, Debug)]

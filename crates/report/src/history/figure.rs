@@ -1,6 +1,6 @@
 //! The figure of the first screen: the value of a point, run after run, and its changes.
 
-use super::shown::{self, name};
+use super::page::{self, name};
 use super::{Change, History, Kind, Line};
 use crate::page::{CurvePlot, Headline, LeadFigure, LeadMark, Page, Paint, Plot, PlotAxis};
 
@@ -9,7 +9,7 @@ const PLOTS_MAX: usize = 2;
 
 /// Returns the page of a study's history, which begins with the figure.
 pub fn history(history: &History) -> Page {
-    let page = shown::history(history);
+    let page = page::history(history);
     let lead = figure(history);
     Page {
         headline: Headline {

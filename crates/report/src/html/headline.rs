@@ -2,8 +2,8 @@
 
 use super::{class, prose, swatch};
 use crate::escape::escape;
-use crate::lead;
 use crate::page::{Figure, Headline, Verdict};
+use crate::svg;
 use measure::number::counted;
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub(super) fn headline(out: &mut String, headline: &Headline) {
         out.push_str("</div>\n");
     }
     if let Some(figure) = &headline.lead {
-        lead::figure(out, figure);
+        svg::figure(out, figure);
     }
     out.push_str("<div class=\"answer\">");
     let is_alarm = |sentence: &&String| headline.alarms.contains(sentence);

@@ -5,8 +5,8 @@
 //! made from its raw lines, which takes as long as reading them.
 
 use super::OTHERS;
+use crate::run_view::{ProbeSeries, TrialView};
 use crate::sections::time::{PLACES_PER_PAGE_MAX, PLACES_PER_TRIAL_MAX};
-use crate::view::{ProbeSeries, TrialView};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use store::record::TrialFinding;

@@ -5,9 +5,9 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
-use crate::probed::natural;
+use crate::probe_series::natural;
+use crate::run_view::{RunView, TrialView};
 use crate::summary::variant_name;
-use crate::view::{RunView, TrialView};
 use std::collections::BTreeSet;
 use store::record::{HostRecord, NodeRecord, NodesRecord, RemainsRecord};
 

@@ -2,10 +2,10 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
+use crate::run_view::RunView;
 use crate::sections::results::metric_name;
 use crate::sections::verdict_tone;
 use crate::summary::{place, variant_name};
-use crate::view::RunView;
 use analysis::TENFOLD;
 use store::record::{Bound, ComparisonRecord, Finding, MultiplicityRecord};
 

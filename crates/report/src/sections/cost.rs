@@ -2,9 +2,9 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
+use crate::run_view::RunView;
 use crate::sections::capital;
 use crate::summary::{place, variant_name};
-use crate::view::RunView;
 use measure::number::counted;
 use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 

@@ -4,8 +4,8 @@ use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Verdict, Xs,
 };
+use crate::run_view::RunView;
 use crate::summary::{Point, variant_name, variants};
-use crate::view::RunView;
 use analysis::curves::Coefficients;
 use analysis::procedure;
 use store::record::{CurveRecord, WithoutPeak};

@@ -2,10 +2,10 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Section, Table, Tone};
+use crate::run_view::RunView;
 use crate::sections::rules::rule_tone;
-use crate::sections::{accounts, sides, state};
+use crate::sections::{acknowledged_writes, sides, state};
 use crate::summary::trial_table;
-use crate::view::RunView;
 use measure::KindCount;
 use store::record::{ServerCountsRecord, Settled, TrialFinding};
 
@@ -13,7 +13,7 @@ use store::record::{ServerCountsRecord, Settled, TrialFinding};
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
-    blocks.extend(accounts::blocks(view));
+    blocks.extend(acknowledged_writes::blocks(view));
     if trials.iter().any(|t| t.verify.checked > 0) {
         blocks.push(Block::Text(verified(trials)));
         blocks.push(Block::Table(verify_table(view)));

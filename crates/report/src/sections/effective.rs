@@ -4,10 +4,10 @@
 //! A node's own address, name or host in a value is not a difference: every node has its own.
 
 use crate::page::{Block, Cell, Section, Table};
-use crate::probed::natural;
+use crate::probe_series::natural;
+use crate::run_view::{RunView, TrialView};
 use crate::sections::proofs;
 use crate::summary::{variant_name, variants};
-use crate::view::{RunView, TrialView};
 use analysis::VariantName;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::NodeRecord;

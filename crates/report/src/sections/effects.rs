@@ -4,10 +4,10 @@ use crate::number;
 use crate::page::{
     Axis, Band, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Tone, Xs,
 };
+use crate::run_view::RunView;
 use crate::sections::comparisons::verdict_words;
 use crate::sections::results::metric_name;
 use crate::summary::place;
-use crate::view::RunView;
 use analysis::effects::Interaction;
 use store::record::{
     AxisRecord, Bound, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, Finding,
@@ -289,7 +289,7 @@ fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
             let is_there = |c: &&CellRecord| c.values[along] == *at && c.values[by] == *value;
             let cells = effects.cells.iter().filter(is_there);
             let logs: Option<Vec<f64>> = cells.map(|c| Some(c.mean?.ln())).collect();
-            logs.map(|logs| analysis::series::mean(&logs).exp())
+            logs.map(|logs| analysis::autocorrelation::mean(&logs).exp())
         };
         Series {
             name: format!("{}: {value}", lines.name),

@@ -6,13 +6,13 @@ use crate::page::{
     Axis, Band, Block, Cell, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Table, Tone,
     Xs,
 };
-use crate::probed;
+use crate::probe_series;
+use crate::run_view::RunView;
 use crate::sections::faults;
 use crate::sections::time::label;
-use crate::view::RunView;
+use analysis::autocorrelation::NORMAL_975;
 use analysis::endurance::{Agreed, Course, Growing};
 use analysis::procedure::Role;
-use analysis::series::NORMAL_975;
 use store::record::{
     ChangeRecord, CourseRecord, CyclesState, EnduranceRecord, EnduredRecord, GrowthRecord,
     TrialFinding, TurnRecord,
@@ -56,7 +56,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 
 /// Returns the faults, in seconds since the window began.
 fn broken(view: &RunView, trial: &TrialFinding) -> Vec<Band> {
-    let begin_s = probed::window(&trial.phases).map_or(0.0, |[from_s, _]| from_s);
+    let begin_s = probe_series::window(&trial.phases).map_or(0.0, |[from_s, _]| from_s);
     let since = |band: Band| Band {
         from: band.from - begin_s,
         to: band.to - begin_s,

@@ -1,13 +1,13 @@
 //! The faults: their effect on the load, their evidence, and their times.
 
 mod card;
-mod did;
+mod effect_table;
 mod without;
 
 use crate::number;
 use crate::page::{Band, Block, Cell, Section, Table, Tone};
+use crate::run_view::RunView;
 use crate::sections::time::label;
-use crate::view::RunView;
 use store::record::{Aftermath, FaultRecord, FaultVerdict, ReturnsRecord, SeriesEnd, since};
 
 /// Maximum number of faults with a card of their own; every fault has a row in the tables.
@@ -21,7 +21,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     let mut blocks = Vec::new();
     if faults.iter().any(|fault| fault.recovery.is_some()) {
-        blocks.push(Block::Table(did::table(view)));
+        blocks.push(Block::Table(effect_table::table(view)));
     }
     blocks.extend(without::table(view).map(Block::Table));
     blocks.push(Block::Table(times(view)));

@@ -2,8 +2,8 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
+use crate::run_view::RunView;
 use crate::summary::axis_value;
-use crate::view::RunView;
 use analysis::procedure;
 use store::record::{AxisRecord, CombinationsRecord, PointRecord, Verdict};
 

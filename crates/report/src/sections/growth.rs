@@ -5,10 +5,10 @@ use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Xs,
 };
+use crate::run_view::RunView;
 use crate::sections::comparisons::verdict_words;
 use crate::sections::results::metric_name;
 use crate::summary::{place, variant_name};
-use crate::view::RunView;
 use store::record::{ComparisonRecord, LooksHow, LooksRecord};
 
 /// Returns a chart and a table for each comparison with looks. `None` without any.

@@ -6,14 +6,14 @@ pub use reasons::cause;
 
 use crate::number;
 use crate::page::{Figure, Headline, NextStep, Verdict};
+use crate::run_view::RunView;
 use crate::sections::comparisons::{interval_words, ratio_words, verdict_words};
-use crate::sections::lead;
+use crate::sections::lead_figure;
 use crate::sections::results::metric_name;
 use crate::summary::{
     ALL, Point, axis_value, best, compared_value, is_kept_up, is_searched, most_different_cost,
     variant_name, variants,
 };
-use crate::view::RunView;
 use store::record::RequirementOutcome as Outcome;
 use store::record::{
     ComparisonRecord, Finding, NextStepRecord, SearchRangeRecord, SearchRecord, TrialFinding,
@@ -32,7 +32,7 @@ pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
         study: view.plan.study.clone(),
         facts: facts(view),
         question: view.plan.question.clone(),
-        lead: lead::figure(view, points),
+        lead: lead_figure::figure(view, points),
         alarms: view.findings.alarms.clone(),
         answer,
         verdict,

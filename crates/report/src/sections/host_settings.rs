@@ -6,8 +6,8 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
-use crate::probed::natural;
-use crate::view::RunView;
+use crate::probe_series::natural;
+use crate::run_view::RunView;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::HostSettingRecord;

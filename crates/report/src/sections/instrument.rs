@@ -2,9 +2,9 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
+use crate::run_view::RunView;
 use crate::sections::rules::rule_tone;
 use crate::summary::{Point, best, trial_table, variants};
-use crate::view::RunView;
 use measure::Known;
 use store::record::{ClientEndRecord, ClockMovedRecord, QuantilesRecord, TrialFinding};
 

@@ -4,8 +4,8 @@ use crate::number;
 use crate::page::{
     Axis, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Verdict, Xs,
 };
+use crate::run_view::{Curve, RunView};
 use crate::summary::{ALL, Point, variant_name, variants};
-use crate::view::{Curve, RunView};
 use analysis::VariantName;
 
 /// Returns one chart per variant, kind and clock, to choose from. `None` without curves.

@@ -2,19 +2,19 @@
 //!
 //! Trials with the same machines and places share pictures and a table.
 
-mod drawn;
-mod placed;
-mod seen;
-mod told;
+mod drawing;
+mod machine_records;
+mod sentences;
+mod trial_groups;
 
 use super::cluster::of_trials;
 use crate::page::{Block, Cell, Section, Table, Tone};
-use crate::view::RunView;
-use placed::Group;
-use seen::MachineView;
+use crate::run_view::RunView;
+use machine_records::MachineView;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord};
+use trial_groups::Group;
 
 /// Maximum number of pictures: the tables have the variations too.
 const PICTURES_MAX: usize = 12;
@@ -23,7 +23,7 @@ const DISTANCES_MAX: usize = 24;
 
 /// Returns the section. `None` if neither machines nor places were recorded.
 pub fn section(view: &RunView) -> Option<Section> {
-    let groups = placed::groups(view);
+    let groups = trial_groups::groups(view);
     if groups.is_empty() {
         return None;
     }
@@ -57,7 +57,7 @@ pub fn section(view: &RunView) -> Option<Section> {
             pictures += 1;
         }
         if !group.first().placements.is_empty() {
-            blocks.push(Block::Table(placed::table(&of, group)));
+            blocks.push(Block::Table(trial_groups::table(&of, group)));
         }
         let said = says(group);
         if !said.is_empty() {
@@ -85,7 +85,7 @@ fn drawn<'a>(
 ) -> Block {
     let seen = MachineView::new(machine);
     let title = named.1.clone();
-    match drawn::picture(named, &seen, &in_order(&seen, group), colors) {
+    match drawing::picture(named, &seen, &in_order(&seen, group), colors) {
         Some(picture) => Block::Picture(picture),
         None => Block::Note(
             Tone::Muted,
@@ -102,8 +102,8 @@ pub fn json(view: &RunView) -> Option<Value> {
             json!({
                 "who": one.who, "host": one.host, "cpus": one.cpus, "mems": one.mems,
                 "topology": one.topology,
-                "threads": placed::range(all.iter().map(|one| one.threads)),
-                "resident_bytes": placed::resident(&all),
+                "threads": trial_groups::range(all.iter().map(|one| one.threads)),
+                "resident_bytes": trial_groups::resident(&all),
             })
         });
         json!({
@@ -114,12 +114,12 @@ pub fn json(view: &RunView) -> Option<Value> {
             "says": says(group),
         })
     };
-    let groups = placed::groups(view);
+    let groups = trial_groups::groups(view);
     (!groups.is_empty()).then(|| groups.iter().map(one).collect())
 }
 
 /// Returns the processes on a machine, in the order of the table.
-fn in_order<'a>(seen: &MachineView<'a>, group: &Group<'a>) -> Vec<seen::Placed<'a>> {
+fn in_order<'a>(seen: &MachineView<'a>, group: &Group<'a>) -> Vec<machine_records::Placed<'a>> {
     let order = group.placements();
     let mut placed = seen.placed(group.first());
     placed.sort_by_key(|one| order.iter().position(|other| std::ptr::eq(*other, one.record)));
@@ -163,7 +163,7 @@ fn name(machine: &MachineTopologyRecord) -> String {
 }
 
 fn summary(machine: &MachineTopologyRecord) -> String {
-    drawn::summary(&MachineView::new(machine))
+    drawing::summary(&MachineView::new(machine))
 }
 
 /// Explains the places, with remarks.
@@ -172,7 +172,7 @@ fn says(group: &Group<'_>) -> Vec<String> {
     let mut said = Vec::new();
     for machine in &record.machines {
         let seen = MachineView::new(machine);
-        said.extend(told::about_client(&seen, &in_order(&seen, group)));
+        said.extend(sentences::about_client(&seen, &in_order(&seen, group)));
     }
     if said.is_empty() && is_client_elsewhere(record) {
         said.push("The client ran on another machine than the nodes.".to_owned());
@@ -185,7 +185,8 @@ fn says(group: &Group<'_>) -> Vec<String> {
 fn is_client_elsewhere(record: &NodesRecord) -> bool {
     let (client, nodes): (Vec<_>, Vec<_>) =
         record.placements.iter().partition(|one| one.is_client());
-    let machine = |one: &PlacementRecord| seen::machine_of(one, record).map(std::ptr::from_ref);
+    let machine =
+        |one: &PlacementRecord| machine_records::machine_of(one, record).map(std::ptr::from_ref);
     let Some(own) = client.first().and_then(|one| machine(one)) else {
         return false;
     };
@@ -197,7 +198,7 @@ fn is_client_elsewhere(record: &NodesRecord) -> bool {
 fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     let mut by_sentence: Vec<(String, Vec<String>)> = Vec::new();
     for machine in machines {
-        for sentence in told::about_size(&MachineView::new(machine)) {
+        for sentence in sentences::about_size(&MachineView::new(machine)) {
             match by_sentence.iter_mut().find(|(known, _)| *known == sentence) {
                 Some((_, names)) => names.push(name(machine)),
                 None => by_sentence.push((sentence, vec![name(machine)])),

@@ -1,6 +1,5 @@
 //! The parts of a run's page, one file each, in reading order.
 
-pub mod asked;
 pub mod comparisons;
 pub mod cost;
 pub mod curves;
@@ -9,14 +8,15 @@ pub mod endurance;
 pub mod grid;
 pub mod growth;
 pub mod headline;
-pub mod lead;
+pub mod lead_figure;
 pub mod price_performance;
 pub mod published;
+pub mod question;
 pub mod requirements;
 pub mod results;
 pub mod rules;
 pub mod scale_up;
-pub mod screen;
+pub mod screening;
 pub mod search;
 pub mod sweep;
 
@@ -24,7 +24,7 @@ pub mod latency;
 pub mod panels;
 pub mod time;
 
-mod accounts;
+mod acknowledged_writes;
 pub mod cluster;
 pub mod data;
 pub mod effective;

@@ -2,8 +2,8 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
+use crate::run_view::RunView;
 use crate::summary::{place, variant_name};
-use crate::view::RunView;
 
 /// Returns the section. `None` for a study that states no price and asks for no capacity.
 pub fn section(view: &RunView) -> Option<Section> {

@@ -5,9 +5,9 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
-use crate::probed::natural;
+use crate::probe_series::natural;
+use crate::run_view::RunView;
 use crate::sections::effective::cut;
-use crate::view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::ProofOutcome;
 

@@ -3,7 +3,7 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
-use crate::view::RunView;
+use crate::run_view::RunView;
 use store::record::{PublishedFailureRecord, PublishedRatioRecord, PublishedRecord};
 
 /// Factor by which a printed mean may miss Little's law: rounding, and clients that wait.

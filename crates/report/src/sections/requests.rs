@@ -5,8 +5,8 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Table, Tone};
+use crate::run_view::RunView;
 use crate::summary::{variant_name, variants};
-use crate::view::RunView;
 use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::RequestRecord;

@@ -2,8 +2,8 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
+use crate::run_view::RunView;
 use crate::summary::{place, variant_name};
-use crate::view::RunView;
 use store::record::RequirementOutcome as Outcome;
 use store::record::{Bound, RequiredMetric, RequirementRecord};
 

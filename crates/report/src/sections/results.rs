@@ -2,10 +2,10 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone, Verdict};
+use crate::run_view::RunView;
 use crate::sections::sweep::{throughput_chart, tradeoff_chart};
 use crate::summary::{ALL, Point, axis_value, trial_table, variant_name};
-use crate::view::RunView;
-use analysis::series::{FEW_INCIDENTS, SHORT_WINDOW_S};
+use analysis::autocorrelation::{FEW_INCIDENTS, SHORT_WINDOW_S};
 use store::record::{QuantilesRecord, TrialFinding};
 
 /// Returns tables and charts of all points. `None` before the first trial has finished.

@@ -6,8 +6,8 @@ mod models;
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone, Verdict};
+use crate::run_view::RunView;
 use crate::sections::capital;
-use crate::view::RunView;
 use store::record::{EfficiencyOf, EfficiencyRecord, Fills, ScaleRatioRecord, ScaleUpRecord};
 
 /// Returns the section. `None` for a run that adds no units.

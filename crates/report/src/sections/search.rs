@@ -4,8 +4,8 @@ use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Table, Tone, Xs,
 };
+use crate::run_view::RunView;
 use crate::summary::axis_value;
-use crate::view::RunView;
 use analysis::procedure::Point;
 use analysis::procedure::Role;
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord};

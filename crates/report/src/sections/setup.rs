@@ -1,11 +1,11 @@
 //! The configuration of the run, its machines, and how to run it again.
 
-use crate::flat::flatten;
+use crate::flatten_json::flatten;
 use crate::number;
 use crate::page::{Block, Cell, Section, Table};
+use crate::run_view::RunView;
 use crate::sections::{effective, requests};
 use crate::summary::{variant_name, variants};
-use crate::view::RunView;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,8 +3,8 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
+use crate::run_view::RunView;
 use crate::summary::variant_name;
-use crate::view::RunView;
 use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::{CostKind, TrialFinding};

@@ -5,9 +5,9 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
-use crate::probed::{self, is_like, natural, owner, scaled};
+use crate::probe_series::{self, is_like, natural, owner, scaled};
+use crate::run_view::{ProbeSeries, RunView, TrialView};
 use crate::sections::time;
-use crate::view::{ProbeSeries, RunView, TrialView};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -171,7 +171,7 @@ impl Spread {
 /// Returns the spread of every quantity that at least two hosts or nodes have in the window of a
 /// trial.
 pub fn of_trial(view: &RunView, trial: &TrialView) -> Vec<Spread> {
-    let Some(window) = probed::window(&probed::phases(view, trial)) else {
+    let Some(window) = probe_series::window(&probe_series::phases(view, trial)) else {
         return Vec::new();
     };
     MEASURES.iter().filter_map(|m| spread(m, trial, window)).collect()
@@ -191,9 +191,9 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
         let value = match measure.how {
             Combination::Share => {
                 let length_ms = (window[1] - window[0]) * 1e3;
-                Some(probed::sum(series, window) / length_ms * 100.0)
+                Some(probe_series::sum(series, window) / length_ms * 100.0)
             }
-            Combination::Sum | Combination::Largest => probed::mean(series, window),
+            Combination::Sum | Combination::Largest => probe_series::mean(series, window),
         };
         let Some(value) = value else { continue };
         let known = found.entry(owner).or_insert(0.0);

@@ -2,8 +2,8 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
+use crate::run_view::RunView;
 use crate::summary::trial_table;
-use crate::view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{DataRecord, ProbeRecord, TrialFinding};
 

@@ -5,10 +5,10 @@
 //! of the trial.
 
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, Xs};
+use crate::run_view::RunView;
 use crate::summary::{
     ALL, Point, axis_value, bound_labels, compare_places, only_axis, variant_name, variants,
 };
-use crate::view::RunView;
 use measure::Known;
 use store::record::QuantilesRecord;
 

@@ -6,10 +6,10 @@
 use crate::page::{
     Axis, Band, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Tone, Xs,
 };
-use crate::probed;
+use crate::probe_series;
+use crate::run_view::{RunView, TrialView};
 use crate::sections::faults;
 use crate::summary::{place, variant_name};
-use crate::view::{RunView, TrialView};
 use std::collections::BTreeMap;
 use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdict};
 
@@ -339,7 +339,7 @@ fn line(
 
 /// Returns the stretches of phases other than `measure`, and those of faults.
 pub fn bands(view: &RunView, trial: &TrialView) -> Vec<Band> {
-    let phases = probed::phases(view, trial).into_iter();
+    let phases = probe_series::phases(view, trial).into_iter();
     let band = |phase: PhaseTimeRecord| Band {
         from: phase.from_s,
         to: phase.to_s,

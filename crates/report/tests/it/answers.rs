@@ -124,7 +124,7 @@ fn a_screening_has_what_confirms_it_to_paste() {
         value: "high".into(),
         against: "low".into(),
         ln_ratio,
-        activity: analysis::screen::Activity::of_name(activity).expect("a word"),
+        activity: analysis::screening::Activity::of_name(activity).expect("a word"),
     };
     let screen = ScreenRecord {
         metric: "ops_per_s".into(),

@@ -1,10 +1,10 @@
 //! Raw lines of a run: their total size, and how they are verified.
 
 use crate::file;
+use crate::file_digests::{self, Depth, Sums};
 use crate::ledger;
 use crate::name::Name;
 use crate::record::PlanRecord;
-use crate::sums::{self, Depth, Sums};
 use anyhow::Result;
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ impl<'a> Raw<'a> {
             if sums.contains_key(&ledger::finding_path(&trial.slug)) || !folder.is_dir() {
                 continue;
             }
-            let files = sums::files_in(&folder)?;
+            let files = file_digests::files_in(&folder)?;
             let raw = files.iter().filter(|inner| is_raw(inner));
             let lengths = raw.filter_map(|inner| fs::metadata(folder.join(inner)).ok());
             bytes += lengths.map(|meta| meta.len()).sum::<u64>();

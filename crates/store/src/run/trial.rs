@@ -2,13 +2,13 @@
 
 use super::{PROBE_ENDING, names_in, read_json};
 use crate::file;
+use crate::file_digests::{self, Damaged, Depth, FileSum};
 use crate::hlog::{self, HlogReader};
 use crate::lines::Lines;
+use crate::merged_kinds::Together;
 use crate::name::Name;
 use crate::overview::{OverviewBuilder, OverviewRecord, SeriesPlacesRecord};
 use crate::record::{IntervalRecord, NodesRecord, SampleRecord, TrialRecord};
-use crate::sums::{self, Damaged, Depth, FileSum};
-use crate::together::Together;
 use crate::trial::tag_of;
 use anyhow::Result;
 use measure::{Histogram, Times};
@@ -130,7 +130,8 @@ impl Trial {
     /// They are damaged, or cannot be read.
     pub fn series(&self) -> Result<Lines<SeriesPlacesRecord>> {
         let expected = self.series.as_ref();
-        let damage = expected.map(|e| sums::damage(&self.path, file::SERIES, e, Depth::Bytes));
+        let damage =
+            expected.map(|e| file_digests::damage(&self.path, file::SERIES, e, Depth::Bytes));
         if let Some(damage) = damage.transpose()?.flatten() {
             let (run, files) = (self.path.clone(), vec![damage]);
             let resumable = false;

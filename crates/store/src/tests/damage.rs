@@ -123,7 +123,7 @@ fn numbers(run: &Run) -> String {
 
 /// Returns all files of a folder, by path.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let names = crate::sums::files_in(folder).unwrap().into_iter();
+    let names = crate::file_digests::files_in(folder).unwrap().into_iter();
     names
         .map(|name| {
             let bytes = fs::read(folder.join(&name)).unwrap();

@@ -3,8 +3,8 @@
 //! merged into the study.
 
 use super::{any, join, name};
+use crate::checked_tree::Tree;
 use crate::format;
-use crate::tree::Tree;
 use yaml::{Diagnostics, Node, Place, Raw, did_you_mean};
 
 pub(super) fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {

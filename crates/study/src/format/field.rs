@@ -1,9 +1,9 @@
 //! Defines one row of the table: a key, its type, and the setting that it sets.
 
+use crate::checked_tree::Tree;
 use crate::settings::Draft;
-use crate::tree::Tree;
 use cql::Consistency;
-use target::SecretSource;
+use target_spec::SecretSource;
 
 /// Type of a value; each type ends with the function that applies the value to the settings.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub enum Type {
     /// One of these words.
     Choice(&'static [Word]),
     /// A kind of fault.
-    Fault(fn(&mut Draft, target::fault::Kind)),
+    Fault(fn(&mut Draft, target_spec::fault::Kind)),
     /// One of these consistency levels.
     Level(&'static [Consistency], fn(&mut Draft, Consistency)),
     /// A list of at least one item; each item is applied as its type defines.
@@ -68,9 +68,9 @@ impl Type {
             Type::Choice(words) | Type::WordOr(words, _) => {
                 words.iter().map(|(word, _)| *word).collect()
             }
-            Type::Fault(_) => {
-                target::fault::FaultName::ALL.map(target::fault::FaultName::name).into()
-            }
+            Type::Fault(_) => target_spec::fault::FaultName::ALL
+                .map(target_spec::fault::FaultName::name)
+                .into(),
             Type::Level(levels, _) => levels.iter().map(|level| level.name()).collect(),
             _ => Vec::new(),
         }

@@ -48,9 +48,9 @@ macro_rules! probe {
 mod attached;
 mod cassandra;
 mod client_pods;
-mod described;
 mod faults;
 mod guard;
+mod kubernetes;
 mod machines;
 mod node_pods;
 mod procedure;
@@ -68,7 +68,7 @@ pub const FIELDS: [&[Field]; 21] = [
     cassandra::FIELDS,
     machines::FIELDS,
     node_pods::FIELDS,
-    described::FIELDS,
+    kubernetes::FIELDS,
     attached::ADDRESSES,
     attached::HEAD,
     attached::EACH,

@@ -5,7 +5,7 @@ use crate::settings::Variant;
 use cql::Consistency::{self, All, Any, One, Quorum, Serial};
 use cql::text::transactional_mode;
 use std::collections::BTreeMap;
-use target::{Change, LocalSpec, Target};
+use target_spec::{Change, LocalSpec, Target};
 use workload::schema::{Defined, parse};
 use workload::{Program, table_of};
 

@@ -1,9 +1,9 @@
 //! Reasons why a resolved study cannot be planned.
 
 use super::accord;
+use crate::compile_workload::Work;
 use crate::rules::statements::beyond_data;
 use crate::settings::Study;
-use crate::work::Work;
 use workload::Program;
 
 /// Reason why a resolved study cannot be planned.

@@ -2,15 +2,15 @@
 
 use crate::data_state::Preparation;
 use crate::estimate;
-use crate::human;
 use crate::plan::{Offer, OfferLength, PhaseWork};
 use crate::read_back::Levels;
 use crate::settings::{Load, PageCache, RestoreMethod, Settings};
+use crate::units;
 use analysis::procedure::Point;
 use imports::{Step, StepLimit};
 use measure::number::counted;
 use std::fmt;
-use target::Target;
+use target_spec::Target;
 use workload::Program;
 
 /// Returns the length of a step, in words and in seconds.
@@ -18,19 +18,19 @@ pub(super) fn step_words(settings: &Settings, step: &Step, point: Option<Point>)
     let of_operations = |count| estimate::of_operations(count, settings, point);
     match step.limit {
         StepLimit::Operations(count) => (
-            format!("{} operations", human::format_count(count)),
+            format!("{} operations", units::format_count(count)),
             of_operations(count),
         ),
         StepLimit::Either(count, length) => (
             format!(
                 "{} operations or {} s",
-                human::format_count(count),
+                units::format_count(count),
                 length.as_secs_f64()
             ),
             of_operations(count).min(length.as_secs_f64()),
         ),
         StepLimit::Duration(length) => (
-            human::format_duration_ns(settings.window.measure_ns),
+            units::format_duration_ns(settings.window.measure_ns),
             length.as_secs_f64(),
         ),
         StepLimit::Uncertainty { target, min, max } => (
@@ -62,12 +62,12 @@ pub(super) fn schema_words(
 }
 
 pub(super) fn load_words(settings: &Settings) -> String {
-    let rows = human::format_count(settings.data.rows);
+    let rows = units::format_count(settings.data.rows);
     match settings.data.load {
         Load::None => "write nothing".to_owned(),
-        Load::Operations(rows) => format!("write {} rows", human::format_count(rows)),
+        Load::Operations(rows) => format!("write {} rows", units::format_count(rows)),
         Load::BytesPerNode(bytes) => {
-            let bytes = human::format_bytes(bytes);
+            let bytes = units::format_bytes(bytes);
             format!("write until each node has {bytes}, about {rows} rows")
         }
         Load::Fraction(share) => {
@@ -115,7 +115,7 @@ pub fn target_words(target: &Target) -> String {
             "start {} of {} with {} heap",
             counted(local.nodes, "node"),
             local.cassandra_words(),
-            human::format_bytes(local.heap_bytes)
+            units::format_bytes(local.heap_bytes)
         ),
         Target::Attach(attach) => {
             let points = match (&attach.kubernetes, &attach.secure_connect_bundle) {
@@ -148,7 +148,7 @@ impl fmt::Display for Offer {
         match self.at {
             None => f.write_str("where the procedure asks")?,
             Some(Point::Threads(threads)) => write!(f, "{threads} in flight")?,
-            Some(Point::Rate(rate)) => write!(f, "{} op/s", human::format_count(rate))?,
+            Some(Point::Rate(rate)) => write!(f, "{} op/s", units::format_count(rate))?,
         }
         if self.is_poisson && matches!(self.at, Some(Point::Rate(_))) {
             f.write_str(", Poisson arrivals")?;
@@ -158,7 +158,7 @@ impl fmt::Display for Offer {
             Some(speed) => write!(f, " on average, {speed} times as fast as recorded")?,
             None => {}
         }
-        let duration = human::format_duration_ns;
+        let duration = units::format_duration_ns;
         match &self.length {
             OfferLength::For(ns) => write!(f, ", {}", duration(*ns)),
             OfferLength::UntilSteady(max_ns) => {
@@ -171,7 +171,7 @@ impl fmt::Display for Offer {
                 duration(*max_ns)
             ),
             OfferLength::Uncounted(operations) => {
-                let count = human::format_count(*operations);
+                let count = units::format_count(*operations);
                 write!(f, ", {count} operations, not counted")
             }
             OfferLength::Step(words) => write!(f, ", {words}"),

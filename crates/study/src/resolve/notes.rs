@@ -4,8 +4,8 @@
 use super::Resolved;
 use crate::settings::{Overrides, Variant};
 use analysis::VariantName;
-use analysis::screen::Design;
-use target::Target;
+use analysis::screening::Design;
+use target_spec::Target;
 
 /// Returns the notes, a sentence each.
 pub(super) fn notes(

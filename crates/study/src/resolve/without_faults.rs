@@ -4,8 +4,8 @@
 //! blocks as all variants do, so that both get the same operations.
 
 use crate::check;
+use crate::checked_tree::Tree;
 use crate::settings::{Draft, Settings, Variant};
-use crate::tree::Tree;
 use analysis::VariantName;
 use yaml::{Diagnostics, Node};
 

@@ -3,9 +3,9 @@
 
 use super::Subject;
 use super::destination;
-use super::trust::{HINT, is_own_word};
+use super::harmless::{HINT, is_own_word};
 use std::net::IpAddr;
-use target::{NODE_PLACE, NodePlace};
+use target_spec::{NODE_PLACE, NodePlace};
 use yaml::{Diagnostics, Node, Raw};
 
 /// Path of the machines.

@@ -1,15 +1,15 @@
 //! Determines the Cassandra and Java versions of local nodes: a named release, or a build of the
 //! user's own. A build is examined here, so that everything is known before anything starts.
 
+use super::harmless::{HINT, is_own_word};
 use super::preset;
-use super::subject::Subject;
-use super::trust::{HINT, is_own_word};
+use super::rule_input::Subject;
 use crate::settings::{Draft, Overrides, Settings};
 use ::yaml::{Diagnostics, Node, Raw};
 use foreign::FileKind;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
-use target::{
+use target_spec::{
     BuildIdentity, JavaChoice, LocalSpec, Origin, Target, java_in_release, java_major, java_majors,
     java_unsupported,
 };
@@ -179,8 +179,8 @@ pub fn settle_all(settings: &mut Settings, node: &Node, overrides: &Overrides) -
 /// Renames settings to their names in a release; returns a sentence for each change.
 fn named(release: &Release, yaml: &mut Map<String, Value>) -> Vec<String> {
     let line = release.line();
-    let renamed = target::yaml_renamed(line, yaml);
-    *yaml = target::yaml_named(line, yaml);
+    let renamed = target_spec::yaml_renamed(line, yaml);
+    *yaml = target_spec::yaml_named(line, yaml);
     let note = |(old, (name, value)): (String, (String, Value))| {
         let own = line.name;
         format!("{old} of cassandra.yaml is called {name} in Cassandra {own}: {name}: {value}")

@@ -2,9 +2,9 @@
 
 use super::Subject;
 use super::destination;
+use super::harmless::{HINT, is_own_word};
 use super::kubernetes;
-use super::trust::{HINT, is_own_word};
-use crate::tree::Tree;
+use crate::checked_tree::Tree;
 use yaml::{Diagnostics, Raw};
 
 /// Path of the machines.

@@ -1,6 +1,6 @@
 //! Rules for the state of the data: how much can be loaded where, and how it can be reset.
 
-use super::subject::Subject;
+use super::rule_input::Subject;
 use ::yaml::Diagnostics;
 
 /// Applies the rules.

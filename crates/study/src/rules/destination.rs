@@ -1,7 +1,7 @@
 //! Rules for machines that are reached by `ssh`: the text is passed to `ssh`, whose configuration
 //! may run a program.
 
-use super::trust::HINT;
+use super::harmless::HINT;
 use yaml::{Diagnostics, Node};
 
 /// Hint for an invalid destination.

@@ -1,13 +1,13 @@
 //! Rules for faults: their targets must exist and be local or declared, and they end within the
 //! measured window.
 
-use super::subject::Subject;
-use crate::human;
+use super::rule_input::Subject;
 use crate::settings::draft::Kind;
 use crate::settings::{Draft, FAULTS_MAX, Fault, FaultDraft, FaultTargets, FaultWhere};
+use crate::units;
 use ::yaml::{Diagnostics, Node, Raw};
 use measure::number::counted;
-use target::fault::{Hit, Knob, Length, Place};
+use target_spec::fault::{Hit, Knob, Length, Place};
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -61,7 +61,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.at("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
         let name = &entry.key;
-        let why = match target::fault::Kind::of(name) {
+        let why = match target_spec::fault::Kind::of(name) {
             Some(_) => Some("a built-in fault has this name".to_owned()),
             None => crate::check::name(name).err(),
         };
@@ -108,7 +108,7 @@ impl<'a> Item<'a> {
 
     /// Returns true if it has a time, a length and a kind.
     fn is_whole(&self) -> bool {
-        let is_said = |kind: &target::fault::Kind| kind.length.is_said();
+        let is_said = |kind: &target_spec::fault::Kind| kind.length.is_said();
         let has_length = self.draft.for_ns.is_some() || self.wrote("until");
         let lasts = has_length || !self.draft.kinds.iter().any(is_said);
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
@@ -135,9 +135,9 @@ impl<'a> Item<'a> {
         };
         let known: Vec<&str> = match draft.kind {
             Kind::Attach => draft.attached_kinds(),
-            Kind::Local | Kind::Null => {
-                target::fault::FaultName::ALL.map(target::fault::FaultName::name).into()
-            }
+            Kind::Local | Kind::Null => target_spec::fault::FaultName::ALL
+                .map(target_spec::fault::FaultName::name)
+                .into(),
         };
         for node in names {
             let text = node.text().filter(|text| draft.kind_of(text).is_none());
@@ -152,7 +152,7 @@ impl<'a> Item<'a> {
     /// Checks that the target has what its kinds break.
     fn kinds(&self, draft: &Draft, ground: FaultTargets, out: &mut Diagnostics) {
         let breaks_volumes =
-            |kind: &&target::fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
+            |kind: &&target_spec::fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
         if let Some(kind) = self.draft.kinds.iter().find(breaks_volumes)
             && ground.hosts.is_some()
             && ground.volume_bytes.is_none()
@@ -174,7 +174,7 @@ impl<'a> Item<'a> {
             let hint = "use `target: {local: {nodes: 3}}`";
             self.say("kind", message, Some(hint), out);
         }
-        let ends_pods = |kind: &&target::fault::Kind| kind.ends_pods();
+        let ends_pods = |kind: &&target_spec::fault::Kind| kind.ends_pods();
         if let Some(kind) = self.draft.kinds.iter().find(ends_pods)
             && draft.attached_kubernetes.agents.is_some()
         {
@@ -183,7 +183,7 @@ impl<'a> Item<'a> {
             self.say("kind", message, Some(hint), out);
         }
         let breaks_hosts =
-            |kind: &&target::fault::Kind| [Place::Host, Place::Split].contains(&kind.place);
+            |kind: &&target_spec::fault::Kind| [Place::Host, Place::Split].contains(&kind.place);
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()
         {
@@ -195,7 +195,7 @@ impl<'a> Item<'a> {
 
     /// Checks that its numbers refer to nodes and hosts that exist.
     fn places(&self, ground: FaultTargets, out: &mut Diagnostics) {
-        let takes_all = |kind: &&target::fault::Kind| kind.place == Place::Cluster;
+        let takes_all = |kind: &&target_spec::fault::Kind| kind.place == Place::Cluster;
         if let Some(kind) = self.draft.kinds.iter().find(takes_all)
             && self.wrote("where")
             && self.draft.kinds.iter().all(|kind| takes_all(&kind))
@@ -262,7 +262,7 @@ impl<'a> Item<'a> {
             let message = format!("host {} cannot be cut off from itself", index + 1);
             self.say("where.from", message, None, out);
         }
-        let splits = |kind: &target::fault::Kind| kind.place == Place::Split;
+        let splits = |kind: &target_spec::fault::Kind| kind.place == Place::Split;
         let all = (0..hosts).all(|host| of.contains(&host));
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
             let message = "all hosts are named, which leaves none to cut them off from".to_owned();
@@ -278,13 +278,13 @@ impl<'a> Item<'a> {
         {
             let message = format!(
                 "`faults.leave` is {} of a volume of {}, which would not be full",
-                human::format_bytes(leave),
-                human::format_bytes(volume)
+                units::format_bytes(leave),
+                units::format_bytes(volume)
             );
             self.say("leave", message, Some("lower it"), out);
         }
         if ground.are_machines && self.wrote("ha") {
-            let [why, hint] = target::NO_HA_OF_MACHINES;
+            let [why, hint] = target_spec::NO_HA_OF_MACHINES;
             return self.say("ha", format!("`faults.ha` {why}"), Some(hint), out);
         }
         let after_ns = options.ha_after.map(|after| after.as_nanos() as u64);
@@ -293,8 +293,8 @@ impl<'a> Item<'a> {
         {
             let message = format!(
                 "`faults.ha.after` is {}, but the host is back after {}",
-                human::format_duration_ns(after_ns),
-                human::format_duration_ns(for_ns)
+                units::format_duration_ns(after_ns),
+                units::format_duration_ns(for_ns)
             );
             self.say(
                 "ha.after",
@@ -367,8 +367,8 @@ fn within_window(
         if fault.end_ns() > window_ns || (until_end && fault.at_ns >= window_ns) {
             let message = format!(
                 "this fault ends at {}, but `window.measure` is {}",
-                human::format_duration_ns(fault.end_ns()),
-                human::format_duration_ns(window_ns)
+                units::format_duration_ns(fault.end_ns()),
+                units::format_duration_ns(window_ns)
             );
             let hint = "use a longer window, which also covers the recovery";
             items[*number].say("for", message, Some(hint), out);
@@ -395,11 +395,11 @@ fn alone(
             said.push(*number);
             let message = format!(
                 "at {} it overlaps {} of {}, {} to {}",
-                human::format_duration_ns(fault.at_ns),
+                units::format_duration_ns(fault.at_ns),
                 earlier.kind.name,
                 earlier.place(),
-                human::format_duration_ns(earlier.at_ns),
-                human::format_duration_ns(earlier.end_ns())
+                units::format_duration_ns(earlier.at_ns),
+                units::format_duration_ns(earlier.end_ns())
             );
             items[*number].say("at", message, Some("end one before the other starts"), out);
         }

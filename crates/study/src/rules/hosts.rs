@@ -1,11 +1,11 @@
 //! Rules for local nodes and their hosts: numbers, racks, limits.
 
 use super::machines;
-use super::subject::Subject;
+use super::rule_input::Subject;
+use crate::checked_tree::Tree;
 use crate::format;
-use crate::human;
 use crate::settings::Draft;
-use crate::tree::Tree;
+use crate::units;
 use ::yaml::Diagnostics;
 use measure::number::counted;
 
@@ -33,7 +33,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Reports settings with which no machine could start the nodes.
 fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let local = super::cassandra::found(&Draft::of(subject.tree), subject);
-    for refusal in target::spec_refusals(&local) {
+    for refusal in target_spec::spec_refusals(&local) {
         let path = format!("target.local.{}", refusal.key);
         subject.say(&path, refusal.why, Some(&refusal.hint), out);
     }
@@ -273,13 +273,13 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     ) else {
         return;
     };
-    let least = target::memory_bytes(usize::try_from(nodes).unwrap_or(usize::MAX), heap);
+    let least = target_spec::memory_bytes(usize::try_from(nodes).unwrap_or(usize::MAX), heap);
     if memory < least {
         let message = format!(
             "`{path}` is {}, but {} with {} of heap take at least {}",
-            human::format_bytes(memory),
+            units::format_bytes(memory),
             counted(nodes, "node"),
-            human::format_bytes(heap),
+            units::format_bytes(heap),
             measure::number::bytes(least)
         );
         let hint = "raise it, or lower target.local.heap: page cache comes on top";
@@ -301,9 +301,9 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     if data >= volume {
         let message = format!(
             "`{path}` is {} on {} of a host, whose volume is {}",
-            human::format_bytes(bytes),
+            units::format_bytes(bytes),
             counted(nodes, "node"),
-            human::format_bytes(volume)
+            units::format_bytes(volume)
         );
         let hint = "raise target.local.host.volume: compactions and the commit log come on top";
         subject.say(path, message, Some(hint), out);

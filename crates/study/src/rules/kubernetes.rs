@@ -1,8 +1,8 @@
 //! Rules for Kubernetes: `kubectl` gets names as arguments, and runs a program if its configuration
 //! names one.
 
-use super::subject::Subject;
-use super::trust::{HINT, is_own_word};
+use super::harmless::{HINT, is_own_word};
+use super::rule_input::Subject;
 use yaml::Diagnostics;
 
 /// Path of an attached cluster that Kubernetes describes.

@@ -2,8 +2,8 @@
 //! which limits of stand-ins they do not have.
 
 use super::destination;
-use super::subject::Subject;
-use super::trust::is_own_word;
+use super::harmless::is_own_word;
+use super::rule_input::Subject;
 use crate::machines::PATH;
 use measure::number::counted;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Rules for table options: names and values that CQL accepts.
 
-use super::subject::Subject;
-use crate::tree::Tree;
+use super::rule_input::Subject;
+use crate::checked_tree::Tree;
 use ::yaml::{Diagnostics, did_you_mean};
 
 /// Options of a table of Cassandra 5.0, besides `compaction` and `compression`.

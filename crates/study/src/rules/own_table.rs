@@ -1,7 +1,7 @@
 //! Rules for an existing table that is read as it is: it must be on an attached cluster, and no key
 //! may create it.
 
-use super::subject::Subject;
+use super::rule_input::Subject;
 use crate::settings::Draft;
 use ::yaml::Diagnostics;
 

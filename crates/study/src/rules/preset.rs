@@ -2,7 +2,7 @@
 //! beside it take precedence.
 
 use serde_json::{Map, Value};
-use target::{LocalSpec, yaml_named};
+use target_spec::{LocalSpec, yaml_named};
 use versions::{Line, Preset};
 
 /// The key that selects the file.

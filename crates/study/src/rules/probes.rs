@@ -1,6 +1,6 @@
 //! Rules for probes: what the target must have, and files and addresses of other programs.
 
-use super::{Subject, trust};
+use super::{Subject, harmless};
 use crate::inputs;
 use ::yaml::{Diagnostics, Node, Raw};
 
@@ -57,8 +57,8 @@ fn import(subject: &Subject<'_>, item: &Node, out: &mut Diagnostics) {
         if is_url && !name.starts_with("http://") && !name.starts_with("https://") {
             let message = format!("`{name}` is neither a file nor an http or https address");
             say("prometheus", message, None);
-        } else if is_url && let Err(why) = trust::may_be_asked(subject, item, name) {
-            say("prometheus", why, Some(trust::HINT));
+        } else if is_url && let Err(why) = harmless::may_be_asked(subject, item, name) {
+            say("prometheus", why, Some(harmless::HINT));
         } else if !is_url && let Err(why) = file(name) {
             say("prometheus", why, None);
         }

@@ -1,8 +1,8 @@
 //! Rules for procedures: points that rise and end, bands, searches.
 
-use super::subject::Subject;
+use super::rule_input::Subject;
+use crate::checked_tree::Tree;
 use crate::settings::{Draft, LADDER_POINTS_MAX};
-use crate::tree::Tree;
 use ::yaml::Diagnostics;
 use analysis::procedure::Endurance;
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
         .into_iter()
         .chain(beside.iter().map(|tree| ("beside", tree)))
     {
-        super::subject::whole(subject, &format!("{path}.{key}"), tree, out);
+        super::rule_input::whole(subject, &format!("{path}.{key}"), tree, out);
     }
     let shortest = long.and_then(Tree::duration_ns).unwrap_or(u64::MAX);
     if beside.iter().filter_map(Tree::duration_ns).any(|ns| ns > shortest) {

@@ -1,8 +1,8 @@
 //! Rules for blocks that are added until the study is answered: their number, and the question.
 
-use super::subject::Subject;
-use crate::screen;
-use crate::tree::Tree;
+use super::rule_input::Subject;
+use crate::checked_tree::Tree;
+use crate::screening;
 use ::yaml::{Diagnostics, Node};
 
 /// Checks, in this order: 1. the number of blocks; 2. if anything can be answered; 3. that the
@@ -46,7 +46,7 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = Some("use `fixed` or `sweep`");
         subject.say(path, message, hint, out);
     }
-    if subject.wrote(screen::PATH) {
+    if subject.wrote(screening::PATH) {
         let message = format!("`{path}` and a screening exclude each other");
         let hint = Some("a screening finds the settings that matter: use this in a study of those");
         subject.say(path, message, hint, out);

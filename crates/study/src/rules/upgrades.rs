@@ -1,11 +1,11 @@
 //! Rules for rolling upgrades: the release must be newer than the nodes', and the nodes must exist.
 
-use super::subject::Subject;
-use super::way_back;
+use super::rule_input::Subject;
+use super::upgrade_rollback;
 use crate::settings::{Draft, Registry};
 use ::yaml::{Diagnostics, Node, Raw};
-use target::fault::FaultName;
-use target::{JavaChoice, LocalSpec, Origin, java_majors};
+use target_spec::fault::FaultName;
+use target_spec::{JavaChoice, LocalSpec, Origin, java_majors};
 use versions::Release;
 
 /// Applies the rules.
@@ -68,7 +68,7 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
     }
     for (key, value) in &local.yaml {
         // The setting may have another name in that release.
-        if let Some(refused) = target::yaml_refusal((&to, &Origin::Maven), key, value) {
+        if let Some(refused) = target_spec::yaml_refusal((&to, &Origin::Maven), key, value) {
             say(
                 "to",
                 format!("{}, which the nodes are upgraded to", refused.why),
@@ -76,7 +76,7 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
             );
         }
     }
-    way_back::stated(item, (local, &to), &mut say);
+    upgrade_rollback::stated(item, (local, &to), &mut say);
     let nodes = match item.at("nodes").map(|nodes| &nodes.raw) {
         Some(Raw::List(nodes)) => nodes.as_slice(),
         _ => &[],

@@ -1,11 +1,11 @@
 //! Rules for `cassandra.yaml` of local nodes: settings that cassay owns, and a study may not set.
 
 use super::preset::{self, USE};
-use super::subject::Subject;
+use super::rule_input::Subject;
+use crate::checked_tree::Tree;
 use crate::settings::Draft;
-use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node, Raw};
-use target::{YamlRefusal, yaml_together};
+use target_spec::{YamlRefusal, yaml_together};
 use versions::Release;
 
 /// Keys of `cassandra.yaml`, with the place where a study has them.
@@ -76,7 +76,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
                 }),
                 (_, USE) => preset::refusal(local.release.line(), &value)
                     .map(|(why, hint)| YamlRefusal { why, hint }),
-                _ => target::yaml_refusal(of, key, &value),
+                _ => target_spec::yaml_refusal(of, key, &value),
             };
             if let Some(YamlRefusal { why, hint }) = refusal {
                 let place = &node.nearest(key).place;

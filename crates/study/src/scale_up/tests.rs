@@ -2,7 +2,7 @@
 
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Study};
-use target::Placing;
+use target_spec::Placing;
 use topology::Units;
 
 fn study(rest: &str) -> Result<Study, String> {

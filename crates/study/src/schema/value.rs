@@ -3,7 +3,7 @@
 use super::{exclusions, properties, reference, whole};
 use crate::check;
 use crate::format::{self, Field, Type};
-use crate::human;
+use crate::units;
 use serde_json::{Map, Value, json};
 
 /// Name of the form of a variant; no key of a study has this name.
@@ -45,12 +45,12 @@ fn form(path: &str, typ: &Type) -> Value {
         }
         Type::CqlName(_) => json!({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]{0,47}$"}),
         Type::Bool(_) => json!({"type": ["boolean", "string"], "pattern": "^(true|false)$"}),
-        Type::Count(min, max, _) => number("integer", *min, *max, human::pattern::COUNT, typ),
-        Type::Number(min, max, _) => number("number", *min, *max, human::pattern::NUMBER, typ),
-        Type::Share(min, max, _) => number("number", *min, *max, human::pattern::SHARE, typ),
-        Type::Duration(..) => quantity(&human::pattern::duration(), typ),
-        Type::Bytes(..) => quantity(&human::pattern::bytes(), typ),
-        Type::BitRate(..) => quantity(&human::pattern::bit_rate(), typ),
+        Type::Count(min, max, _) => number("integer", *min, *max, units::pattern::COUNT, typ),
+        Type::Number(min, max, _) => number("number", *min, *max, units::pattern::NUMBER, typ),
+        Type::Share(min, max, _) => number("number", *min, *max, units::pattern::SHARE, typ),
+        Type::Duration(..) => quantity(&units::pattern::duration(), typ),
+        Type::Bytes(..) => quantity(&units::pattern::bytes(), typ),
+        Type::BitRate(..) => quantity(&units::pattern::bit_rate(), typ),
         Type::Choice(_) | Type::Level(..) => choice(&typ.words()),
         // Faults of an attached target's owner have names of their own.
         Type::Fault(_) => json!({"anyOf": [

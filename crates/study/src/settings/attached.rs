@@ -3,7 +3,7 @@
 
 use super::Draft;
 use std::path::PathBuf;
-use target::{AttachedHost, ProcessControl, RemoteHost};
+use target_spec::{AttachedHost, ProcessControl, RemoteHost};
 
 /// Keys for the machines of an attached cluster.
 #[derive(Clone, Debug, Default)]

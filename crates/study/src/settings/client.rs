@@ -1,6 +1,6 @@
 //! Settings of the load generator.
 
-use target::Target;
+use target_spec::Target;
 
 /// The load generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

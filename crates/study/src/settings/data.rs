@@ -9,7 +9,7 @@ pub struct Data {
     /// [`Load::Operations`] only. For a load in bytes it is an estimate from the workload's size of
     /// a row, and assumes that rows spread evenly over the hosts. The run loads until the bytes are
     /// there. Then it compiles the measuring program with the rows that it really loaded
-    /// ([`crate::work::compile_with_rows`]).
+    /// ([`crate::compile_workload::compile_with_rows`]).
     pub load_rows: u64,
     /// Rows that operations choose from; an estimate for a load in bytes, as `load_rows` is.
     pub rows: u64,

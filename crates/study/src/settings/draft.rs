@@ -14,8 +14,8 @@ use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
 };
 use imports::Tool;
-use target::fault::Commands;
-use target::{
+use target_spec::fault::Commands;
+use target_spec::{
     AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, RemoteHost, Target, TlsSpec,
 };
 use versions::Release;
@@ -379,7 +379,7 @@ impl Draft {
     }
 
     /// Returns the data settings. A load in bytes becomes rows once the program is known: see
-    /// [`crate::work::estimate_rows`].
+    /// [`crate::compile_workload::estimate_rows`].
     pub(crate) fn data(&self) -> Data {
         let load_rows = match self.data.load {
             Load::None => 0,

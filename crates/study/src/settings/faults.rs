@@ -2,8 +2,8 @@
 
 use super::Draft;
 use super::draft::Kind;
-use target::NODES_COUNT_MAX;
-use target::fault::{Commands, Hit, Knob, Length, Options, Place};
+use target_spec::NODES_COUNT_MAX;
+use target_spec::fault::{Commands, Hit, Knob, Length, Options, Place};
 use workload::random::{Draws, lane};
 
 /// Maximum number of faults in a trial: each is recorded, observed and drawn.
@@ -16,7 +16,7 @@ const LANE: u64 = 12;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// Kind of the fault.
-    pub kind: target::fault::Kind,
+    pub kind: target_spec::fault::Kind,
     /// Its target. `None` for the first replica of the hottest partition, or its host if the kind
     /// breaks hosts; the cluster tells which one when it runs.
     pub hit: Option<Hit>,
@@ -34,7 +34,7 @@ pub struct Fault {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultDraft {
     /// Kinds of which one is chosen at random.
-    pub kinds: Vec<target::fault::Kind>,
+    pub kinds: Vec<target_spec::fault::Kind>,
     pub on: FaultWhere,
     /// The hosts that others are cut off from; if empty, all others.
     pub from: Vec<usize>,
@@ -285,20 +285,21 @@ impl Draft {
     }
 
     /// Returns the kind with a name: one of an attached target's own kinds, or a built-in one.
-    pub(crate) fn kind_of(&self, name: &str) -> Option<target::fault::Kind> {
+    pub(crate) fn kind_of(&self, name: &str) -> Option<target_spec::fault::Kind> {
         match self.kind {
             Kind::Attach => {
-                let own = self.commands_of(name).map(target::fault::Kind::from);
-                let on_machines = || target::fault::Kind::of(name).filter(|_| self.reaches(name));
+                let own = self.commands_of(name).map(target_spec::fault::Kind::from);
+                let on_machines =
+                    || target_spec::fault::Kind::of(name).filter(|_| self.reaches(name));
                 own.or_else(on_machines)
             }
-            Kind::Local | Kind::Null => target::fault::Kind::of(name),
+            Kind::Local | Kind::Null => target_spec::fault::Kind::of(name),
         }
     }
 
     /// Returns true if a built-in kind is possible on the attached cluster's nodes.
     fn reaches(&self, name: &str) -> bool {
-        let kind = target::fault::Kind::of(name);
+        let kind = target_spec::fault::Kind::of(name);
         let has_agents =
             !self.attached.each.is_empty() || self.attached_kubernetes.agents.is_some();
         let are_pods = self.attached_kubernetes.owner.is_some();
@@ -314,7 +315,7 @@ impl Draft {
     /// Returns the names of the kinds that an attached cluster has.
     pub(crate) fn attached_kinds(&self) -> Vec<&str> {
         let own = self.commands.iter().map(|one| one.name.as_str());
-        let built_in = target::fault::FaultName::ALL.map(target::fault::FaultName::name);
+        let built_in = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
         own.chain(built_in.into_iter().filter(|name| self.reaches(name))).collect()
     }
 

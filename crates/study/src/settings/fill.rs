@@ -1,8 +1,8 @@
 //! Fills a draft from a checked tree, by the rows of the table: each type applies its value.
 
 use super::{Draft, secret_of};
+use crate::checked_tree::Tree;
 use crate::format::{self, Type};
-use crate::tree::Tree;
 
 impl Draft {
     /// Returns the draft of a checked tree.

@@ -1,7 +1,7 @@
 //! Limits that end the load to protect a cluster that others use.
 
 use super::Warmup;
-use crate::human;
+use crate::units;
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
 
 /// Limits that end the load early, and its rise at the start.
@@ -49,9 +49,9 @@ impl Guard {
         format!(
             "the load rises over {}, and ends with the run after a second with a p99 above {} ms \
              or more than {} of errors",
-            human::format_duration_ns(self.rise_ns),
+            units::format_duration_ns(self.rise_ns),
             self.limits.p99_ms,
-            human::format_share(self.limits.error_rate)
+            units::format_share(self.limits.error_rate)
         )
     }
 

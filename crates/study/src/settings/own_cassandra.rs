@@ -1,7 +1,7 @@
 //! A build of Cassandra that is started instead of a release, as a study describes it.
 
 use std::path::PathBuf;
-use target::Origin;
+use target_spec::Origin;
 
 /// A build of Cassandra that is started instead of a release.
 #[derive(Clone, Debug, Default)]

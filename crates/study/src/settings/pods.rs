@@ -1,7 +1,7 @@
 //! Values of a study's keys for Kubernetes.
 
 use super::{Client, ClientPods, Draft};
-use target::{KubernetesCluster, KubernetesOwner, NodePods, PodAgents};
+use target_spec::{KubernetesCluster, KubernetesOwner, NodePods, PodAgents};
 
 /// Values of the keys for a cluster in Kubernetes.
 #[derive(Clone, Debug, Default)]

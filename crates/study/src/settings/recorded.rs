@@ -1,6 +1,6 @@
 //! Recorded traffic: the settings of a study, and the recordings that were read.
 
-use recorded::{Choice, MEMORY_BYTES, Only, Recording, UnpackError};
+use query_log::{Choice, MEMORY_BYTES, Only, Recording, UnpackError};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;

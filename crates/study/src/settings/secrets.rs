@@ -1,7 +1,7 @@
 //! The keys by which a study names the place of a secret.
 
-use crate::tree::Tree;
-use target::SecretSource;
+use crate::checked_tree::Tree;
+use target_spec::SecretSource;
 
 /// Returns the function that makes a secret from the text under one of its keys.
 pub(crate) fn secret_kind(key: &str) -> Option<fn(&str) -> SecretSource> {

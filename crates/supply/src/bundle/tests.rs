@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::lock::Pinned;
-use crate::served::pinned;
+use crate::test_repository::pinned;
 use tar::EntryType;
 
 const SERVER: &str = "the server";

@@ -1,7 +1,7 @@
 //! Tests of fetching, from a repository on loopback.
 
 use super::*;
-use crate::served::{Served, Way, pinned};
+use crate::test_repository::{Served, Way, pinned};
 
 const TEXT: &str = "what is in a jar, as long as a line";
 

@@ -1,7 +1,7 @@
 //! Tests filling a folder: the sources, their order, and the folder that is put in place.
 
 use super::*;
-use crate::served::{Served, Way, pinned};
+use crate::test_repository::{Served, Way, pinned};
 use rawzip::CompressionMethod;
 
 const SERVER: &str = "the server";

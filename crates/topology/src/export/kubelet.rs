@@ -274,7 +274,7 @@ impl<'a> Take<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{Counts, Numbering, Shape};
+    use crate::test_machines::{Counts, Numbering, Shape};
 
     /// Answers of takeByTopologyNUMAPacked of Kubernetes 1.34.1, which agreed with this code in all
     /// of 23,684 random cases. Half-taken cores already count among the first cores of a group.

@@ -12,9 +12,9 @@ use super::text::{self, read_vmx, wrong};
 use super::{ExportError, Placement, Source, cells};
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
+use crate::guest_shape::split_from;
 use crate::plan::{Instance, VirtualTopology};
 use crate::request::{Profile, Unit};
-use crate::shape::split_from;
 
 /// Unit of memory: ESXi accepts multiples of 4 MiB.
 pub const MEMORY_UNIT_BYTES: u64 = 4 << 20;

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::plain;
+use crate::cpu_sets::{Raw, RawCache, RawNode};
 use crate::cpuset::CpuSet;
-use crate::raw::{Raw, RawCache, RawNode};
 
 /// Maximum nesting depth of fields, with some margin.
 const DEPTH_MAX: usize = 8;

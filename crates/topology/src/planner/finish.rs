@@ -4,6 +4,7 @@ mod memory;
 mod reasons;
 
 use crate::cpuset::CpuSet;
+use crate::guest_shape::{pinned, vsphere};
 use crate::improve::costs;
 use crate::jvm;
 use crate::machine::Machine;
@@ -11,7 +12,6 @@ use crate::place::Placed;
 use crate::plan::{Bounds, Cell, Instance, Plan, VirtualTopology};
 use crate::planner::{Attempt, fingerprint, vsphere_sizes};
 use crate::request::{PlacementRequest, Profile, Smt};
-use crate::shape::{pinned, vsphere};
 
 pub(super) fn plan(machine: &Machine, wish: &PlacementRequest, attempt: Attempt) -> Plan {
     let sizes = vsphere_sizes(machine, wish);

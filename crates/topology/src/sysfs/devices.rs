@@ -1,8 +1,8 @@
 //! Reads network cards and drives of a /sys tree, and the nodes they are near.
 
 use super::Files;
+use crate::cpu_sets::{DEVICES_MAX, Raw};
 use crate::machine::{Device, DeviceKind};
-use crate::raw::{DEVICES_MAX, Raw};
 
 pub(super) fn read(files: &Files<'_>, raw: &mut Raw) {
     for (folder, kind) in [

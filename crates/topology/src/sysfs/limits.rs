@@ -2,9 +2,9 @@
 //! the older cpuset file system) and from the affinity of the reader itself.
 
 use super::Files;
+use crate::cpu_sets::Raw;
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
-use crate::raw::Raw;
 
 pub(super) fn read(files: &Files<'_>, raw: &mut Raw) -> Result<(), ReadError> {
     let mut cpus = files.affinity("Cpus_allowed_list:");

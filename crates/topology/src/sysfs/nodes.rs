@@ -1,10 +1,10 @@
 //! Reads the NUMA nodes of a /sys tree: CPUs, memory, huge pages, memory-side caches, distances.
 
 use super::{Files, bytes_of};
+use crate::cpu_sets::{Raw, RawNode};
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::machine::HugePages;
-use crate::raw::{Raw, RawNode};
 
 const NODE: &str = "devices/system/node";
 

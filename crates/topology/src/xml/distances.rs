@@ -3,7 +3,7 @@
 
 use roxmltree::Node;
 
-use crate::raw::{NODES_MAX, RawNode};
+use crate::cpu_sets::{NODES_MAX, RawNode};
 
 /// Bit in the `kind` of a matrix: its values are latencies (hwloc's
 /// HWLOC_DISTANCES_KIND_MEANS_LATENCY).

@@ -9,8 +9,8 @@ use topology::{
         FORMATS, Format, Options, Placement, Scope, Source, differences, export, format,
         kubelet_order,
     },
-    fixture::{Counts, Numbering, Shape},
     plan,
+    test_machines::{Counts, Numbering, Shape},
 };
 
 /// Name that tries to end a quote, a line, a comment or a value, and to be expanded.

@@ -3,9 +3,8 @@
 
 use topology::{
     CpuSet, Housekeeping, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology, costs,
-    distribute,
-    fixture::{Counts, Numbering, Shape},
-    naive, plan,
+    distribute, naive, plan,
+    test_machines::{Counts, Numbering, Shape},
 };
 
 fn planned(shape: &Shape, wish: &PlacementRequest) -> Plan {

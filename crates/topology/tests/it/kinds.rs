@@ -1,9 +1,8 @@
 //! Tests machines with several kinds of cores, as each source describes them.
 
 use topology::{
-    CoreKind, CpuSet, Machine, PlacementRequest,
-    fixture::{Counts, Numbering, Shape},
-    plan,
+    CoreKind, CpuSet, Machine, PlacementRequest, plan,
+    test_machines::{Counts, Numbering, Shape},
 };
 
 fn list(text: &str) -> CpuSet {

@@ -3,9 +3,8 @@
 
 use proptest::prelude::*;
 use topology::{
-    CpuSet, DeviceKind, Housekeeping, Machine, PlacementRequest, draw,
-    fixture::{Counts, Numbering, Shape},
-    plan,
+    CpuSet, DeviceKind, Housekeeping, Machine, PlacementRequest, draw, plan,
+    test_machines::{Counts, Numbering, Shape},
 };
 
 fn xeon() -> Shape {

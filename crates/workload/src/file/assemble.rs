@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use super::checked::StatementPlaces;
 use super::csv::Csv;
 use super::resolve::Numbers;
 use super::sections::{Named, Tables};
+use super::server_refusal::StatementPlaces;
 use super::sizes::sampler;
 use super::source::{FileSource, Group, Part};
 use super::statement::{Context, Verb};
 use super::{File, KEYS, param_text};
 use crate::distribution::{self, Sampler, Shape, Written};
 use crate::mix::Mix;
-use crate::named::ROWS_MAX;
 use crate::program::{BatchKind, Choices, Kind, Program, Schema, Statement, lanes};
 use crate::random::lane;
+use crate::workload_parts::ROWS_MAX;
 use cql::Consistency;
 use cql::template::BATCH_ENTRIES_MAX;
 use cql::text::quoted_name;

@@ -7,7 +7,7 @@ use super::literal;
 use super::range::{from_zero, least, signed};
 use super::sizes::{Sizes, sampler};
 use super::value::{As, Gen, Number};
-use super::words::words;
+use super::word_list::words;
 use crate::compressible::random_bytes;
 use crate::params::whole_number;
 use cql::value::{CqlType, fixed_bytes};

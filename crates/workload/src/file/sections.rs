@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::checked::strange_keyspace;
 use super::expr::{self, Argument, Expr, Form, Wrong};
 use super::named_value::{MadeFrom, Value};
 use super::place::place_in;
+use super::server_refusal::strange_keyspace;
 use super::source::Per;
 use super::statement::{self, Context};
 use super::{File, param_text};

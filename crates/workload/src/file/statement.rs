@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::checked::strange_keyspace;
 use super::grammar;
 use super::named_value::Value;
 use super::place::place_in;
 use super::resolve::Numbers;
+use super::server_refusal::strange_keyspace;
 use super::source::{Bound, Per};
 use super::value::Gen;
 use crate::random::lane;

@@ -224,7 +224,7 @@ fn coefficients_are_covered_as_often_as_they_say() {
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_the_coefficients_of_machines() {
-    let (_, runs) = crate::synthetic::audit();
+    let (_, runs) = crate::test_series::audit();
     let runs = u64::from(runs);
     coefficients_covered([(1, runs / 4), (3, runs / 4), (5, runs / 20)]);
 }

@@ -2,7 +2,7 @@
 
 use crate::args::Common;
 use crate::terminal;
-use ::cluster::kept::{KeptCluster, Login};
+use ::cluster::kept_cluster::{KeptCluster, Login};
 use ::cluster::{Cluster, NodeState, Overview};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ impl ClusterStatus {
 
 /// Returns the status of a local cluster.
 pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
-    let member = |node: &::cluster::kept::KeptNode| Member {
+    let member = |node: &::cluster::kept_cluster::KeptNode| Member {
         name: node.name.clone(),
         host: node.host.clone(),
         datacenter: cluster.datacenter.clone(),

@@ -4,10 +4,10 @@
 use crate::args::{ApplyArgs, Common, PlacingArgs};
 use crate::exit::Exit;
 use crate::terminal;
-use ::cluster::{Cluster, Effect, NodePlace, Proof, kept};
+use ::cluster::{Cluster, Effect, NodePlace, Proof, kept_cluster};
 use anyhow::Result;
 use serde_json::{Value, json};
-use target::Topology;
+use target_spec::Topology;
 
 /// Returns the topology of the arguments.
 pub fn asked(args: &PlacingArgs) -> Topology {
@@ -24,7 +24,7 @@ pub fn asked(args: &PlacingArgs) -> Topology {
 /// Runs the command. Returns an error exit if a requested setting is not in effect.
 pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
     let say = &mut |text: &str| terminal::say(text);
-    let mut cluster = kept::open(&super::dirs()?, args.cluster.cluster.as_deref(), say)?;
+    let mut cluster = kept_cluster::open(&super::dirs()?, args.cluster.cluster.as_deref(), say)?;
     cluster.place(asked(&args.placing), say)?;
     let observed = cluster.observe()?;
     let proofs = observed.proofs;

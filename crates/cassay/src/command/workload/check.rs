@@ -2,9 +2,9 @@
 
 use super::{beside, program, spec};
 use crate::args::{CheckArgs, Common};
-use crate::command::{dirs, reach};
+use crate::command::{dirs, target_from_args};
 use crate::exit::Exit;
-use crate::{diagnostics, interrupt, terminal};
+use crate::{interrupt, study_errors, terminal};
 use anyhow::{Context, Result, bail};
 use engine::Prepared;
 use foreign::FileKind;
@@ -19,16 +19,16 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
     let Some(target) = &args.target else {
         return match program(&name, 1)? {
             Ok(program) => Ok(tell(&Arc::new(program), None, common)),
-            Err(mistakes) => Ok(diagnostics::refuse(&mistakes, common.json)),
+            Err(mistakes) => Ok(study_errors::refuse(&mistakes, common.json)),
         };
     };
     let prepared = match prepared(args, &name, target)? {
         Ok(prepared) => prepared,
-        Err(mistakes) => return Ok(diagnostics::refuse(&mistakes, common.json)),
+        Err(mistakes) => return Ok(study_errors::refuse(&mistakes, common.json)),
     };
     let (program, prepared) = prepared;
     if !prepared.mistakes.is_empty() {
-        return Ok(diagnostics::refuse(&prepared.mistakes, common.json));
+        return Ok(study_errors::refuse(&prepared.mistakes, common.json));
     }
     if prepared.is_interrupted {
         terminal::say("interrupted; the target is unchanged");
@@ -43,10 +43,10 @@ fn prepared(
     name: &str,
     target: &str,
 ) -> Result<Result<(Arc<Program>, Prepared), Diagnostics>> {
-    if study::work::names().iter().any(|named| named.name == name) {
+    if study::compile_workload::names().iter().any(|named| named.name == name) {
         bail!("{name} is a named workload; --target is for workload files");
     }
-    let target = match reach::named(target, &args.set, &args.secret) {
+    let target = match target_from_args::named(target, &args.set, &args.secret) {
         Ok(target) => target,
         Err(mistakes) => return Ok(Err(mistakes)),
     };

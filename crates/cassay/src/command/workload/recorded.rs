@@ -6,13 +6,13 @@ use crate::terminal;
 use anyhow::{Result, anyhow};
 use jiff::Timestamp;
 use measure::number;
-use recorded::{Choice, KindCount, LogRead, Recording, Why};
+use query_log::{Choice, KindCount, LogRead, Recording, Why};
 use serde_json::{Value, json};
 
 /// Prints what was recorded.
 pub fn run(args: &RecordedArgs, common: &Common) -> Result<Exit> {
     let named = args.files.iter().map(|path| (path.display().to_string(), path.clone()));
-    let recording = recorded::read(&named.collect::<Vec<_>>(), Choice::default())
+    let recording = query_log::read(&named.collect::<Vec<_>>(), Choice::default())
         .map_err(|error| anyhow!("{error}\nhint: {}", hint(&error)))?;
     if common.json {
         terminal::json(&to_json(&recording));
@@ -22,9 +22,9 @@ pub fn run(args: &RecordedArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn hint(error: &recorded::ReadError) -> &'static str {
+fn hint(error: &query_log::ReadError) -> &'static str {
     match error {
-        recorded::ReadError::Nothing(_) => {
+        query_log::ReadError::Nothing(_) => {
             "a full query log contains values (nodetool enablefullquerylog), an audit log does not"
         }
         _ => "name the folder that `nodetool enablefullquerylog --path` or `audit_logs_dir` named",
@@ -41,7 +41,7 @@ fn text(recording: &Recording) -> String {
     let mut text = format!(
         "{} in {} from {}: {} op/s on average, at most {} in a second; {}\n",
         number::counted(recording.operations(), "operation"),
-        study::human::seconds_for_people(recording.seconds()),
+        study::units::seconds_for_people(recording.seconds()),
         began(recording),
         number::significant(recording.ops_per_s(), 4),
         number::count(recording.peak_per_s()),
@@ -64,7 +64,7 @@ fn text(recording: &Recording) -> String {
     }
     text += &format!("consistency: {}\n", levels.join(", "));
     for (why, count) in &recording.left_out {
-        text += &format!("{}\n", recorded::left_out(*why, *count));
+        text += &format!("{}\n", query_log::left_out(*why, *count));
     }
     for log in &recording.logs {
         let files = number::counted(log.files as u64, "file");

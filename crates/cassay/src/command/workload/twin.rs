@@ -1,9 +1,9 @@
 //! `cassay workload twin`: writes a workload file that creates a table like an existing one.
 
 use crate::args::{Common, TwinArgs};
-use crate::command::{dirs, reach};
+use crate::command::{dirs, target_from_args};
 use crate::exit::Exit;
-use crate::{diagnostics, interrupt, terminal};
+use crate::{interrupt, study_errors, terminal};
 use anyhow::{Context, Result, anyhow, bail};
 use engine::own_table::TableReader;
 use serde_json::json;
@@ -19,9 +19,9 @@ pub fn run(args: &TwinArgs, common: &Common) -> Result<Exit> {
             to.display()
         );
     }
-    let target = match reach::named(&args.target, &args.set, &args.secret) {
+    let target = match target_from_args::named(&args.target, &args.set, &args.secret) {
         Ok(target) => target,
-        Err(mistakes) => return Ok(diagnostics::refuse(&mistakes, common.json)),
+        Err(mistakes) => return Ok(study_errors::refuse(&mistakes, common.json)),
     };
     let table = OwnTable {
         name: args.table.clone(),

@@ -7,7 +7,7 @@ use cluster::{Access, Credentials, Session};
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use target::Secret;
+use target_spec::Secret;
 
 /// Returns the password of the only cluster of a lab, from its file.
 pub fn password(lab: &Lab) -> String {

@@ -2,9 +2,9 @@
 
 use super::{authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_of_line};
-use cluster::{Cluster, Proof, Session, kept};
+use cluster::{Cluster, Proof, Session, kept_cluster};
 use serde_json::{Map, Value, json};
-use target::{Authentication, Collector, LocalSpec, Restarts, Target};
+use target_spec::{Authentication, Collector, LocalSpec, Restarts, Target};
 
 fn map(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
@@ -141,9 +141,9 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     assert_eq!(json!(pids), json!([node["pid"]]));
     let dirs = dirs(&lab);
     let say = &mut |text: &str| eprintln!("{text}");
-    let mut cluster = kept::open(&dirs, None, say).unwrap();
+    let mut cluster = kept_cluster::open(&dirs, None, say).unwrap();
     assert_all_hold(&cluster.observe().unwrap().proofs, 3);
-    let error = kept::open(&dirs, None, say).unwrap_err().to_string();
+    let error = kept_cluster::open(&dirs, None, say).unwrap_err().to_string();
     assert!(error.contains("another command works on"), "{error}");
     assert_eq!(
         cluster.reconfigure(&closed(periodic()), Restarts::InTurn, say).unwrap(),

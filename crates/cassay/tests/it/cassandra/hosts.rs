@@ -3,12 +3,12 @@
 
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
 use crate::program::{Lab, skip, wait_until};
-use cluster::{Effect, Proof, kept};
+use cluster::{Effect, Proof, kept_cluster};
 use host::abilities;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use target::{Ability, LocalSpec, Restarts};
+use target_spec::{Ability, LocalSpec, Restarts};
 
 /// Three hosts, small enough for any machine.
 const UP: [&str; 13] = [
@@ -35,7 +35,7 @@ pub(crate) fn refusal() -> Option<String> {
         Ability::MemoryLimit,
         Ability::Volume,
     ];
-    let missing = |able: &&target::Capability| needed.contains(&able.ability) && !able.present;
+    let missing = |able: &&target_spec::Capability| needed.contains(&able.ability) && !able.present;
     let able = abilities().iter().find(missing)?;
     Some(format!("{}: {}", able.ability, able.detail))
 }
@@ -108,8 +108,8 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
 
     let dirs = dirs(&lab);
     let say = &mut |text: &str| eprintln!("{text}");
-    let mut cluster = kept::open(&dirs, None, say).unwrap();
-    assert_eq!(cluster.hosts_are(), target::HostsAre::StandIns);
+    let mut cluster = kept_cluster::open(&dirs, None, say).unwrap();
+    assert_eq!(cluster.hosts_are(), target_spec::HostsAre::StandIns);
     let hosts = cluster.hosts().unwrap();
     assert_eq!(hosts.len(), 3);
     assert_eq!(hosts[0].limits["cpu_quota"], "1.5 cores");
@@ -148,15 +148,15 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
 
 /// Returns the spec of the cluster, from the arguments of [`UP`].
 fn spec_of(state: &Value) -> LocalSpec {
-    let hosts = target::HostsSpec {
+    let hosts = target_spec::HostsSpec {
         count: 3,
-        host: target::HostSpec {
+        host: target_spec::HostSpec {
             volume_bytes: Some(2 << 30),
             memory_bytes: Some(1500 << 20),
             cpu_quota: Some(1.5),
-            ..target::HostSpec::default()
+            ..target_spec::HostSpec::default()
         },
-        ..target::HostsSpec::default()
+        ..target_spec::HostsSpec::default()
     };
     assert_eq!(state["spec"]["hosts"]["volume_bytes"], json!(2u64 << 30));
     LocalSpec {
@@ -206,9 +206,9 @@ fn hosts_of_a_start_that_fails_leave_nothing() {
     let lab = Lab::new();
     let dirs = dirs(&lab);
     let mut spec = LocalSpec {
-        hosts: Some(target::HostsSpec {
+        hosts: Some(target_spec::HostsSpec {
             count: 2,
-            ..target::HostsSpec::default()
+            ..target_spec::HostsSpec::default()
         }),
         ..small(2)
     };
@@ -218,7 +218,7 @@ fn hosts_of_a_start_that_fails_leave_nothing() {
         eprintln!("{text}");
         seen = state(&lab).or(seen.take());
     };
-    let error = kept::up(&spec, &dirs, say).unwrap_err();
+    let error = kept_cluster::up(&spec, &dirs, say).unwrap_err();
     let error = format!("{error:#}");
     assert!(error.contains("unknown to this Java"), "{error}");
     assert_all_is_gone(

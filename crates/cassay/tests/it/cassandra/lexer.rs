@@ -98,7 +98,7 @@ pub(in crate::cassandra) fn answered(
     program: &str,
     texts: &[String],
 ) -> String {
-    let supply = supply::resolve(cache, (release, &target::Origin::Maven), &mut |_| ());
+    let supply = supply::resolve(cache, (release, &target_spec::Origin::Maven), &mut |_| ());
     let source = format!(
         "{}/tests/it/cassandra/{program}",
         env!("CARGO_MANIFEST_DIR")

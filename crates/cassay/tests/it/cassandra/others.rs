@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use target::Target;
+use target_spec::Target;
 
 const STUDY: &str = "\
 study: others

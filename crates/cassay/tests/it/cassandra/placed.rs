@@ -4,7 +4,7 @@ use super::{Kept, dirs, small, up};
 use crate::program::{Lab, skip};
 use host::{CpuSet, Whereabouts};
 use serde_json::Value;
-use target::{HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
+use target_spec::{HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
 use topology::Units;
 
 /// Returns the usable CPUs of this machine. Tests need two.

@@ -4,7 +4,7 @@ use super::{assert_nothing_is_left, dirs, script, small};
 use crate::program::Lab;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
-use target::{LocalSpec, Target};
+use target_spec::{LocalSpec, Target};
 
 #[test]
 #[ignore = "needs the Java of a real Cassandra: cargo xtask cassandra"]

@@ -24,7 +24,7 @@ use cluster::{Access, Cluster, Session};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use target::{LocalSpec, Target};
+use target_spec::{LocalSpec, Target};
 
 /// Folder below cargo's folder for tests. `xtask/src/ci.rs` also uses it.
 const FOLDER: &str = "shared-nodes";

@@ -45,7 +45,7 @@ fn pair() -> Pair {
     }
 }
 
-fn spec(own: &str, trusted: &str) -> target::LocalSpec {
+fn spec(own: &str, trusted: &str) -> target_spec::LocalSpec {
     let mut spec = patient(2);
     // It can be set as a property of the JVM since this version.
     if !is_line_since("4.1") {

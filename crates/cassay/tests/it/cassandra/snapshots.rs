@@ -4,12 +4,12 @@
 
 use super::{Kept, agent, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, Said, Started, wait_until};
-use cluster::{Cluster, Permit, RestoreHow, Restored, SettleOutcome, Snapshot, kept};
+use cluster::{Cluster, Permit, RestoreHow, Restored, SettleOutcome, Snapshot, kept_cluster};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target::{Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
+use target_spec::{Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
 
 const ROWS_COUNT: i32 = 2000;
 
@@ -20,7 +20,7 @@ const SETTLE_LIMIT: Duration = crate::program::HANG_LIMIT;
 
 /// Opens the kept cluster. No other command can use it until this is dropped.
 fn open(lab: &Lab) -> Cluster {
-    kept::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
+    kept_cluster::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
 }
 
 /// Writes rows, in several SSTables on each node.

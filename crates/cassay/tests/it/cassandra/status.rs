@@ -2,12 +2,12 @@
 
 use super::{Kept, agent, authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_of_line, wait_until};
-use cluster::{Access, Cluster, Session, kept};
+use cluster::{Access, Cluster, Session, kept_cluster};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use target::{Authentication, LocalSpec};
+use target_spec::{Authentication, LocalSpec};
 
 /// Rounding error of a share. The server adds floats rounded to six digits, one for each token
 /// range of a node: 16 tokens of its own, and those of two other nodes.
@@ -75,8 +75,8 @@ fn states_and_owned_shares_are_the_servers_own() {
         authentication: Authentication::Password,
         ..small(3)
     };
-    kept::up(&spec, &dirs(&lab), &mut |_| ()).expect("three nodes");
-    let cluster = kept::open(&dirs(&lab), None, &mut |_| ()).expect("the three");
+    kept_cluster::up(&spec, &dirs(&lab), &mut |_| ()).expect("three nodes");
+    let cluster = kept_cluster::open(&dirs(&lab), None, &mut |_| ()).expect("the three");
     owned_shares_are_the_servers_own(&lab, &cluster);
     drop(cluster);
     a_node_that_does_not_answer_is_down_and_the_table_still_stands(&lab);

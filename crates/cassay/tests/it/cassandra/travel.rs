@@ -3,7 +3,7 @@
 
 use super::{Kept, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, is_line_since};
-use cluster::{Cluster, SettleOutcome, kept};
+use cluster::{Cluster, SettleOutcome, kept_cluster};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ const ROWS_COUNT: i32 = 600;
 const BATCH_ROWS: i32 = 100;
 
 fn open(lab: &Lab) -> Cluster {
-    kept::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
+    kept_cluster::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
 }
 
 /// Writes rows to two SSTables on each node, each row to one of them.

@@ -7,7 +7,7 @@ use cluster::{Access, Credentials, Session};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;
-use target::Secret;
+use target_spec::Secret;
 
 /// Start script of each container: it writes the node's configuration, serves a metric, and becomes
 /// the node. The nodes find each other in a shared folder instead of by name.

@@ -13,7 +13,7 @@ workload: {recorded: {files: [log], speed: 0.25}}
 ";
 
 /// A real node's full query log, with 73 operations in half a second.
-const LOG: &[u8] = include_bytes!("../../../../recorded/fixtures/full-query-log.cq4.gz");
+const LOG: &[u8] = include_bytes!("../../../../query_log/fixtures/full-query-log.cq4.gz");
 
 /// Returns a lab with the study and a folder with the log.
 fn lab(study: &str) -> Lab {

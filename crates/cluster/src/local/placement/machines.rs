@@ -3,7 +3,7 @@
 
 use super::{Layout, Placement};
 use anyhow::{Context, Result};
-use target::{LocalSpec, Seat, Topology};
+use target_spec::{LocalSpec, Seat, Topology};
 use topology::Machine;
 
 impl Layout {

@@ -4,8 +4,8 @@ mod client;
 
 use super::*;
 use std::collections::BTreeSet;
-use target::{HostSpec, HostsSpec};
-use topology::fixture::{Counts, Numbering, Shape};
+use target_spec::{HostSpec, HostsSpec};
+use topology::test_machines::{Counts, Numbering, Shape};
 
 fn set(list: &str) -> CpuSet {
     CpuSet::parse_list(list).unwrap()
@@ -450,7 +450,7 @@ fn sentences_are_about_the_nodes_and_the_real_machine() {
         part: Some((Units::Cores, 4)),
         ..placed(Placing::Pinned)
     };
-    let none_left = |said: &str| said.contains(said::NONE_LEFT);
+    let none_left = |said: &str| said.contains(sentences::NONE_LEFT);
     let of_part = said(2, four, &six_cores());
     assert!(!of_part.contains("every CPU"), "{of_part}");
     let all = Topology {

@@ -1,17 +1,17 @@
 //! Creates cassay's role in a managed cluster once its nodes are up, and disables the default one.
 
 use super::{LOAD_USER, USER, access};
-use crate::access::{Access, Credentials};
+use crate::credentials::{Access, Credentials};
 use crate::local::node::LocalNode;
-use crate::local::proof::{Effect, Proof};
 use crate::local::ready;
+use crate::local::settings_check::{Effect, Proof};
 use crate::session::{ServerError, Session};
 use anyhow::{Context, Result, bail};
 use cql::response::ErrorCode;
 use measure::clock::Deadline;
 use std::cell::Cell;
 use std::time::Duration;
-use target::{Authentication, Secret};
+use target_spec::{Authentication, Secret};
 
 /// Default role of the server, which is also its password.
 const DEFAULT: &str = "cassandra";

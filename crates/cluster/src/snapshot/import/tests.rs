@@ -1,7 +1,7 @@
 //! Tests of parts that move from one node's host to another's, and of manipulations in between.
 
 use super::*;
-use crate::snapshot::exported::tests::{SCHEMA, export};
+use crate::snapshot::export_json::tests::{SCHEMA, export};
 use crate::snapshot::{export as out, layout};
 use std::os::unix::fs::symlink;
 
@@ -20,7 +20,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
     layout::tests::write(&table.join(".by_city"), "nb-1-big-", b"an index");
     let mut manifest = Manifest::new("s", "k", "5.0.8", SCHEMA.map(str::to_owned).to_vec());
     let mut files = layout::scan(&host, &table).unwrap();
-    whole::seal(&host, &table, &mut files).unwrap();
+    checksums::seal(&host, &table, &mut files).unwrap();
     manifest.tables.push(TableRecord::new("t".into(), "0f".repeat(16), None, files));
     host.change(vec![manifest.write(&folder).unwrap()]).unwrap();
     (host, manifest)

@@ -139,7 +139,7 @@ impl Resolver for BySystem {
         _timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-        let found = host::names::addresses_of(host, uri.port_u16().unwrap_or(80))
+        let found = host::host_names::addresses_of(host, uri.port_u16().unwrap_or(80))
             .map_err(|error| ureq::Error::Io(std::io::Error::other(format!("{error:#}"))))?;
         let mut addresses = self.empty();
         // As many as there is room for.

@@ -1,6 +1,6 @@
 //! Tests the effects of made-up matrices, and the sentences about them.
 
-use super::super::{findings, made};
+use super::super::{findings, test_runs};
 use expect_test::{Expect, expect};
 use measure::Known;
 use store::record::{EffectsRecord, FindingsRecord};
@@ -22,7 +22,7 @@ const FIXED: &str = "procedure: {fixed: {threads: 32}}";
 /// A run in which `did` gives the throughput of a cell at a point, with a noise that is the same in
 /// every test.
 fn run(study: &Study, did: impl Fn(&[usize], f64) -> f64, noise: f64) -> FindingsRecord {
-    let trials = made::trials(study, |trial| {
+    let trials = test_runs::trials(study, |trial| {
         let wobble = trial.one_of([0.0, 1.0, -1.0, 0.5, -0.5]) * noise;
         let drift = 0.1 * trial.block as f64;
         let ops = did(&trial.variant.cell, trial.point.value()) * (1.0 + drift + wobble);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::summary::findings;
-use crate::summary::made::trials;
+use crate::summary::test_runs::trials;
 use store::record::{QuantilesRecord, RecoveryRecord};
 use study::resolve::resolve;
 use study::settings::Overrides;

@@ -143,7 +143,7 @@ fn whatever_v14_holds_against_rows_is_the_first_sentence_and_nothing_else_is() {
             }],
             ..TrialFinding::default()
         };
-        let said = words::data::against(&[trial]);
+        let said = sentences::data::against(&[trial]);
         let is_against = rule.outcome >= Judged::Warn;
         assert_eq!(
             !said.is_empty(),

@@ -9,13 +9,13 @@
 use super::{DRAINED_WITHIN, counted, files};
 use crate::behaviour::{Tell, Work};
 use crate::behaviours::node_repair;
-use crate::itself;
+use crate::cluster_under_test::{Via, World};
+use crate::node_release;
 use crate::rolling::Round;
-use crate::world::{Via, World};
 use anyhow::{Context, Result, bail};
 use cluster::{Operation, UpgradeStep};
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options};
 
 /// Interval between two checks.
 const POLL: Duration = Duration::from_millis(200);
@@ -98,7 +98,8 @@ impl WayBack {
             let found = self.kept.iter().find(|kept| kept.node == node);
             found.map_or("", |kept| &kept.release)
         };
-        let holds = |world: &mut dyn World, node: usize| itself::is_release(world, node, was(node));
+        let holds =
+            |world: &mut dyn World, node: usize| node_release::is_release(world, node, was(node));
         let mut round = Round::of(self.nodes());
         while !host::process::is_interrupted() {
             let mut undrained = None;

@@ -63,7 +63,7 @@ impl Pods for Sim {
     }
 
     fn cordon(&mut self, node: usize, within: Duration) -> Result<()> {
-        let nothing = || target::Invocation {
+        let nothing = || target_spec::Invocation {
             words: Vec::new(),
             folder: PathBuf::new(),
         };

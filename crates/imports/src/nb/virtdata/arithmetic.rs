@@ -7,8 +7,8 @@ use super::functions::{
     made, row, unit,
 };
 use super::value::{Ty, Val};
-use workload::curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
 use workload::virtdata::hash;
+use workload::virtdata_curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
 
 /// Maximum number of ranks of a zipf: its table would take minutes.
 const ZIPF_COUNT_MAX: i32 = 10_000_000;

@@ -8,7 +8,7 @@ use super::dates::{self, MILLIS_PER_DAY};
 use super::functions::{
     Argument, Count, Flavours, INT_MASK, Row, Step, asking, cycle, flavour, from, made, row,
 };
-use super::recipe::{Call, Fault};
+use super::parse_recipe::{Call, Fault};
 use super::value::{Ty, Val};
 use cql::value::{CqlType, time_uuid, uuid_ticks};
 use workload::virtdata::{hash, hashed_uuid};

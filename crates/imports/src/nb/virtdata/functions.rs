@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::chain::{Env, Recipe};
-use super::recipe::{Call, Fault};
+use super::parse_recipe::{Call, Fault};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 

@@ -8,7 +8,7 @@ use super::convert::in_turn;
 use super::functions::{
     Argument, Flavours, INT_MASK, Row, Step, asking, cycle, from, hash_range, weighted, weights,
 };
-use super::recipe::{Call, Fault};
+use super::parse_recipe::{Call, Fault};
 use super::value::{Ty, Val};
 use workload::iot_data;
 use workload::virtdata::hash;

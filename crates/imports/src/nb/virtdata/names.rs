@@ -1,6 +1,6 @@
 //! Reasons why some of NoSQLBench's functions are missing.
 
-use super::recipe::{Call, Fault};
+use super::parse_recipe::{Call, Fault};
 use super::tables::TABLES;
 
 /// Functions that are not possible here, with the reasons.

@@ -3,7 +3,7 @@
 
 use super::chain::{Env, Recipe};
 use super::functions::{Argument, Variant};
-use super::recipe::{Arg, Call, Fault, parse};
+use super::parse_recipe::{Arg, Call, Fault, parse};
 use super::state::Uses;
 use super::value::Ty;
 use super::{convert, tables};

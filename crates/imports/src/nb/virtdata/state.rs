@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::functions::{Argument, Flavours, Row, Step, flavour, row};
-use super::recipe::{Arg, Call};
+use super::parse_recipe::{Arg, Call};
 use super::value::{Ty, Val};
 
 thread_local! {
@@ -132,7 +132,7 @@ fn loaded(given: &[Argument], types: &[Ty]) -> Flavours {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nb::virtdata::recipe::parse;
+    use crate::nb::virtdata::parse_recipe::parse;
 
     #[test]
     fn what_a_recipe_loads_without_saving_it_is_known() {

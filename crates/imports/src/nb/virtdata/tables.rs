@@ -5,19 +5,22 @@
 
 use super::chain::Env;
 use super::functions::{Argument, Make, Row, Variant};
-use super::recipe::{Call, Fault};
-use super::{alias, arithmetic, collections, convert, drawn, lines, names, places, state, texts};
+use super::parse_recipe::{Call, Fault};
+use super::{
+    alias, arithmetic, collections, convert, lines, names, place_names, random_choice, state,
+    strings,
+};
 
 /// All functions.
 pub(super) const TABLES: [&[Row]; 10] = [
     arithmetic::ROWS,
     convert::ROWS,
-    texts::ROWS,
+    strings::ROWS,
     collections::ROWS,
-    drawn::ROWS,
+    random_choice::ROWS,
     alias::ROWS,
     lines::ROWS,
-    places::ROWS,
+    place_names::ROWS,
     state::SAVES,
     state::LOADS,
 ];

@@ -2,7 +2,7 @@
 
 use super::chain::{Env, Recipe};
 use super::functions::{self, Argument};
-use super::recipe::{Arg, Call, parse};
+use super::parse_recipe::{Arg, Call, parse};
 use super::tables::{self, TABLES};
 use super::value::Val;
 use std::fmt::Write;

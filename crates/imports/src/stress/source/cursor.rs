@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::known::{Lookup, Possible, STOP_ROWS, all_written};
+use super::partition_contents::{Lookup, Possible, STOP_ROWS, all_written};
 use super::{BLOCK, Block, Cell, Op, Operations, Planned, ROWS, SHARES, Seeds, Taken, What};
 use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;

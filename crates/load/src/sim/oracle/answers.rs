@@ -4,9 +4,9 @@ use super::super::program::{self, BATCH, TEXT};
 use super::super::server::{Reply, SimRequest};
 use super::{Begun, Oracle, Try};
 use crate::answer::outcome_of;
-use crate::facts::may_be_tried_again;
 use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX, WriteState};
 use crate::sim::shape::START_NS;
+use crate::statement_facts::may_be_tried_again;
 use measure::{KindCount, Outcome};
 
 /// Returns the ledger that a worker should produce, with the times of all its writes.

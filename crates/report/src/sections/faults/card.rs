@@ -3,7 +3,7 @@
 use super::{returned, tone, trial};
 use crate::number;
 use crate::page::{Block, Card, Cell, Table, Tone};
-use crate::view::RunView;
+use crate::run_view::RunView;
 use analysis::recovery::Sign;
 use measure::number::whole;
 use store::record::{

@@ -3,10 +3,10 @@
 
 use crate::number;
 use crate::page::{Cell, Table, Tone};
+use crate::run_view::RunView;
 use crate::sections::comparisons::{interval_words, ratio_words};
 use crate::sections::verdict_tone;
 use crate::summary::place;
-use crate::view::RunView;
 use store::record::ComparisonRecord;
 
 /// Metrics of the ratios, with their columns.

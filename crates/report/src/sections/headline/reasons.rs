@@ -1,6 +1,6 @@
 //! Why a run is not valid, in few words each: the most serious first, each once.
 
-use crate::view::RunView;
+use crate::run_view::RunView;
 use analysis::rules::seriousness;
 use std::cmp::Reverse;
 use store::record::{CauseKind, Outcome, TrialFinding};

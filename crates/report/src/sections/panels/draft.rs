@@ -3,13 +3,15 @@
 //! They are made twice for a figure: once to count its traces, since the page has a limit, once to
 //! draw.
 
-use super::places::{PlaceColors, group};
+use super::node_colours::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
+use crate::downsample::Buckets;
 use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, Xs};
-use crate::probed::{added, added_means, first_of, is_like, natural, owner, scaled, wildcard};
+use crate::probe_series::{
+    added, added_means, first_of, is_like, natural, owner, scaled, wildcard,
+};
+use crate::run_view::{ProbeSeries, RunView, TrialView};
 use crate::sections::panels::panel;
-use crate::thin::Buckets;
-use crate::view::{ProbeSeries, RunView, TrialView};
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{IntervalRecord, TrialFinding};
 

@@ -1,19 +1,19 @@
 //! Hosts, JVMs and database below the load, on one time axis with the phases: one figure per trial.
 //!
 //! A place (host or node) has one colour in all rows of a figure; its lines differ by dashes. Long
-//! series are thinned by [`crate::thin`], so that peaks survive. A row without series says what is
+//! series are thinned by [`crate::downsample`], so that peaks survive. A row without series says what is
 //! missing.
 
+mod all_series;
 mod draft;
-mod every;
-mod places;
+mod node_colours;
 mod rows;
 
+use crate::downsample::Buckets;
 use crate::page::{Axis, Block, Chart, Panel, Scale, Section};
-use crate::probed;
+use crate::probe_series;
+use crate::run_view::{RunView, TrialView};
 use crate::sections::{state, time};
-use crate::thin::Buckets;
-use crate::view::{RunView, TrialView};
 use draft::Draft;
 
 /// Maximum bytes of all panels on a page. The page also has the chart library (0.5 MB), the trial
@@ -55,7 +55,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     if !figures.is_empty() {
         blocks.push(Block::Choice("Trial".into(), figures));
     }
-    blocks.extend(every::block(view, &probed, unread));
+    blocks.extend(all_series::block(view, &probed, unread));
     blocks.extend(costs);
     let mut lead = "What hosts, JVMs and the database did meanwhile, on one axis with the load. \
                     A colour is a host or a node, in every row; shaded are the phases outside \
@@ -98,13 +98,13 @@ fn budget(view: &RunView, trials: &[&TrialView]) -> (usize, usize) {
 
 /// Returns the buckets of a trial's whole time.
 pub fn buckets_of(view: &RunView, trial: &TrialView, count: usize) -> Buckets {
-    let phases = probed::phases(view, trial);
+    let phases = probe_series::phases(view, trial);
     let of_probes = trial.probes.iter().filter_map(|s| s.values.last());
     let ends = of_probes.map(|v| v.0).chain(phases.iter().map(|p| p.to_s));
     let begins = trial.probes.iter().filter_map(|s| s.values.first());
     let from = begins.map(|v| v.0).fold(0.0, f64::min);
     let to = ends.fold(from + 1.0, f64::max);
-    Buckets::new([from, to], probed::window(&phases), count)
+    Buckets::new([from, to], probe_series::window(&phases), count)
 }
 
 fn chart(view: &RunView, trial: &TrialView, buckets: &Buckets) -> Chart {
@@ -155,9 +155,9 @@ pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
 
 /// Returns the stretches that the buttons show.
 pub fn views(view: &RunView, trial: &TrialView) -> Vec<(String, [f64; 2])> {
-    let phases = probed::phases(view, trial);
+    let phases = probe_series::phases(view, trial);
     let whole = phases.iter().map(|p| p.to_s).fold(0.0, f64::max);
-    let Some(window) = probed::window(&phases) else {
+    let Some(window) = probe_series::window(&phases) else {
         return Vec::new();
     };
     vec![

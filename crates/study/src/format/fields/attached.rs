@@ -2,7 +2,7 @@
 
 use super::row::{SECTION, optional, required};
 use crate::format::field::{Field, Type};
-use target::ProcessControl;
+use target_spec::ProcessControl;
 
 /// Rows of the nodes' addresses.
 pub(super) const ADDRESSES: &[Field] = &[

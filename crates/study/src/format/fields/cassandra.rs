@@ -2,7 +2,7 @@
 
 use super::row::{SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
-use target::JavaChoice;
+use target_spec::JavaChoice;
 
 pub(super) const FIELDS: &[Field] = &[
     with(

@@ -4,7 +4,7 @@ use super::row::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
 use crate::settings::{FaultDraft, FaultWhere};
 use std::time::Duration;
-use target::fault::{Back, Hit};
+use target_spec::fault::{Back, Hit};
 use versions::Release;
 
 const MS: u64 = S / 1000;

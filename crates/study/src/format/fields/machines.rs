@@ -3,7 +3,7 @@
 use super::row::{optional, required, with};
 use crate::format::LOCAL_NODES_MAX;
 use crate::format::field::{Field, Type};
-use target::RemoteHost;
+use target_spec::RemoteHost;
 
 pub(super) const FIELDS: &[Field] = &[
     optional(

@@ -1,10 +1,10 @@
 //! The rows of the procedures.
 
 use super::row::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
+use crate::checked_tree::Tree;
 use crate::format::field::{Field, Type};
 use crate::settings::Load;
 use crate::settings::draft::{Draft, Range};
-use crate::tree::Tree;
 use analysis::procedure::{Percentile, Point, Until};
 use topology::Units;
 

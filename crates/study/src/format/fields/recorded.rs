@@ -2,7 +2,7 @@
 
 use super::row::{DAY, optional, required, with};
 use crate::format::field::{Field, Type};
-use recorded::Only;
+use query_log::Only;
 
 pub(super) const FIELDS: &[Field] = &[
     optional(

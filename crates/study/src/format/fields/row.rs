@@ -2,7 +2,7 @@
 
 use crate::format::field::{Field, Type};
 use cql::Consistency;
-use target::NODES_COUNT_MAX;
+use target_spec::NODES_COUNT_MAX;
 
 pub(super) const S: u64 = 1_000_000_000;
 pub(super) const DAY: u64 = 86_400 * S;

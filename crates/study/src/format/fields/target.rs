@@ -5,8 +5,8 @@ use crate::format::field::{Field, Type};
 use crate::settings::draft::Kind;
 use cql::response::ErrorCode;
 use std::time::Duration;
-use target::fault::{Commands, DataLoss};
-use target::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
+use target_spec::fault::{Commands, DataLoss};
+use target_spec::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
 
 pub(super) const FIELDS: &[Field] = &[
     required(

@@ -3,7 +3,7 @@
 use super::row::optional;
 use super::row::with;
 use crate::format::field::{Field, Type};
-use target::Placing;
+use target_spec::Placing;
 use topology::{Smt, Units};
 
 /// Default for a part of which only one half is given so far; the rules require both.

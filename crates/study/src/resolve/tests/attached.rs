@@ -3,7 +3,7 @@
 
 use super::*;
 use std::path::PathBuf;
-use target::{AttachSpec, AttachedHost, ProcessControl, Target};
+use target_spec::{AttachSpec, AttachedHost, ProcessControl, Target};
 
 const REST: &str = "study: s\nquestion: q\nworkload: {use: standard1, mix: {write: 1}}\n\
                     procedure: {fixed: {threads: 1}}\n";

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::settings::Granted;
-use target::fault::{Hit, Means};
+use target_spec::fault::{Hit, Means};
 
 const BROKEN: &str = "\
 study: s

@@ -2,7 +2,7 @@
 //! describes, and the trust that arguments of kubectl require.
 
 use super::*;
-use target::{KubernetesOwner, Target};
+use target_spec::{KubernetesOwner, Target};
 
 const REST: &str = "study: s\nquestion: q\nworkload: {use: standard1, mix: {write: 1}}\n\
                     procedure: {fixed: {threads: 1}}\n";

@@ -7,7 +7,7 @@ use super::*;
 use crate::settings::Granted;
 use serde_json::json;
 use std::time::Duration;
-use target::{
+use target_spec::{
     Collector, DiskSpec, HostSpec, HostsSpec, Isolation, JolokiaAccess, LinkSpec, SecretSource,
 };
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use std::path::PathBuf;
-use target::SecretSource;
+use target_spec::SecretSource;
 
 const REST: &str = "study: s\nquestion: q\nworkload: {use: standard1, mix: {write: 1}}\n\
                     procedure: {fixed: {threads: 1}}\n";

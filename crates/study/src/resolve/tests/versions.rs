@@ -3,7 +3,7 @@
 use super::*;
 use crate::settings::{Granted, Registry};
 use std::path::Path;
-use target::{JavaChoice, LocalSpec, Origin};
+use target_spec::{JavaChoice, LocalSpec, Origin};
 
 /// Resolves a study with such nodes, in a folder, trusted or not.
 fn read_in(folder: &Path, local: &str, trust: bool) -> Result<Study, Diagnostics> {

@@ -1,7 +1,7 @@
 //! Tests of which upgrades can be rolled back: those that lose no acknowledged write.
 
 use super::*;
-use ::target::fault::{Back, Length};
+use ::target_spec::fault::{Back, Length};
 use ::versions::Release;
 
 /// Resolves an upgrade of `nodes` nodes with `copies` copies, written at a level.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::settings::LADDER_POINTS_MAX;
-use target::Latency;
+use target_spec::Latency;
 
 fn range(text: &str) -> Vec<u64> {
     let mut diagnostics = yaml::Diagnostics::new(Vec::new());

@@ -1,11 +1,11 @@
 //! Describes the plan in sentences: the reason for each choice, and the arguments against it.
 
 use crate::draw::size;
+use crate::guest_shape::VNUMA_VCPUS_MIN;
 use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::planner::{Attempt, feasible};
 use crate::request::{Profile, Smt, Unit};
-use crate::shape::VNUMA_VCPUS_MIN;
 
 pub(super) fn explain(machine: &Machine, attempt: &Attempt, plan: &mut Plan) {
     plan.reasons = reasons(machine, attempt, plan);

@@ -3,7 +3,7 @@
 
 use super::{agent, one_node, only_trial};
 use crate::program::{HANG_LIMIT, Lab};
-use ::recorded::{Choice, Recording};
+use ::query_log::{Choice, Recording};
 use cluster::{Access, Session};
 use serde_json::json;
 use std::path::Path;
@@ -71,12 +71,12 @@ fn read(folder: &Path) -> Arc<Recording> {
         ..Choice::default()
     };
     let named = (folder.display().to_string(), folder.to_owned());
-    Arc::new(::recorded::read(&[named], choice).expect("a log"))
+    Arc::new(::query_log::read(&[named], choice).expect("a log"))
 }
 
 /// Returns the first operations of a recording: kind, level, text and values of each.
 fn operations(recording: &Arc<Recording>, count: u64) -> Vec<(String, String, Vec<u8>)> {
-    let program = Arc::new(::recorded::program(recording, "log", &[]));
+    let program = Arc::new(::query_log::program(recording, "log", &[]));
     let mut generator = program.generator(Stage::Main);
     let one = |n| {
         let operation = generator.begin(n);

@@ -7,7 +7,7 @@ use cluster::{Access, Session};
 use cql::Version;
 use load::{Endpoint, Limit, Schedule, VerifyReads};
 use measure::Outcome;
-use target::NullSpec;
+use target_spec::NullSpec;
 
 /// Later versions still accept what Cassandra 2.1 speaks: sessions and load, prepared statements
 /// and compared rows.

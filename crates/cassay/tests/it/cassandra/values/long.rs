@@ -207,16 +207,17 @@ fn what_a_node_refuses_when_it_begins_is_refused_before() {
             {
                 continue;
             }
-            let of = (&release, &target::Origin::Maven);
-            let is_refused =
-                own.iter().any(|(key, value)| target::yaml_refusal(of, key, value).is_some())
-                    || !target::yaml_together(line, own).is_empty();
+            let of = (&release, &target_spec::Origin::Maven);
+            let is_refused = own
+                .iter()
+                .any(|(key, value)| target_spec::yaml_refusal(of, key, value).is_some())
+                || !target_spec::yaml_together(line, own).is_empty();
             assert_eq!(is_refused, !begins, "{} {settings}", line.name);
             let folder = tempfile::tempdir().expect("a folder");
-            let mut named = target::yaml_named(line, own);
+            let mut named = target_spec::yaml_named(line, own);
             if !own.contains_key("commitlog_sync") {
                 let usual = json!({"commitlog_sync_period": "10000ms"});
-                named.extend(target::yaml_named(
+                named.extend(target_spec::yaml_named(
                     line,
                     usual.as_object().expect("settings"),
                 ));
@@ -230,7 +231,7 @@ fn what_a_node_refuses_when_it_begins_is_refused_before() {
 }
 
 fn started(cache: &std::path::Path, release: &Release, file: &std::path::Path) -> String {
-    let supply = supply::resolve(cache, (release, &target::Origin::Maven), &mut |_| ());
+    let supply = supply::resolve(cache, (release, &target_spec::Origin::Maven), &mut |_| ());
     let program = format!(
         "{}/tests/it/cassandra/Started.java",
         env!("CARGO_MANIFEST_DIR")

@@ -151,7 +151,7 @@ fn a_phase_is_laid_over_the_variant_and_comes_back() {
         let (local, loading) = (settings.target.local(), settings.load_target().local());
         let (local, loading) = (local.unwrap(), loading.unwrap());
         assert_eq!((local.heap_bytes, loading.heap_bytes), (1 << 30, 512 << 20));
-        let sync_of = |local: &target::LocalSpec| {
+        let sync_of = |local: &target_spec::LocalSpec| {
             let found = local.yaml.get("commitlog_sync");
             found.map(|value| value.as_str().unwrap().to_owned())
         };

@@ -1,0 +1,60 @@
+//! Calls of an agent on a machine with attached nodes.
+
+use crate::state::AgentState;
+use anyhow::{Context, Result};
+use host::attached_nodes::{FindService, Lend, Mend, OwnAddresses, ReadWallClock, StartService};
+use host::process::Identity;
+use host::undo_file::{self, Noted};
+use measure::clock;
+use remote::Serve;
+use std::net::{IpAddr, UdpSocket};
+
+impl Serve<AgentState> for OwnAddresses {
+    fn serve(self, _: &AgentState) -> Result<Vec<IpAddr>> {
+        // An address can be bound only on the host that owns it.
+        let is_own = |ip: &IpAddr| UdpSocket::bind((*ip, 0)).is_ok();
+        Ok(self.0.into_iter().filter(is_own).collect())
+    }
+}
+
+impl Serve<AgentState> for Lend {
+    fn serve(self, here: &AgentState) -> Result<()> {
+        let folder = self.0;
+        anyhow::ensure!(
+            folder.is_absolute(),
+            "{} is no absolute path",
+            folder.display()
+        );
+        std::fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;
+        here.files.lend(&folder);
+        Ok(())
+    }
+}
+
+impl Serve<AgentState> for FindService {
+    fn serve(self, _: &AgentState) -> Result<Option<Identity>> {
+        self.0.process()
+    }
+}
+
+impl Serve<AgentState> for StartService {
+    fn serve(self, _: &AgentState) -> Result<Option<Identity>> {
+        self.0.start()
+    }
+}
+
+impl Serve<AgentState> for ReadWallClock {
+    fn serve(self, _: &AgentState) -> Result<u64> {
+        Ok(clock::unix_ns())
+    }
+}
+
+impl Serve<AgentState> for Mend {
+    fn serve(self, here: &AgentState) -> Result<Vec<String>> {
+        let folder = self.folder.as_deref();
+        here.undo.note(Noted::below(folder)?);
+        let Identity { pid, start_ticks } = Identity::own();
+        let _ = here.machine.set(format!("cassay-{pid}-{start_ticks}"));
+        undo_file::mend(folder)
+    }
+}

@@ -1,0 +1,185 @@
+//! A machine as a host of nodes, on its agent's side: preparation, checks, and removal of what an
+//! earlier command left.
+
+use crate::faults::packets;
+use crate::state::AgentState;
+use anyhow::{Context, Result, ensure};
+use host::agent::end_agent_of;
+use host::process::{self, Identity};
+use host::remote_host::{
+    AvailableMemory, ClearCluster, FindJava, FindMarked, FoundJava, Settle, Settled, TakenPort,
+    supply_folder,
+};
+use host::undo::{Undo, undo};
+use host::{memory, ports};
+use linux::capability;
+use linux::cgroup::{self, Group};
+use linux::volume::Volume;
+use remote::Serve;
+use rustix::fs::statfs;
+use rustix::process::Signal;
+use std::fs::create_dir_all;
+use std::path::Path;
+use std::time::Duration;
+use supply::java;
+use target_spec::{Ability, HostSpec};
+
+/// `TMPFS_MAGIC` of `statfs(2)`.
+const TMPFS: u64 = 0x0102_1994;
+
+/// Abilities that depend on control groups.
+const OF_GROUPS: [Ability; 3] = [Ability::CpuSet, Ability::CpuLimit, Ability::MemoryLimit];
+
+impl Serve<AgentState> for Settle {
+    fn serve(self, here: &AgentState) -> Result<Settled> {
+        capability::require_of_machine(&self.limits)?;
+        let mut settled = Settled {
+            places: Vec::new(),
+            device: None,
+            is_direct: true,
+            is_in_memory: is_in_memory(self.folder.parent().context("a folder in another one")?)?,
+        };
+        let above = self.folder.ancestors().nth(2).context("a folder of a cluster's")?;
+        let jars = supply_folder(above);
+        // It stays for the next cluster.
+        create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
+        here.undo.add(Undo::Volume(self.folder.clone()))?;
+        let _ = here.machine.set(self.group.clone());
+        if are_groups_permitted() {
+            settled.places = cgroup::places(&cgroup::hierarchies()?, &self.group);
+            here.undo.add(Undo::Groups(settled.places.clone()))?;
+            let _ = here.group.set(Group::make(settled.places.clone())?);
+        }
+        match self.limits.volume_bytes {
+            Some(bytes) => {
+                check_mounts()?;
+                let volume = Volume::make(&self.folder, bytes)?;
+                settled.is_direct = volume.is_direct();
+                settled.is_in_memory = false;
+                settled.device = Some(volume.device().to_owned());
+                let _ = here.device.set(volume.number()?);
+                let _ = here.volume.set(volume);
+            }
+            None => std::fs::create_dir(&self.folder)
+                .with_context(|| format!("make {}", self.folder.display()))?,
+        }
+        let _ = here.data.set(self.folder);
+        limit(here, &self.limits)?;
+        Ok(settled)
+    }
+}
+
+/// Limits the processes of this host. Without control groups there are no limits, which was
+/// reported before.
+pub(crate) fn limit(here: &AgentState, limits: &HostSpec) -> Result<()> {
+    capability::require_of_machine(&HostSpec {
+        volume_bytes: None,
+        ..limits.clone()
+    })?;
+    match here.group.get() {
+        Some(group) => group.limit(limits, here.device()),
+        None => Ok(()),
+    }
+}
+
+fn are_groups_permitted() -> bool {
+    let mut all = capability::abilities().iter();
+    all.any(|one| one.present && OF_GROUPS.contains(&one.ability))
+}
+
+/// Returns true if a folder is on a file system in memory.
+pub(crate) fn is_in_memory(folder: &Path) -> Result<bool> {
+    let system = statfs(folder).with_context(|| format!("look at {}", folder.display()))?;
+    Ok(system.f_type as u64 == TMPFS)
+}
+
+/// Checks that mounts of this process are private and end with it.
+fn check_mounts() -> Result<()> {
+    let of = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/mnt"));
+    let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().to_string());
+    let (ours, theirs) = (of("self"), parent.map(|pid| of(&pid)));
+    let is_own = match (ours, theirs) {
+        (Ok(ours), Some(Ok(theirs))) => ours != theirs,
+        _ => false,
+    };
+    ensure!(
+        is_own,
+        "this machine does not let its agent have mounts of its own, so there can be no volume\n\
+         hint: with `sudo: true` it is root there; in a container, it needs CAP_SYS_ADMIN"
+    );
+    Ok(())
+}
+
+impl Serve<AgentState> for FindJava {
+    fn serve(self, _: &AgentState) -> Result<FoundJava> {
+        let java = java::find(&self.0)?;
+        Ok(FoundJava {
+            program: java.program,
+            version: java.version,
+            build: java.build,
+            passed_over: java.passed_over,
+        })
+    }
+}
+
+impl Serve<AgentState> for TakenPort {
+    fn serve(self, _: &AgentState) -> Result<Option<String>> {
+        Ok(ports::taken(&self.0))
+    }
+}
+
+impl Serve<AgentState> for AvailableMemory {
+    fn serve(self, _: &AgentState) -> Result<u64> {
+        memory::available_bytes()
+    }
+}
+
+impl Serve<AgentState> for FindMarked {
+    fn serve(self, _: &AgentState) -> Result<Vec<Identity>> {
+        ensure!(!self.0.is_empty(), "without a mark every JVM would be one");
+        Ok(process::jvms_with(&self.0))
+    }
+}
+
+impl Serve<AgentState> for ClearCluster {
+    fn serve(self, _: &AgentState) -> Result<usize> {
+        let is_one = |part: &str| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            !part.is_empty() && part.chars().all(plain)
+        };
+        ensure!(
+            is_one(&self.id) && self.folder.ends_with(&self.id),
+            "{} is no folder of the cluster {:?}",
+            self.folder.display(),
+            self.id
+        );
+        ensure!(is_one(&self.host), "{:?} is no name of a host", self.host);
+        let group = host::group_name(&self.id, &self.host);
+        let mut places = cgroup::places(&cgroup::hierarchies()?, &group);
+        // The groups of a cluster may be below another parent if it was started in another login.
+        places.extend(self.places.into_iter().filter(|place| place.dir.ends_with(&group)));
+        let folder = self.folder.join(&self.host);
+        // A process that waits for a frozen volume cannot be killed.
+        undo(&[Undo::Thaw(folder.clone())])?;
+        // Nodes end with their agent. Machines may share processes, as containers do, so the folder
+        // is checked.
+        let below = folder.display().to_string();
+        let is_here = |node: &Identity| {
+            let line = process::command_line(node.pid).unwrap_or_default();
+            line.iter().any(|word| word.contains(&below))
+        };
+        let mut nodes = process::jvms_with(&[self.mark]);
+        nodes.retain(is_here);
+        end_agent_of(&self.host, &self.id)?;
+        nodes.iter().for_each(|node| node.signal(Signal::KILL));
+        nodes.iter().try_for_each(|node| node.end(Duration::ZERO).map(drop))?;
+        let mut left = vec![
+            Undo::Tree(self.folder),
+            Undo::Volume(folder),
+            Undo::Groups(places),
+        ];
+        left.extend(packets::left(&group).into_iter().map(Undo::Table));
+        undo(&left)?;
+        Ok(nodes.len())
+    }
+}

@@ -1,0 +1,167 @@
+//! Creates and limits simulated hosts and the switch between them, on their agents' side.
+
+use crate::remote_host;
+use crate::state::AgentState;
+use crate::systemd_scope;
+use anyhow::{Context, Result};
+use host::calls::{
+    Address, DropPageCache, HostLimits, Limit, LimitPort, Limits, Made, MakeBridge, MakeHost, Plug,
+    PortLimits, RaiseUplink, Role,
+};
+use host::undo::Undo;
+use linux::cgroup::{self, Group};
+use linux::links;
+use linux::net::{self, Namespace, Netlink};
+use linux::volume::Volume;
+use remote::Serve;
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use target_spec::LinkSpec;
+
+/// Puts this process, and all that it starts from now on, into the namespaces of its role. Must be
+/// called before any thread is started. Returns what is missing, for its log.
+///
+/// # Errors
+/// The kernel refuses.
+pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
+    let flags = match role {
+        Role::Machine | Role::Relay => return Ok(None),
+        Role::Host => return enter_host(name),
+        Role::Switch => UnshareFlags::NEWNET,
+        Role::StandIn => UnshareFlags::NEWNET | UnshareFlags::NEWNS,
+    };
+    // SAFETY: no other thread runs yet, so no other thread's view of files or links changes.
+    unsafe { unshare_unsafe(flags) }
+        .context("have a network and mounts of its own (root, or CAP_SYS_ADMIN)")?;
+    if role == Role::StandIn {
+        keep_mounts()?;
+    }
+    Ok(None)
+}
+
+/// Mounts of the machine propagate here, but ours do not propagate back.
+fn keep_mounts() -> Result<()> {
+    let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    mount_change("/", downstream).context("keep mounts to itself")
+}
+
+/// Gives a machine that hosts nodes a mount namespace of its own if permitted; requests for a
+/// volume are refused otherwise. Its control groups are delegated if a manager like systemd runs.
+fn enter_host(name: &str) -> Result<Option<String>> {
+    // SAFETY: as in `enter`. The thread that starts programs is created later.
+    if unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok() {
+        keep_mounts()?;
+    }
+    // Without a scope, groups are created as on a machine without systemd.
+    let why = systemd_scope::enter(name).err();
+    cgroup::step_aside()?;
+    Ok(why.map(|why| format!("its control groups are not handed over by systemd: {why:#}")))
+}
+
+impl Serve<AgentState> for MakeBridge {
+    fn serve(self, here: &AgentState) -> Result<()> {
+        let made = Netlink::open()?.bridge(links::BRIDGE);
+        made.context("make a bridge")?;
+        let _ = here.bridge.set(());
+        Ok(())
+    }
+}
+
+impl Serve<AgentState> for RaiseUplink {
+    fn serve(self, _: &AgentState) -> Result<()> {
+        Netlink::open()?.up(links::UPLINK, Some(links::BRIDGE))
+    }
+}
+
+impl Serve<AgentState> for Plug {
+    fn serve(self, _: &AgentState) -> Result<()> {
+        let host = Namespace::open(&format!("/proc/{}/ns/net", self.process.pid))?;
+        anyhow::ensure!(self.process.alive(), "its agent has ended");
+        let port = links::port(self.number);
+        let mut inside = Netlink::open()?;
+        inside
+            .veth(&port, links::HOST_LINK, &host)
+            .with_context(|| format!("make the link {port}"))?;
+        inside.up(&port, Some(links::BRIDGE))
+    }
+}
+
+impl Serve<AgentState> for LimitPort {
+    fn serve(self, _: &AgentState) -> Result<()> {
+        Netlink::open()?.limit(&links::port(self.number), &self.link)
+    }
+}
+
+impl Serve<AgentState> for PortLimits {
+    fn serve(self, _: &AgentState) -> Result<LinkSpec> {
+        Netlink::open()?.limits(&links::port(self.number))
+    }
+}
+
+impl Serve<AgentState> for MakeHost {
+    fn serve(self, here: &AgentState) -> Result<Made> {
+        here.undo.add(Undo::Volume(self.folder.clone()))?;
+        here.undo.add(Undo::Groups(self.places.clone()))?;
+        let group = Group::make(self.places)?;
+        let mut made = Made {
+            device: None,
+            is_direct: true,
+        };
+        match self.volume_bytes {
+            Some(bytes) => {
+                let volume = Volume::make(&self.folder, bytes)?;
+                made.is_direct = volume.is_direct();
+                made.device = Some(volume.device().to_owned());
+                let _ = here.device.set(volume.number()?);
+                let _ = here.volume.set(volume);
+            }
+            None => std::fs::create_dir(&self.folder)
+                .with_context(|| format!("make {}", self.folder.display()))?,
+        }
+        net::announce_when_plugged(links::HOST_LINK)?;
+        let _ = here.data.set(self.folder);
+        let _ = here.group.set(group);
+        let _ = here.network.set(());
+        Ok(made)
+    }
+}
+
+impl Serve<AgentState> for Address {
+    fn serve(self, _: &AgentState) -> Result<()> {
+        let mut links = Netlink::open()?;
+        links.address(links::HOST_LINK, self.0)?;
+        links.up(links::HOST_LINK, None)?;
+        links.up("lo", None)
+    }
+}
+
+impl Serve<AgentState> for Limit {
+    fn serve(self, here: &AgentState) -> Result<()> {
+        if here.network.get().is_none() {
+            return remote_host::limit(here, &self.0);
+        }
+        here.group()?.limit(&self.0, here.device())?;
+        Netlink::open()?.limit(links::HOST_LINK, &self.0.link)
+    }
+}
+
+impl Serve<AgentState> for Limits {
+    fn serve(self, here: &AgentState) -> Result<HostLimits> {
+        let groups = here.group.get().map(|group| group.limits(here.device()));
+        let has_network = here.network.get().is_some();
+        let link = has_network.then(|| Netlink::open()?.limits(links::HOST_LINK));
+        Ok(HostLimits {
+            groups: groups.transpose()?.unwrap_or_default(),
+            link: link.transpose()?.unwrap_or_default(),
+        })
+    }
+}
+
+impl Serve<AgentState> for DropPageCache {
+    fn serve(self, here: &AgentState) -> Result<()> {
+        let data = here.data.get().context("this host has no data yet")?;
+        let folder = foreign::folder(data).with_context(|| format!("open {}", data.display()))?;
+        rustix::fs::syncfs(&folder).with_context(|| format!("sync {}", data.display()))?;
+        here.group()?.drop_cache()
+    }
+}

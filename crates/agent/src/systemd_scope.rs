@@ -1,0 +1,115 @@
+//! A systemd scope for an agent and all that it starts, with delegated control groups. Creating
+//! groups below those that systemd manages breaks its rules. It may withdraw controllers, and
+//! processes in a login session end with that session.
+
+use anyhow::{Result, ensure};
+use host::invocation;
+use measure::clock::{self, Deadline};
+use remote::process::Identity;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use target_spec::Invocation;
+
+/// Folder that exists while systemd runs: `sd_booted(3)`.
+const BOOTED: &str = "/run/systemd/system";
+
+/// Time limit of the manager's answer.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Interval of checking that this process has been moved.
+const POLL: Duration = Duration::from_millis(5);
+
+/// Moves this process into a scope of its own, if systemd manages this machine and this is root.
+/// Other users are in a session whose own manager could delegate, but without the controllers that
+/// limit disks or CPUs.
+///
+/// # Errors
+/// The manager refuses, or does not answer in time. This process was not moved then.
+pub(crate) fn enter(agent: &str) -> Result<()> {
+    if !rustix::process::geteuid().is_root() || !Path::new(BOOTED).is_dir() {
+        return Ok(());
+    }
+    let own = Identity::own();
+    let unit = format!("cassay-{agent}-{}-{}.scope", own.pid, own.start_ticks);
+    invocation::succeed(&asking_for(&unit, agent, own.pid), LIMIT)?;
+    // The answer only means that the job has begun.
+    let deadline = Deadline::after(LIMIT);
+    while !is_in(&std::fs::read_to_string("/proc/self/cgroup")?, &unit) {
+        ensure!(
+            !deadline.passed(),
+            "systemd has made {unit}, and this process is not in it after {} s",
+            LIMIT.as_secs()
+        );
+        clock::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// Builds `StartTransientUnit` of `org.freedesktop.systemd1(5)`. The unit ends with its last
+/// process.
+fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
+    let about = format!("cassay: nodes of a laboratory, and their agent {agent}");
+    let pid = pid.to_string();
+    let words = [
+        "busctl",
+        "--system",
+        "call",
+        "org.freedesktop.systemd1",
+        "/org/freedesktop/systemd1",
+        "org.freedesktop.systemd1.Manager",
+        "StartTransientUnit",
+        "ssa(sv)a(sa(sv))",
+        unit,
+        "fail",
+        // Number of properties. Each has name, type and value.
+        "4",
+        "Description",
+        "s",
+        &about,
+        "Delegate",
+        "b",
+        "true",
+        "CollectMode",
+        "s",
+        "inactive-or-failed",
+        "PIDs",
+        "au",
+        "1",
+        &pid,
+        // No auxiliary units.
+        "0",
+    ];
+    Invocation {
+        words: words.map(str::to_owned).to_vec(),
+        folder: PathBuf::from("/"),
+    }
+}
+
+/// Returns true if a process with this `cgroup` file belongs to a unit.
+fn is_in(cgroups: &str, unit: &str) -> bool {
+    let mut paths = cgroups.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    paths.any(|path| path.split('/').any(|part| part == unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_in_the_unit_that_its_groups_are_called_by() {
+        let unit = "cassay-host1-12-345.scope";
+        let unified = format!("0::/system.slice/{unit}\n");
+        let named = format!("4:memory:/\n1:name=systemd:/system.slice/{unit}\n0::/\n");
+        let below = format!("0::/system.slice/{unit}/cassay-itself\n");
+        for cgroups in [unified, named, below] {
+            assert!(is_in(&cgroups, unit), "{cgroups}");
+        }
+        for cgroups in [
+            "",
+            "0::/\n",
+            "0::/system.slice/cassay-host1-12-3456.scope\n",
+        ] {
+            assert!(!is_in(cgroups, unit), "{cgroups}");
+        }
+    }
+}

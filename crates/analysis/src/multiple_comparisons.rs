@@ -1,0 +1,185 @@
+//! Adjusts the comparisons of one study for their number.
+//!
+//! With ten points and three metrics each, judged one by one at 3 %, six in ten studies without any
+//! difference report one. So one metric at one point is *primary* and keeps the whole 3 %. All
+//! others are secondary, and their p values are adjusted by Holm's method (1979, "A simple
+//! sequentially rejective multiple test procedure"). The probability that even one of them is
+//! falsely called different is then at most 3 %, however they depend on each other. Several
+//! contenders at the primary point are adjusted among themselves in the same way.
+//!
+//! Equivalence is not adjusted: it is asserted at 2.5 % a side, and an interval that lies within
+//! the margin by chance alone needs a true difference of more than the margin.
+
+use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
+
+/// Finding of one comparison among the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The finding.
+    pub finding: Finding,
+    /// The p value. `None` with one block a side.
+    pub p: Option<f64>,
+    /// The p value, adjusted for the comparisons of its family.
+    pub p_adjusted: Option<f64>,
+    /// See [`Comparison::could_see`], at the level that holds among the others.
+    pub could_see: Option<f64>,
+    /// See [`Comparison::blocks_to_settle`], at the same level.
+    pub blocks_to_settle: Option<usize>,
+}
+
+/// Expected number of false findings if nothing differed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FalseFindings {
+    /// Comparisons with an interval: only these can be called different.
+    pub compared: usize,
+    /// Primary comparisons among them.
+    pub primary: usize,
+    /// Expected number if each comparison were judged by itself.
+    pub one_by_one: f64,
+    /// Upper bound of the expected number as they are judged: one level for each of the two
+    /// families.
+    pub expected: f64,
+}
+
+/// Judges the comparisons of a study. The flag of each is true if it is primary.
+pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<Judged>, FalseFindings) {
+    let p: Vec<Option<f64>> = comparisons.iter().map(|(seen, _)| seen.p()).collect();
+    let mut adjusted = p.clone();
+    let mut sizes = [0usize; 2];
+    for family in [false, true] {
+        let of = |at: &usize| comparisons[*at].1 == family && p[*at].is_some();
+        let members: Vec<usize> = (0..comparisons.len()).filter(of).collect();
+        sizes[usize::from(family)] = members.len();
+        let values: Vec<f64> = members.iter().filter_map(|at| p[*at]).collect();
+        for (at, value) in members.iter().zip(holm(&values)) {
+            adjusted[*at] = Some(value);
+        }
+    }
+    let with_p = comparisons.iter().zip(p).zip(adjusted);
+    let judged = with_p.map(|(((seen, is_primary), p), p_adjusted)| {
+        // Holm's first step, the strictest level that a comparison can get.
+        let level = DIFFERENCE_LEVEL / sizes[usize::from(*is_primary)].max(1) as f64;
+        Judged {
+            finding: seen.finding(p_adjusted),
+            p,
+            p_adjusted,
+            could_see: seen.could_see(level),
+            blocks_to_settle: seen.blocks_to_settle(level),
+        }
+    });
+    let families = sizes.iter().filter(|size| **size > 0).count();
+    let compared = sizes[0] + sizes[1];
+    let chances = FalseFindings {
+        compared,
+        primary: sizes[1],
+        one_by_one: DIFFERENCE_LEVEL * compared as f64,
+        expected: DIFFERENCE_LEVEL * families as f64,
+    };
+    (judged.collect(), chances)
+}
+
+/// Returns, for each of some descriptive comparisons, whether it differs by more than its margin
+/// and significantly, adjusted for their number.
+pub fn differing(comparisons: &[Comparison]) -> Vec<bool> {
+    let p: Vec<f64> = comparisons.iter().map(|one| one.p().unwrap_or(1.0)).collect();
+    let judged = comparisons.iter().zip(holm(&p));
+    judged.map(|(one, p)| p <= DIFFERENCE_LEVEL && one.is_beyond_margin()).collect()
+}
+
+/// Returns Holm's adjusted p values, in the order given.
+pub fn holm(p: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
+    let mut adjusted = vec![0.0; p.len()];
+    let mut largest = 0.0_f64;
+    for (rank, at) in order.into_iter().enumerate() {
+        largest = largest.max(p[at] * (p.len() - rank) as f64).min(1.0);
+        adjusted[at] = largest;
+    }
+    adjusted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Metric, compare_paired};
+    use crate::test_series::Chance;
+
+    #[test]
+    fn holm_is_that_of_the_paper() {
+        let close = |seen: &[f64], expected: &[f64]| {
+            let pairs = seen.iter().zip(expected);
+            assert!(
+                pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12),
+                "{seen:?}"
+            );
+        };
+        close(
+            &holm(&[0.003, 0.011, 0.04, 0.2]),
+            &[0.012, 0.033, 0.08, 0.2],
+        );
+        // In any order, never falling, and at most 1.
+        close(
+            &holm(&[0.2, 0.04, 0.003, 0.011]),
+            &[0.2, 0.08, 0.012, 0.033],
+        );
+        close(&holm(&[0.02, 0.021, 0.9]), &[0.06, 0.06, 0.9]);
+        close(&holm(&[0.6, 0.7]), &[1.0, 1.0]);
+        close(&holm(&[]), &[]);
+    }
+
+    #[test]
+    fn the_primary_comparison_keeps_its_level_and_the_others_pay_for_their_number() {
+        let pairs = [
+            (100.0, 106.0),
+            (100.0, 109.0),
+            (100.0, 104.0),
+            (100.0, 105.0),
+        ];
+        let seen = compare_paired(&pairs, Metric::THROUGHPUT).unwrap();
+        let noise = [(100.0, 99.0), (100.0, 108.0), (100.0, 93.0), (100.0, 101.0)];
+        let noise = compare_paired(&noise, Metric::THROUGHPUT).unwrap();
+        let one = compare_paired(&[(1.0, 9.0)], Metric::THROUGHPUT).unwrap();
+        let all = [
+            vec![(seen.clone(), true), (one, false)],
+            vec![(seen.clone(), false)],
+            vec![(noise, false); 28],
+        ];
+        let (judged, chances) = judge_all(&all.concat());
+        assert_eq!(judged[0].finding, Finding::Faster);
+        assert_eq!(judged[0].p, judged[0].p_adjusted);
+        assert_eq!(
+            (judged[1].finding, judged[1].p),
+            (Finding::Inconclusive, None)
+        );
+        assert_eq!(judged[2].finding, Finding::Inconclusive, "one of 29");
+        let times = judged[2].p_adjusted.unwrap() / judged[2].p.unwrap();
+        assert!((times - 29.0).abs() < 1e-9, "{times}");
+        assert!(judged[2].could_see > judged[0].could_see);
+        assert_eq!((chances.compared, chances.primary), (30, 1));
+        assert!((chances.one_by_one - 0.9).abs() < 1e-9);
+        assert!((chances.expected - 0.06).abs() < 1e-9);
+        let (_, alone) = judge_all(&[(seen, true)]);
+        assert!((alone.expected - 0.03).abs() < 1e-9);
+    }
+
+    #[test]
+    fn of_studies_without_a_difference_one_in_thirty_has_one_among_thirty() {
+        let mut chance = Chance::new(77);
+        let studies = 400;
+        let mut called = 0;
+        for _ in 0..studies {
+            let all: Vec<(Comparison, bool)> = (0..30)
+                .map(|_| {
+                    let pair = |_| (1.0, (0.05 * chance.normal()).exp());
+                    let pairs: Vec<(f64, f64)> = (0..5).map(pair).collect();
+                    (compare_paired(&pairs, Metric::THROUGHPUT).unwrap(), false)
+                })
+                .collect();
+            let (judged, _) = judge_all(&all);
+            called += u32::from(judged.iter().any(|one| one.finding.is_difference()));
+        }
+        // One by one it would be 1 - 0.97^30 = 60 %. Binomial, 400 at 3 %: above 21 in 1 of 200.
+        assert!(called <= 21, "{called} of {studies}");
+    }
+}

@@ -1,0 +1,201 @@
+//! A series over a fault: when it leaves its level, and when it is back.
+
+use super::{DEVIATIONS, Dip, FIRST, HOLD_S, Offered, Slice, WITHIN};
+use crate::autocorrelation;
+
+/// Level of a series before a fault.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Median of its intervals.
+    pub middle: f64,
+    /// Share by which one interval may be worse and still be normal.
+    pub within: f64,
+    /// Robust standard deviation of an interval, as a share of the median.
+    pub deviation: f64,
+}
+
+/// Direction that is worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worse {
+    /// Lower values are worse.
+    Below,
+    /// Higher values are worse.
+    Above,
+}
+
+/// Time at which a series was back, counted from a given time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Back {
+    /// Time until the first interval outside of its level, s. `None` if none was outside.
+    pub left_s: Option<f64>,
+    /// Time until it was normal for [`HOLD_S`] in a row, s. `None` if that was not seen.
+    pub back_s: Option<f64>,
+    /// Length of the observation, s.
+    pub watched_s: f64,
+}
+
+/// Standard error of the median of normal values, in deviations over the root of their number.
+const MEDIAN_ERROR: f64 = 1.2533;
+
+impl Level {
+    /// Returns the level of the values before a fault. `None` if half of them are 0.
+    pub(super) fn of(values: &[f64]) -> Option<Level> {
+        let (middle, deviation) = autocorrelation::median_and_deviation(values);
+        let deviation = deviation / middle;
+        (middle > 0.0).then(|| Level {
+            middle,
+            within: WITHIN.max(DEVIATIONS * deviation),
+            deviation,
+        })
+    }
+
+    /// Returns the value at which the outside begins.
+    pub fn edge(&self, worse: Worse) -> f64 {
+        at(self.middle, self.within, worse)
+    }
+
+    /// Returns the share within which the median of `count` intervals counts as normal.
+    pub fn near(&self, count: usize) -> f64 {
+        let error = MEDIAN_ERROR * self.deviation / (count.max(1) as f64).sqrt();
+        WITHIN.max(2.0 * error)
+    }
+}
+
+fn at(middle: f64, share: f64, worse: Worse) -> f64 {
+    match worse {
+        Worse::Below => middle * (1.0 - share),
+        Worse::Above => middle * (1.0 + share),
+    }
+}
+
+/// A series, interval by interval.
+pub(super) struct Course {
+    points: Vec<Point>,
+    level: Level,
+    worse: Worse,
+}
+
+#[derive(Clone, Copy)]
+struct Point {
+    from_s: f64,
+    to_s: f64,
+    value: f64,
+}
+
+impl Course {
+    /// Returns the series of the intervals that are long enough.
+    pub fn new(
+        slices: &[Slice],
+        value: impl Fn(&Slice) -> Option<f64>,
+        level: Level,
+        worse: Worse,
+    ) -> Course {
+        let whole = slices.iter().filter(|slice| slice.is_whole());
+        let point = |slice: &Slice| {
+            Some(Point {
+                from_s: slice.from_s,
+                to_s: slice.to_s,
+                value: value(slice)?,
+            })
+        };
+        Course {
+            points: whole.filter_map(point).collect(),
+            level,
+            worse,
+        }
+    }
+
+    /// Returns the intervals that end after `from_s` and not after `to_s`.
+    fn between(&self, from_s: f64, to_s: f64) -> &[Point] {
+        let begin = self.points.partition_point(|point| point.to_s <= from_s);
+        let end = self.points.partition_point(|point| point.to_s <= to_s);
+        &self.points[begin..end.max(begin)]
+    }
+
+    fn is_beyond(&self, value: f64, share: f64) -> bool {
+        let edge = at(self.level.middle, share, self.worse);
+        match self.worse {
+            Worse::Below => value < edge,
+            Worse::Above => value > edge,
+        }
+    }
+
+    fn is_outside(&self, point: &Point) -> bool {
+        self.is_beyond(point.value, self.level.within)
+    }
+
+    /// Returns when it was back, counted from `from_s`. It may leave its level until `leaves_by_s`,
+    /// and is observed until `until_s`.
+    pub fn back(&self, from_s: f64, leaves_by_s: f64, until_s: f64) -> Back {
+        let points = self.between(from_s, until_s);
+        let since = |at_s: f64| (at_s - from_s).max(0.0);
+        let in_time = points.iter().take_while(|point| point.from_s < leaves_by_s);
+        let left = in_time.into_iter().position(|point| self.is_outside(point));
+        let mut at = left.unwrap_or(0);
+        let mut back_s = None;
+        while let Some(stretch) = stretch(&points[at.min(points.len())..]) {
+            if let Some(last) = stretch.iter().rposition(|point| self.is_outside(point)) {
+                at += last + 1;
+            } else if self.is_near(stretch) && self.is_near(&stretch[..FIRST.min(stretch.len())]) {
+                back_s = Some(since(stretch[0].from_s));
+                break;
+            } else {
+                at += 1;
+            }
+        }
+        Back {
+            left_s: left.map(|left| since(points[left].from_s)),
+            back_s,
+            watched_s: since(until_s),
+        }
+    }
+
+    /// Returns true if the median of some intervals is normal.
+    fn is_near(&self, points: &[Point]) -> bool {
+        let values: Vec<f64> = points.iter().map(|point| point.value).collect();
+        !self.is_beyond(
+            autocorrelation::median(&values),
+            self.level.near(values.len()),
+        )
+    }
+
+    /// Returns the shortfall between two times, which may lie in one interval. `None` if no
+    /// interval ends after the first.
+    pub fn dip(&self, [from_s, to_s]: [f64; 2], offered: Offered) -> Option<Dip> {
+        let points = match self.between(from_s, to_s) {
+            [] => self.between(from_s, f64::INFINITY).get(..1)?,
+            points => points,
+        };
+        let lowest = points.iter().min_by(|a, b| a.value.total_cmp(&b.value))?;
+        let middle = self.level.middle;
+        let lacks = |point: &Point| (middle - point.value) * (point.to_s - point.from_s);
+        let outside = || points.iter().filter(|point| self.is_outside(point));
+        // At a rate, later operations make up for those that were not done in time.
+        let above = at(middle, self.level.within, Worse::Above);
+        let made_up = points.iter().filter(|point| point.value > above);
+        let made_up: f64 = match offered {
+            Offered::Closed => 0.0,
+            Offered::Rate => made_up.map(lacks).sum(),
+        };
+        Some(Dip {
+            lowest_ops_per_s: lowest.value,
+            lowest_at_s: (lowest.from_s - from_s).max(0.0),
+            depth: if self.is_outside(lowest) {
+                1.0 - lowest.value / middle
+            } else {
+                0.0
+            },
+            seconds: outside().map(|point| point.to_s - point.from_s).sum(),
+            lost_ops: (outside().map(lacks).sum::<f64>() + made_up).max(0.0),
+        })
+    }
+}
+
+/// Returns the first intervals that last [`HOLD_S`] together. `None` if they do not.
+fn stretch(points: &[Point]) -> Option<&[Point]> {
+    let from_s = points.first()?.from_s;
+    // Intervals end a little early or late.
+    let lasts = |point: &Point| point.to_s - from_s >= HOLD_S - 0.5;
+    let last = points.iter().position(lasts)?;
+    Some(&points[..=last])
+}

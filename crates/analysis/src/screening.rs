@@ -1,0 +1,321 @@
+//! Screens many settings at once for those that matter.
+//!
+//! Each setting has two values, and each run has one of them for every setting. So every run says
+//! something about every setting: the error of an effect is that of all runs, not of two. The
+//! designs are the fractional factorials 2^(7−4) and 2^(8−4) (Box and Hunter 1961) and the twelve
+//! runs of Plackett and Burman (1946). They may be folded over: run again with all signs inverted
+//! (Box and Wilson 1951). That clears main effects of the effects of two settings together.
+//!
+//! Nothing is repeated, so no error is measured. Lenth's method (1989, "Quick and easy analysis of
+//! unreplicated factorials") estimates it from the small effects, most of which are only noise. An
+//! effect is *active* if it is larger than all noise effects of 95 % of screenings. It is
+//! *possible* if it is larger than 95 % of single noise effects. A screening chooses settings to
+//! confirm, and confirms nothing.
+
+use crate::autocorrelation;
+
+/// Minimum and maximum number of settings. With fewer, every combination is as cheap; for more
+/// there is no design here.
+pub const SETTINGS: [usize; 2] = [4, 11];
+/// Maximum number of settings that are confirmed at once: every combination of them is measured.
+pub const CONFIRM_MAX: usize = 3;
+/// Multiple of a first guess at the deviation from which on an effect is not noise.
+const TRIM: f64 = 2.5;
+/// Median to standard deviation, of absolute normal values (1.4826), as Lenth rounds it.
+const MEDIAN_TO_DEVIATION: f64 = 1.5;
+
+measure::word_enum! {
+    /// Combinations of settings that are run.
+    pub enum Design {
+        /// 2^(7−4): eight runs, up to seven settings.
+        Eight = "2^(7-4)",
+        /// Plackett and Burman: twelve runs, up to eleven settings.
+        Twelve = "Plackett-Burman 12",
+        /// 2^(8−4): sixteen runs, up to eight settings, main effects clear.
+        Sixteen = "2^(8-4)",
+        /// [`Design::Eight`], then the same with all signs inverted.
+        EightFolded = "2^(7-4), folded over",
+        /// [`Design::Twelve`], then the same with all signs inverted.
+        TwelveFolded = "Plackett-Burman 12, folded over",
+    }
+}
+
+impl Design {
+    /// Returns the smallest design for a number of settings. `None` for fewer or more than
+    /// [`SETTINGS`], and for eight that are folded, since their effects are clear without that.
+    pub fn of(settings: usize, fold: bool) -> Option<Design> {
+        match (settings, fold) {
+            (4..=7, false) => Some(Design::Eight),
+            (4..=7, true) => Some(Design::EightFolded),
+            (8, false) => Some(Design::Sixteen),
+            (9..=11, false) => Some(Design::Twelve),
+            (9..=11, true) => Some(Design::TwelveFolded),
+            _ => None,
+        }
+    }
+
+    /// Returns in words which effects it cannot separate.
+    pub fn price(self) -> &'static str {
+        match self {
+            Design::Eight => {
+                "each effect is mixed with the interactions of up to three pairs of settings"
+            }
+            Design::Twelve => {
+                "a third of each interaction of two settings leaks into every other effect"
+            }
+            Design::Sixteen | Design::EightFolded | Design::TwelveFolded => {
+                "effects are clear of interactions of two settings, but those are mixed together"
+            }
+        }
+    }
+
+    /// Returns the sign of every contrast, by run. The settings' contrasts come first. The others
+    /// belong to no setting: they show noise and interactions. Every two contrasts are orthogonal.
+    pub fn signs(self) -> Vec<Vec<i8>> {
+        match self {
+            // The products of one letter and of three come first, so that with four settings no
+            // effect is mixed with that of a pair.
+            Design::Eight => factorial(3, &[0b001, 0b010, 0b100, 0b111, 0b011, 0b101, 0b110]),
+            Design::Sixteen => factorial(
+                4,
+                &[
+                    0b0001, 0b0010, 0b0100, 0b1000, 0b1110, 0b1101, 0b0111, 0b1011, 0b0011, 0b0101,
+                    0b1001, 0b0110, 0b1010, 0b1100, 0b1111,
+                ],
+            ),
+            Design::Twelve => plackett_burman(),
+            Design::EightFolded => folded(&Design::Eight.signs()),
+            Design::TwelveFolded => folded(&Design::Twelve.signs()),
+        }
+    }
+}
+
+/// Returns every combination of this number of letters. A contrast is the product of the letters in
+/// its mask.
+fn factorial(letters: u32, masks: &[u32]) -> Vec<Vec<i8>> {
+    let sign = |run: u32, mask: &u32| match (!run & mask).count_ones() % 2 {
+        0 => 1,
+        _ => -1,
+    };
+    let run = |run: u32| masks.iter().map(|mask| sign(run, mask)).collect();
+    (0..1u32 << letters).map(run).collect()
+}
+
+/// Returns the eleven rotations of the first row, and a row of minus.
+fn plackett_burman() -> Vec<Vec<i8>> {
+    const ROW: [i8; 11] = [1, 1, -1, 1, 1, 1, -1, -1, -1, 1, -1];
+    let rotated = |by: usize| (0..11).map(|at| ROW[(at + 11 - by) % 11]).collect();
+    let mut runs: Vec<Vec<i8>> = (0..11).map(rotated).collect();
+    runs.push(vec![-1; 11]);
+    runs
+}
+
+/// Returns the runs, then the same with all signs inverted. Each run has every contrast, then the
+/// same contrasts with equal signs in both halves.
+fn folded(runs: &[Vec<i8>]) -> Vec<Vec<i8>> {
+    let half = |sign: i8| {
+        runs.iter().map(move |run| {
+            let odd = run.iter().map(|s| s * sign);
+            odd.chain(run.iter().copied()).collect()
+        })
+    };
+    half(1).chain(half(-1)).collect()
+}
+
+/// Returns the effect of every contrast on ln y: the mean of the runs with a plus less the mean of
+/// those with a minus. `None` unless every run has a value above 0.
+pub fn effects(design: Design, values: &[f64]) -> Option<Vec<f64>> {
+    let signs = design.signs();
+    let is_good = |value: &f64| value.is_finite() && *value > 0.0;
+    if values.len() != signs.len() || !values.iter().all(is_good) {
+        return None;
+    }
+    let half = values.len() as f64 / 2.0;
+    let of = |contrast: usize| {
+        let runs = signs.iter().zip(values);
+        let sum: f64 = runs.map(|(run, y)| f64::from(run[contrast]) * y.ln()).sum();
+        sum / half
+    };
+    Some((0..signs[0].len()).map(of).collect())
+}
+
+/// Sizes of effects that are only noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lenth {
+    /// Pseudo standard error.
+    pub pse: f64,
+    /// Margin of error: a single noise effect is larger in 5 % of cases.
+    pub me: f64,
+    /// Simultaneous margin of error: some noise effect is larger in 5 % of screenings.
+    pub sme: f64,
+}
+
+measure::word_enum! {
+    /// Judgement of a setting's effect.
+    #[derive(Default)]
+    pub enum Activity {
+        /// Larger than all noise effects of 95 % of screenings.
+        Active = "active",
+        /// Larger than 95 % of single noise effects.
+        Possible = "possible",
+        /// No larger than noise.
+        #[default]
+        Silent = "silent",
+    }
+}
+
+impl Lenth {
+    /// Computes it from all effects of a design, most of which are taken to be noise.
+    pub fn of(effects: &[f64]) -> Lenth {
+        let sizes: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
+        let guess = MEDIAN_TO_DEVIATION * autocorrelation::median(&sizes);
+        let small: Vec<f64> = sizes.iter().copied().filter(|size| *size < TRIM * guess).collect();
+        let pse = MEDIAN_TO_DEVIATION * autocorrelation::median(&small);
+        let count = effects.len().max(1) as f64;
+        let freedom = count / 3.0;
+        let all = (1.0 + 0.95_f64.powf(1.0 / count)) / 2.0;
+        Lenth {
+            pse,
+            me: autocorrelation::t_quantile(0.975, freedom) * pse,
+            sme: autocorrelation::t_quantile(all, freedom) * pse,
+        }
+    }
+
+    /// Judges an effect.
+    pub fn activity(&self, effect: f64) -> Activity {
+        match effect.abs() {
+            size if size > self.sme => Activity::Active,
+            size if size > self.me => Activity::Possible,
+            _ => Activity::Silent,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_series::Chance;
+
+    const ALL: [Design; 5] = [
+        Design::Eight,
+        Design::Twelve,
+        Design::Sixteen,
+        Design::EightFolded,
+        Design::TwelveFolded,
+    ];
+
+    #[test]
+    fn every_two_contrasts_are_orthogonal_and_balanced() {
+        for (design, runs) in ALL.iter().zip([8, 12, 16, 16, 24]) {
+            let signs = design.signs();
+            assert_eq!(signs.len(), runs);
+            let contrasts = signs[0].len();
+            for one in 0..contrasts {
+                assert_eq!(signs.iter().map(|run| i32::from(run[one])).sum::<i32>(), 0);
+                for other in 0..one {
+                    let product = |run: &Vec<i8>| i32::from(run[one]) * i32::from(run[other]);
+                    assert_eq!(signs.iter().map(product).sum::<i32>(), 0, "{design:?}");
+                }
+            }
+        }
+    }
+
+    /// In some designs, a main effect is clear of the effects of two settings together.
+    #[test]
+    fn pairs_of_settings_are_mixed_as_the_design_says() {
+        let leak = |design: Design, settings: usize| {
+            let signs = design.signs();
+            let mut most = 0.0_f64;
+            for one in 0..settings {
+                for a in 0..settings {
+                    for b in 0..a {
+                        let product = |run: &Vec<i8>| f64::from(run[one] * run[a] * run[b]);
+                        let share = signs.iter().map(product).sum::<f64>() / signs.len() as f64;
+                        if one != a && one != b {
+                            most = most.max(share.abs());
+                        }
+                    }
+                }
+            }
+            most
+        };
+        assert_eq!(leak(Design::Eight, 7), 1.0);
+        assert_eq!(leak(Design::Eight, 4), 0.0);
+        assert!((leak(Design::Twelve, 11) - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(leak(Design::Sixteen, 8), 0.0);
+        assert_eq!(leak(Design::EightFolded, 7), 0.0);
+        assert_eq!(leak(Design::TwelveFolded, 11), 0.0);
+    }
+
+    #[test]
+    fn lenths_margins_are_those_of_the_worked_example() {
+        let effects = [
+            0.113, -0.031, 0.006, -0.004, 0.009, -0.012, 0.003, 0.058, -0.007, 0.002, -0.010,
+        ];
+        let lenth = Lenth::of(&effects);
+        for (seen, expected) in [
+            (lenth.pse, 0.01050),
+            (lenth.me, 0.03023),
+            (lenth.sme, 0.06475),
+        ] {
+            assert!((seen - expected).abs() < 1e-5, "{seen}, not {expected}");
+        }
+        let activity: Vec<Activity> = effects.iter().map(|e| lenth.activity(*e)).collect();
+        assert_eq!(activity[0], Activity::Active);
+        assert_eq!(
+            (activity[1], activity[7]),
+            (Activity::Possible, Activity::Possible)
+        );
+        assert_eq!(
+            activity.iter().filter(|a| **a == Activity::Silent).count(),
+            8
+        );
+    }
+
+    #[test]
+    fn planted_settings_are_active_and_chance_seldom_is() {
+        let mut chance = Chance::new(5);
+        let (runs, mut found, mut false_ones) = (200, 0, 0);
+        for design in ALL {
+            let signs = design.signs();
+            for _ in 0..runs {
+                // The second setting brings 20 %, at 2 % noise; no other does anything.
+                let value = |run: &Vec<i8>| {
+                    (0.1 * f64::from(run[1])).exp() * (0.02 * chance.normal()).exp()
+                };
+                let values: Vec<f64> = signs.iter().map(value).collect();
+                let effects = effects(design, &values).unwrap();
+                let lenth = Lenth::of(&effects);
+                found += u32::from(lenth.activity(effects[1]) != Activity::Silent);
+                let others = effects.iter().enumerate().filter(|(at, _)| *at != 1);
+                let is_active = |e: &f64| lenth.activity(*e) == Activity::Active;
+                false_ones += u32::from(others.map(|(_, e)| e).any(is_active));
+            }
+        }
+        let all = runs * ALL.len() as u32;
+        assert!(found * 100 >= all * 97, "{found} of {all}");
+        // 5 % of screenings; Lenth's margin is known to be a little strict or loose by the count.
+        assert!(false_ones * 100 <= all * 8, "{false_ones} of {all}");
+    }
+
+    #[test]
+    fn a_run_without_a_value_leaves_no_effects() {
+        assert_eq!(effects(Design::Eight, &[1.0; 7]), None);
+        assert_eq!(effects(Design::Eight, &[0.0; 8]), None);
+        let even = effects(Design::Eight, &[2.0; 8]).unwrap();
+        assert!(even.iter().all(|effect| effect.abs() < 1e-12), "{even:?}");
+    }
+
+    #[test]
+    fn the_smallest_design_that_fits_is_taken() {
+        let of = |settings| Design::of(settings, false).map(Design::name);
+        assert_eq!(of(3), None);
+        assert_eq!((of(4), of(7)), (Some("2^(7-4)"), Some("2^(7-4)")));
+        assert_eq!(of(8), Some("2^(8-4)"));
+        assert_eq!(
+            (of(9), of(11)),
+            (Some("Plackett-Burman 12"), Some("Plackett-Burman 12"))
+        );
+        assert_eq!((of(12), Design::of(8, true)), (None, None));
+    }
+}

@@ -1,0 +1,239 @@
+//! Finds a trend over all trials of a run, in the order in which they ran: a node that warms up for
+//! the whole run, or one that becomes slower with every trial.
+//!
+//! Trials are compared only with those of the same variant at the same load, so that neither a
+//! variant nor a load looks like a trend. The test is Kendall's, summed over the configurations
+//! (Hirsch, Slack and Smith 1982, "Techniques of trend analysis for monthly water quality data";
+//! they sum it over months). It uses the exact distribution of the sum, since a run has few trials
+//! of each. With two configurations of three trials each, all rising is chance in 1 of 36.
+
+use crate::autocorrelation;
+
+/// One trial of a run, for the trend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunStep {
+    /// Number of its configuration: trials are compared with those of the same number.
+    pub configuration: usize,
+    /// Time at which it ran, s since any moment.
+    pub at_s: f64,
+    /// Its result: above 0.
+    pub value: f64,
+}
+
+/// Trend of the trials' results over a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunCourse {
+    /// Factor between the results at the run's end and at its beginning.
+    pub factor: f64,
+    /// Results of the first trial and of the last.
+    pub ends: [f64; 2],
+    /// Probability that chance alone would give as clear a trend, in either direction.
+    pub p: f64,
+    /// Time after the first trial from which on results are within [`ARRIVED`] of the last ones of
+    /// their configuration, s. `None` if only the last was.
+    pub arrived_s: Option<f64>,
+}
+
+/// Two-sided. Naming a false cause costs less than missing a true one; see [`crate::trend`].
+const P_MAX: f64 = 0.10;
+/// Minimum factor, or its inverse, of a reported trend: what V12 allows within one window.
+const FACTOR_MIN: f64 = 1.10;
+/// Factor within which a result counts as that of the end.
+const ARRIVED: f64 = 1.10;
+/// Number of trials of one configuration beyond which the distribution is taken as normal.
+const EXACT_MAX: usize = 40;
+
+impl RunCourse {
+    /// Returns the trend of a run. `None` if chance explains it, or if it is too small to matter.
+    pub fn of(steps: &[RunStep]) -> Option<RunCourse> {
+        let mut ordered: Vec<RunStep> =
+            steps.iter().copied().filter(|step| step.value > 0.0).collect();
+        ordered.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        let (first, last) = (ordered.first()?, ordered.last()?);
+        let groups = by_configuration(&ordered);
+        let slope = slope_of_logs(&groups)?;
+        let factor = (slope * (last.at_s - first.at_s)).exp();
+        let p = p_of_sum(&groups);
+        let matters = factor.max(1.0 / factor) >= FACTOR_MIN;
+        (matters && p <= P_MAX).then_some(RunCourse {
+            factor,
+            ends: [first.value, last.value],
+            p,
+            arrived_s: arrived_s(&groups, first.at_s, factor > 1.0),
+        })
+    }
+
+    /// Returns true if results rose with time.
+    pub fn is_rising(&self) -> bool {
+        self.factor > 1.0
+    }
+}
+
+/// Returns the trials of each configuration that has several, in order of time.
+fn by_configuration(ordered: &[RunStep]) -> Vec<Vec<RunStep>> {
+    let mut groups: Vec<Vec<RunStep>> = Vec::new();
+    for step in ordered {
+        match groups.iter_mut().find(|group| group[0].configuration == step.configuration) {
+            Some(group) => group.push(*step),
+            None => groups.push(vec![*step]),
+        }
+    }
+    groups.retain(|group| group.len() > 1);
+    groups
+}
+
+/// Returns the median slope of the logarithms over all pairs of one configuration, per second.
+fn slope_of_logs(groups: &[Vec<RunStep>]) -> Option<f64> {
+    let slopes: Vec<f64> = pairs(groups)
+        .filter(|(a, b)| b.at_s > a.at_s)
+        .map(|(a, b)| (b.value / a.value).ln() / (b.at_s - a.at_s))
+        .collect();
+    (!slopes.is_empty()).then(|| autocorrelation::median(&slopes))
+}
+
+/// Returns all pairs of trials of one configuration, the earlier first.
+fn pairs(groups: &[Vec<RunStep>]) -> impl Iterator<Item = (&RunStep, &RunStep)> {
+    groups.iter().flat_map(|group| {
+        let each = group.iter().enumerate();
+        each.flat_map(|(at, a)| group[at + 1..].iter().map(move |b| (a, b)))
+    })
+}
+
+/// Returns the probability of a sum of Kendall's S at least as far from 0, if nothing changes.
+fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
+    let step = |(a, b): (&RunStep, &RunStep)| {
+        f64::from(i8::from(b.value > a.value)) - f64::from(i8::from(b.value < a.value))
+    };
+    let s: f64 = pairs(groups).map(step).sum();
+    if groups.iter().any(|group| group.len() > EXACT_MAX) {
+        let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0) / 18.0;
+        let variance: f64 = groups.iter().map(|group| term(group.len() as f64)).sum();
+        let z = (s.abs() - 1.0).max(0.0) / variance.sqrt();
+        return 2.0 * (1.0 - autocorrelation::normal_below(z));
+    }
+    // Number of pairs out of order: S is the number of pairs minus twice that. Its distribution is
+    // that of the inversions of a random order, one more place at a time, one group after the
+    // other.
+    let mut shares = vec![1.0];
+    for places in groups.iter().flat_map(|group| 2..=group.len()) {
+        let mut next = vec![0.0; shares.len() + places - 1];
+        for (inversions, share) in shares.iter().enumerate() {
+            for more in 0..places {
+                next[inversions + more] += share / places as f64;
+            }
+        }
+        shares = next;
+    }
+    let all = (shares.len() - 1) as f64;
+    let is_as_far = |inversions: usize| (all - 2.0 * inversions as f64).abs() >= s.abs() - 1e-9;
+    let far = shares.iter().enumerate().filter(|(inversions, _)| is_as_far(*inversions));
+    far.map(|(_, share)| share).sum::<f64>().min(1.0)
+}
+
+/// Returns when the first trial ran from which on all are near the last of their configuration.
+fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f64> {
+    let is_away = |step: &RunStep, end: &RunStep| {
+        let short = if is_rising {
+            end.value / step.value
+        } else {
+            step.value / end.value
+        };
+        short > ARRIVED
+    };
+    // For each configuration, the trials up to the last one that is still away.
+    let arrival_s = |group: &Vec<RunStep>| {
+        let end = group.last()?;
+        let Some(away) = group.iter().rposition(|step| is_away(step, end)) else {
+            return Some(0.0);
+        };
+        // If only the last one is near, that means nothing: it is compared with itself.
+        (away + 2 < group.len()).then(|| group[away + 1].at_s - first_s)
+    };
+    let all_s: Option<Vec<f64>> = groups.iter().map(arrival_s).collect();
+    all_s?.into_iter().reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_series::Chance;
+
+    fn steps(values: &[(usize, f64)]) -> Vec<RunStep> {
+        let step = |(at, (configuration, value)): (usize, &(usize, f64))| RunStep {
+            configuration: *configuration,
+            at_s: 30.0 * at as f64,
+            value: *value,
+        };
+        values.iter().enumerate().map(step).collect()
+    }
+
+    /// Six trials of two settings on a node that had just been started, as they came.
+    #[test]
+    fn a_node_that_warms_up_for_the_whole_run_is_seen() {
+        let seen = steps(&[
+            (0, 7_200.0),
+            (1, 12_000.0),
+            (0, 22_500.0),
+            (1, 23_500.0),
+            (0, 31_500.0),
+            (1, 34_700.0),
+        ]);
+        let course = RunCourse::of(&seen).unwrap();
+        assert!(course.is_rising() && course.factor > 3.0, "{course:?}");
+        assert_eq!(course.ends, [7_200.0, 34_700.0]);
+        assert!((course.p - 2.0 / 36.0).abs() < 1e-12, "{}", course.p);
+        assert_eq!(course.arrived_s, None, "it had not arrived");
+    }
+
+    #[test]
+    fn what_settings_and_loads_do_is_no_course() {
+        // The second setting is twice as fast, and the third load ten times the first.
+        let seen = steps(&[
+            (0, 10.0),
+            (1, 20.0),
+            (2, 100.0),
+            (0, 10.1),
+            (1, 19.9),
+            (2, 100.2),
+        ]);
+        assert_eq!(RunCourse::of(&seen), None);
+        assert_eq!(
+            RunCourse::of(&steps(&[(0, 10.0), (1, 20.0), (2, 40.0)])),
+            None
+        );
+        assert_eq!(RunCourse::of(&[]), None);
+        // Two trials of each of two: all rising is chance in half of such runs.
+        let two = steps(&[(0, 10.0), (1, 20.0), (0, 20.0), (1, 40.0)]);
+        assert_eq!(RunCourse::of(&two), None);
+    }
+
+    #[test]
+    fn a_warm_up_that_ends_within_the_run_says_when() {
+        let values = [5.0, 7.0, 9.6, 9.9, 10.0, 10.2, 10.1];
+        let seen = steps(&values.map(|value| (0, value)));
+        let course = RunCourse::of(&seen).unwrap();
+        assert_eq!(course.arrived_s, Some(60.0), "{course:?}");
+    }
+
+    #[test]
+    fn a_target_that_becomes_slower_is_seen_too() {
+        let values = [40.0, 35.0, 30.0, 22.0, 15.0, 9.0];
+        let course = RunCourse::of(&steps(&values.map(|value| (0, value)))).unwrap();
+        assert!(!course.is_rising() && course.factor < 0.4, "{course:?}");
+    }
+
+    /// Chance alone gives a trend in at most one of ten runs.
+    #[test]
+    fn noise_is_rarely_called_a_course() {
+        let mut chance = Chance::new(77);
+        let runs = 2000;
+        let called = (0..runs).filter(|_| {
+            let noise = chance.autocorrelated(12, 0.0);
+            let value = |(at, noise): (usize, f64)| (at % 3, 1000.0 * (0.3 * noise).exp());
+            let values: Vec<(usize, f64)> = noise.into_iter().enumerate().map(value).collect();
+            RunCourse::of(&steps(&values)).is_some()
+        });
+        let share = called.count() as f64 / f64::from(runs);
+        assert!(share <= 0.11, "{share}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Arguments of commands that help to write studies and read their results, and of `delete`.
+
+use clap::{Args as ClapArgs, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Debug, ClapArgs)]
+pub struct NewArgs {
+    /// Name of the template. Without it, all are listed.
+    #[arg(value_parser = template)]
+    pub template: Option<&'static crate::command::new::Template>,
+    /// Target of the study: null, local or attach:HOST[:PORT].
+    #[arg(long, value_name = "TARGET", value_parser = crate::command::new::Place::parse)]
+    pub target: Option<crate::command::new::Place>,
+    /// Answer one question: a key of the study and its value. Repeatable.
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Output file. An existing file is kept. Default: the name of the template, with .yaml.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+    /// Ask nothing; use the default answers, as without a terminal.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+fn template(text: &str) -> Result<&'static crate::command::new::Template, String> {
+    crate::command::new::template(text)
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DeleteArgs {
+    /// Runs: each a path, latest, a study (its newest run), study/stamp, a tag, or the beginning of
+    /// one.
+    #[arg(value_name = "RUN", required_unless_present = "older_than")]
+    pub runs: Vec<String>,
+    /// Delete all runs that began longer ago than this, such as 30d.
+    #[arg(
+        long,
+        value_name = "TIME",
+        conflicts_with = "runs",
+        value_parser = study::units::parse_duration_ns
+    )]
+    pub older_than: Option<u64>,
+    /// Delete without confirmation.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ExplainArgs {
+    /// Rule (V12), key of a study (window.warmup), figure (p99_ms), term (release lag), fault
+    /// (net-loss) or exit code (3). Without it, all are listed.
+    #[arg(value_name = "WORD")]
+    pub what: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SchemaArgs {
+    /// Document to print the schema of.
+    #[arg(value_name = "SCHEMA", value_enum)]
+    pub of: SchemaOf,
+    /// Write the schema to this file, for an editor.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+}
+
+/// Document that has a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// Study, for completion and checks in an editor.
+    Study,
+    /// `findings.json` of a run, and `run --json`.
+    Findings,
+    /// `plan.json` of a run, and `plan --json`.
+    Plan,
+    /// Line of `intervals.ndjson` of a trial.
+    Interval,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CompletionsArgs {
+    /// Shell.
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Shell with completion of command lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// GNU Bash.
+    Bash,
+    /// Z shell.
+    Zsh,
+    /// The fish shell.
+    Fish,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ManArgs {
+    /// Output folder for the pages, one per command; created if necessary.
+    #[arg(long, value_name = "FOLDER")]
+    pub to: PathBuf,
+}

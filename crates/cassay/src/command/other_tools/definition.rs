@@ -1,0 +1,123 @@
+//! Handles cassandra-stress profiles without a table definition: reads the definition from the
+//! cluster, and puts it into the profile that is kept with the run.
+
+use super::{Secret, attach_text};
+use crate::command::{dirs, target_from_args};
+use anyhow::{Context, Result};
+use engine::{Definition, Described, describe};
+use imports::Connection;
+use imports::stress::{Undefined, connection};
+use std::collections::BTreeMap;
+use study::inputs::Inputs;
+use study::settings::{Granted, Overrides};
+use yaml::Diagnostics;
+
+/// Completed profiles, and notes on them.
+#[derive(Debug, Default)]
+pub(super) struct Defined {
+    /// Profiles, by their names on the command line.
+    pub profiles: BTreeMap<String, String>,
+    /// Notes, a sentence each.
+    pub notes: Vec<String>,
+    /// Profiles whose table the cluster did not define, with its answer.
+    pub absent: BTreeMap<String, String>,
+}
+
+impl Defined {
+    /// Adds the cluster's answer to mistakes about a missing definition.
+    pub(super) fn told(&self, mut mistakes: Diagnostics) -> Diagnostics {
+        for mistake in &mut mistakes.list {
+            let source = mistakes.sources.get(mistake.place.source);
+            let answer = source.and_then(|source| self.absent.get(&source.name));
+            if let Some(answer) = answer
+                && Undefined::is_said_by(mistake)
+            {
+                mistake.hint = Some(format!(
+                    "{answer}: add the table's CREATE TABLE to the profile, or create it there"
+                ));
+            }
+        }
+        mistakes
+    }
+}
+
+/// Completes the files among `read` that lack a table definition with the cluster's own. A file
+/// stays unchanged if there is no definition: then the mistake is reported at its place.
+///
+/// # Errors
+/// The cluster that the words name cannot be reached.
+pub(super) fn of_cluster(
+    words: &[String],
+    read: &BTreeMap<String, String>,
+    overrides: &Overrides,
+) -> Result<Defined> {
+    let inputs = Inputs::new(overrides);
+    let asks = connection(words, &|name| inputs.read(name));
+    let mut all = Defined::default();
+    for (name, text) in read {
+        let (Some(undefined), Some(asks)) = (Undefined::of(text), &asks) else {
+            continue;
+        };
+        match described(name, &undefined, asks, overrides)? {
+            Definition::Unasked => {}
+            Definition::Absent(answer) => {
+                all.absent.insert(name.clone(), answer);
+            }
+            Definition::Found(Described { table, types, from }) => {
+                all.notes.push(format!(
+                    "{name} has no table_definition; that of {}.{} was read from {from} and is \
+                     stored with the run",
+                    undefined.keyspace, undefined.table,
+                ));
+                let whole = undefined.define(text, &table, &types, &from);
+                all.profiles.insert(name.clone(), whole);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Reads the cluster's definition of a profile's table.
+fn described(
+    name: &str,
+    undefined: &Undefined,
+    asks: &Connection,
+    overrides: &Overrides,
+) -> Result<Definition> {
+    let secret = Secret::of(asks)?;
+    let laid = Overrides {
+        target: overrides.target.clone(),
+        granted: Granted {
+            secrets: secret.given(),
+            ..Granted::default()
+        },
+        ..Overrides::default()
+    };
+    let written = format!("{{attach: {{{}}}}}", attach_text(asks, &secret));
+    let Ok(target) = target_from_args::target(&written, &laid) else {
+        return Ok(Definition::Unasked);
+    };
+    let (keyspace, table) = (&undefined.keyspace, &undefined.table);
+    let found = describe(&target, &dirs()?, keyspace, table, &mut |_| {});
+    found.with_context(|| {
+        format!("read the definition of {keyspace}.{table}, which {name} leaves out")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_that_the_cluster_does_not_have_was_asked_for() {
+        let words = ["user", "profile=p.yaml", "ops(insert=1)", "n=1"].map(str::to_owned);
+        let profile = |_: &str| Ok("keyspace: k\ntable: t\ncolumnspec: []\n".to_owned());
+        let mistakes = imports::stress::import(&words, 1, &profile).expect_err("undefined");
+        let mut defined = Defined::default();
+        assert_eq!(defined.told(mistakes.clone()), mistakes);
+        let answer = "10.0.0.1 was asked for table k.t and has none".to_owned();
+        defined.absent.insert("p.yaml".to_owned(), answer);
+        let told = defined.told(mistakes).to_string();
+        assert!(told.contains("10.0.0.1 was asked"), "{told}");
+    }
+}

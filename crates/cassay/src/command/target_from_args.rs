@@ -1,0 +1,51 @@
+//! Builds a target for commands without a study: its access is written as in a study, and read by
+//! the same rules.
+
+use std::path::PathBuf;
+use study::resolve;
+use study::settings::{Folder, Granted, Overrides};
+use target_spec::{SecretSource, Target};
+use yaml::Diagnostics;
+
+/// Returns the target that the command line names, with its settings and the sources of its
+/// secrets.
+///
+/// # Errors
+/// Mistakes in them.
+pub(super) fn named(
+    target: &str,
+    set: &[String],
+    secrets: &[(String, SecretSource)],
+) -> Result<Target, Diagnostics> {
+    let overrides = Overrides {
+        target: Some(target.to_owned()),
+        set: set.to_vec(),
+        granted: Granted {
+            secrets: secrets.iter().cloned().collect(),
+            ..Granted::default()
+        },
+        // Paths on the command line are the user's own.
+        files: Some(Folder {
+            path: PathBuf::new(),
+            open: true,
+        }),
+        ..Overrides::default()
+    };
+    self::target("{null: {}}", &overrides)
+}
+
+/// Returns the target of `{attach: …}` and the like, with the overrides of the command line.
+///
+/// # Errors
+/// Mistakes in either.
+pub(super) fn target(written: &str, overrides: &Overrides) -> Result<Target, Diagnostics> {
+    let study = format!(
+        "study: reach\nquestion: What does the target say?\ntarget: {written}\n\
+         workload: {{use: kv}}\ndata: {{load: {{operations: 1}}}}\n\
+         procedure: {{fixed: {{threads: 1}}}}\n"
+    );
+    let study = resolve::resolve("target", &study, overrides)?;
+    let mut variants = study.variants.into_iter();
+    let target = variants.next().map(|variant| variant.settings.target);
+    Ok(target.expect("a study has a variant"))
+}

@@ -1,0 +1,92 @@
+//! Coordinates the use of the terminal: messages, a status line below them, or a full screen.
+//!
+//! Messages are written above the status line. While the screen is full they are kept, and written
+//! in order when the screen is left.
+
+use super::line::Line;
+use super::tty::{columns_of, has_colour};
+use measure::clock;
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Clears the cursor's line.
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// Content of the terminal below the messages.
+enum Stage {
+    /// No moving content.
+    Lines,
+    /// A status line, as sent to the terminal.
+    Moving(String),
+    /// A full screen, with the messages kept meanwhile.
+    Full(Vec<String>),
+}
+
+static STAGE: Mutex<Stage> = Mutex::new(Stage::Lines);
+
+/// Time of the last message, monotonic clock, ns; 0 before the first.
+static LAST_LINE_NS: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the stage. A thread that panicked while it held the lock left the stage consistent.
+fn stage() -> MutexGuard<'static, Stage> {
+    STAGE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes a text. If that fails, no message could report it.
+pub(super) fn write(text: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
+/// Writes a message.
+pub(super) fn stay(text: &str) {
+    LAST_LINE_NS.store(clock::now_ns(), Ordering::Relaxed);
+    match &mut *stage() {
+        Stage::Lines => write(&format!("{text}\n")),
+        Stage::Moving(line) => write(&format!("{CLEAR_LINE}{text}\n{line}")),
+        Stage::Full(kept) => kept.push(text.to_owned()),
+    }
+}
+
+/// Returns the time of the last message, monotonic clock, ns; 0 before the first.
+pub fn last_line_ns() -> u64 {
+    LAST_LINE_NS.load(Ordering::Relaxed)
+}
+
+/// Shows another status line. A full screen shows the same in its own way.
+pub fn show_moving(line: &Line) {
+    let mut stage = stage();
+    if matches!(*stage, Stage::Full(_)) {
+        return;
+    }
+    // The last column stays free: a terminal may wrap after it.
+    let columns = columns_of(rustix::stdio::stderr()).saturating_sub(1);
+    let text = line.clone().fitted(columns).ansi(has_colour());
+    write(&format!("{CLEAR_LINE}{}", text.trim_end()));
+    *stage = Stage::Moving(text.trim_end().to_owned());
+}
+
+/// Removes the status line.
+pub fn end_moving() {
+    let mut stage = stage();
+    if matches!(*stage, Stage::Moving(_)) {
+        write(CLEAR_LINE);
+        *stage = Stage::Lines;
+    }
+}
+
+/// Keeps messages from now on.
+pub(super) fn begin_full() {
+    end_moving();
+    *stage() = Stage::Full(Vec::new());
+}
+
+/// Writes the kept messages: the screen has been left.
+pub(super) fn end_full() {
+    let mut stage = stage();
+    let ended = std::mem::replace(&mut *stage, Stage::Lines);
+    if let Stage::Full(kept) = ended {
+        kept.iter().for_each(|text| write(&format!("{text}\n")));
+    }
+}

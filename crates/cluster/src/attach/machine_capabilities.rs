@@ -1,0 +1,122 @@
+//! Abilities on the machines of an attached cluster: expected ones from a description, and actual
+//! ones once the machines are reached.
+
+use super::hosts::{AttachedHosts, ReachedHost};
+use crate::capability::{Answer, OF_NETWORK, OnMachines};
+use crate::node::NodeInfo;
+use host::process::Identity;
+use std::collections::BTreeMap;
+use target_spec::{Ability, AttachedHost, Capability};
+
+/// Sources of the abilities, as capabilities name them.
+const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents there";
+
+const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
+const LOGS: &str = "files of the nodes' machines, by agents there";
+const SIGNALS: &str = "by agents there, where the command line says --allow signal";
+const NETWORK: &str = "the packet filters and sockets of the nodes' machines, where the command \
+                       line says --allow network";
+const CONTROL: &str = "by `control` on the nodes' machines, where the command line says --allow \
+                       restart";
+
+/// Returns the abilities expected of such machines before they are reached.
+pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
+    let lacks = |has: fn(&AttachedHost) -> bool, key: &str| -> Result<(), String> {
+        let without: Vec<&str> = hosts
+            .iter()
+            .filter(|host| !has(host))
+            .map(|host| host.remote.ssh.as_str())
+            .collect();
+        if without.is_empty() {
+            Ok(())
+        } else {
+            Err(format!(
+                "`hosts` does not say `{key}` of {}",
+                without.join(", ")
+            ))
+        }
+    };
+    OnMachines {
+        figures: Ok(FIGURES.to_owned()),
+        processes: Ok(PROCESSES.to_owned()),
+        logs: lacks(|host| host.logs.is_some(), "logs").map(|()| LOGS.to_owned()),
+        signals: Ok(SIGNALS.to_owned()),
+        control: lacks(|host| host.control.is_some(), "control").map(|()| CONTROL.to_owned()),
+        network: OF_NETWORK.map(|ability| (ability, Ok(NETWORK.to_owned()))).into(),
+    }
+}
+
+/// Returns the abilities that every node's machine has, once the machines are reached.
+pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachines {
+    type Of<'a> = &'a dyn Fn(&ReachedHost, usize) -> Result<(), String>;
+    let answer =
+        |how: &str, of: Of<'_>| -> Answer { hosts.every(nodes, of).map(|()| how.to_owned()) };
+    let all = nodes.iter().enumerate();
+    let found: Vec<Result<Identity, String>> =
+        all.map(|(index, node)| hosts.process(index, node.address)).collect();
+    OnMachines {
+        figures: answer(FIGURES, &|_, _| Ok(())),
+        processes: answer(PROCESSES, &|_, node| found[node].clone().map(drop)),
+        logs: answer(LOGS, &|_, node| match hosts.logs(node) {
+            Some(logs) => logs.map(drop),
+            None => Ok(()),
+        }),
+        signals: answer(SIGNALS, &|host, node| {
+            host.undoes.clone()?;
+            let process = found[node].clone()?;
+            signalled(process.pid)
+        }),
+        control: answer(CONTROL, &|host, node| {
+            host.undoes.clone()?;
+            host.control(nodes[node].address)?;
+            found[node].clone().map(drop)
+        }),
+        network: on_networks(hosts, nodes),
+    }
+}
+
+/// Checks that a process can be stopped by signals. The kernel protects process 1 of a container
+/// from signals sent within it.
+fn signalled(pid: u32) -> Result<(), String> {
+    if pid == 1 {
+        return Err(
+            "its process is the first of its container, which the kernel lets nobody within \
+                    stop or kill; where its pod shares process ids \
+                    (`shareProcessNamespace: true`), or another program has started it, that goes"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// Returns what the machines permit for network faults. All machines are asked in parallel.
+fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Ability, Answer> {
+    let ask = |host: &ReachedHost| host.agent.machine_abilities();
+    let found: Vec<_> = std::thread::scope(|scope| {
+        let asked: Vec<_> = hosts.all.iter().map(|host| scope.spawn(move || ask(host))).collect();
+        asked.into_iter().map(|asked| asked.join()).collect()
+    });
+    let found: Vec<Result<Vec<Capability>, String>> = found
+        .into_iter()
+        .map(|answer| match answer {
+            Ok(answer) => answer.map_err(|error| format!("{error:#}")),
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+        .collect();
+    let of = |ability: Ability| -> Answer {
+        let has = |host: &ReachedHost, node: usize| {
+            host.undoes.clone()?;
+            if nodes[node].address.is_ipv6() {
+                return Err("packets of IPv6 are not lost".to_owned());
+            }
+            let index = hosts.index_of(node).ok_or("its machine is not among `hosts`")?;
+            let all = found[index].as_ref().map_err(String::clone)?;
+            match all.iter().find(|one| one.ability == ability) {
+                Some(one) if !one.present => Err(format!("{}: {}", host.name, one.detail)),
+                _ => Ok(()),
+            }
+        };
+        hosts.every(nodes, has).map(|()| NETWORK.to_owned())
+    };
+    OF_NETWORK.map(|ability| (ability, of(ability))).into()
+}

@@ -1,0 +1,32 @@
+//! Permitted actions on the processes of attached nodes, and the programs that perform them.
+
+use crate::cluster::Cluster;
+use crate::node::NodeInfo;
+use crate::service::may;
+use anyhow::Result;
+use target_spec::NodeAct;
+
+impl Cluster {
+    /// Checks that an action on the node processes is permitted: the nodes are managed, or the
+    /// command line names it.
+    ///
+    /// # Errors
+    /// It is not permitted.
+    pub fn may_do(&self, act: NodeAct) -> Result<()> {
+        may(self.access().door.as_ref(), act, "the cluster")
+    }
+
+    /// Returns the programs that stop and start attached nodes, one sentence per node.
+    pub fn controls(&self) -> Vec<String> {
+        let hosts = self.attached_hosts();
+        let of_node = |(index, node): (usize, &NodeInfo)| {
+            let host = hosts?.of(index)?;
+            let [stop, start] = host.control(node.address).ok()?;
+            Some(format!(
+                "{} would be stopped by `{stop}` and started by `{start}` on {}",
+                node.name, host.name
+            ))
+        };
+        self.nodes().iter().enumerate().filter_map(of_node).collect()
+    }
+}

@@ -1,0 +1,162 @@
+//! The abilities that a target will have, derived from its description before anything starts.
+
+use crate::attach::{NO_AGENTS, NO_METRICS, from_kubernetes, machine_capabilities, pods};
+use crate::capability::{Answer, BY_METRICS, OnMachines, Sources, of_attached, of_local};
+use crate::local::assign_hosts;
+use target_spec::{AttachSpec, Capability, Target};
+
+/// Returns every ability of the described target, in the order of [`Ability::ALL`]. Probes this
+/// machine, but contacts no node of an attached cluster.
+pub fn abilities_of(target: &Target) -> Vec<Capability> {
+    let attached = |spec: &AttachSpec, metrics: Answer| {
+        let agents = spec.kubernetes.as_ref().and_then(|described| described.agents.as_ref());
+        let on_machines = match (&spec.hosts[..], agents) {
+            // The pod names are not known before discovery, so a placeholder stands for them.
+            (_, Some(agents)) => {
+                machine_capabilities::expected(&[from_kubernetes::placeholder(agents)])
+            }
+            ([], None) => OnMachines::none(),
+            (hosts, None) => machine_capabilities::expected(hosts),
+        };
+        let in_pods = match &spec.kubernetes {
+            Some(_) => Ok(pods::BY_CLUSTER.to_owned()),
+            None => Err(pods::NO_PODS.to_owned()),
+        };
+        let shown = Sources {
+            tables: attached_tables(),
+            mbeans: attached_mbeans(spec),
+            metrics,
+        };
+        of_attached(&shown, &on_machines, &in_pods)
+    };
+    match target {
+        Target::Local(spec) => of_local(&local_mbeans(), &assign_hosts::answer(spec)),
+        Target::Attach(spec) => attached(spec, attached_metrics()),
+        Target::Null(_) => attached(&AttachSpec::default(), Err(NO_METRICS.to_owned())),
+    }
+}
+
+/// Returns the abilities of simulated hosts on the machine of `agent`, as that agent reports them.
+///
+/// # Errors
+/// The agent is gone.
+pub fn abilities_there(agent: &host::Agent) -> anyhow::Result<Vec<Capability>> {
+    let mut all = agent.abilities()?;
+    all.sort_by_key(|one| one.ability);
+    Ok(all)
+}
+
+/// Tells if the nodes of a local target will have Jolokia agents. The agents come with the jars
+/// that cassay fetches. A user's own distribution has them only if they were fetched before.
+fn local_mbeans() -> Answer {
+    match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
+        None => Ok("the Jolokia agent in every node's JVM".to_string()),
+        Some(_) => Ok("the Jolokia agent, if it was ever fetched for this user".to_string()),
+    }
+}
+
+fn attached_tables() -> Answer {
+    Ok("from Cassandra 4.0 on".to_string())
+}
+
+fn attached_metrics() -> Answer {
+    Ok(format!("{BY_METRICS} (from Cassandra 6.0 on)"))
+}
+
+fn attached_mbeans(spec: &AttachSpec) -> Answer {
+    match &spec.jolokia {
+        Some(access) => Ok(format!("Jolokia agents at port {}", access.port)),
+        None => Err(NO_AGENTS.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capability::tests::one;
+    use crate::capability::{LOOPBACK, running_mbeans};
+    use target_spec::{Ability, AttachedHost, HostsSpec, Isolation, JolokiaAccess, LocalSpec};
+
+    #[test]
+    fn nodes_that_share_the_machine_have_nothing_of_hosts() {
+        let local = |isolation: Option<Isolation>| {
+            let hosts = isolation.map(|isolation| HostsSpec {
+                count: 3,
+                isolation,
+                ..HostsSpec::default()
+            });
+            abilities_of(&Target::Local(LocalSpec {
+                hosts,
+                ..LocalSpec::default()
+            }))
+        };
+        let plain = local(None);
+        let loopback = local(Some(Isolation::Loopback));
+        for ability in Ability::ALL.into_iter().filter(|one| *one >= Ability::Hosts) {
+            let (present, why) = one(&plain, ability);
+            assert!(!present && why.contains("hosts: 3"), "{ability:?}: {why}");
+            assert_eq!(one(&loopback, ability), (false, LOOPBACK), "{ability:?}");
+        }
+        let (present, how) = one(&loopback, Ability::DropPageCache);
+        assert!(present && how.contains("file by file"), "{how}");
+    }
+
+    #[test]
+    fn an_attached_cluster_is_seen_by_cql_and_more_by_agents() {
+        let there = |spec: AttachSpec| -> Vec<&'static str> {
+            let all = abilities_of(&Target::Attach(spec));
+            let present = all.into_iter().filter(|one| one.present);
+            present.map(|one| one.ability.name()).collect()
+        };
+        assert_eq!(
+            there(AttachSpec::default()),
+            ["operation-counts", "settle", "settings"]
+        );
+        let with_agents = AttachSpec {
+            jolokia: Some(JolokiaAccess::default()),
+            ..AttachSpec::default()
+        };
+        assert_eq!(
+            there(with_agents),
+            [
+                "operation-counts",
+                "settle",
+                "snapshot",
+                "mbeans",
+                "jvm-metrics",
+                "settings"
+            ]
+        );
+        let with_hosts = AttachSpec {
+            hosts: vec![AttachedHost::default()],
+            ..AttachSpec::default()
+        };
+        assert_eq!(
+            there(with_hosts),
+            [
+                "operation-counts",
+                "settle",
+                "process-statistics",
+                "host-metrics",
+                "settings",
+                "node-signals",
+                "hosts",
+                "host-cut",
+                "packet-filter",
+                "packet-loss",
+                "connection-reset"
+            ]
+        );
+        let old = Err("needs virtual tables".to_string());
+        let shown = Sources {
+            tables: old.clone(),
+            mbeans: running_mbeans(true),
+            metrics: old.clone(),
+        };
+        let all = of_attached(&shown, &OnMachines::none(), &old);
+        assert_eq!(
+            one(&all, Ability::Settings),
+            (false, "needs virtual tables")
+        );
+    }
+}

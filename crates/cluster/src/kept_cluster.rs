@@ -1,0 +1,197 @@
+//! Clusters that outlive the command that starts them: `target up`, `status`, `down`.
+//!
+//! Their processes run in separate sessions, without a parent death signal, until [`down`] ends
+//! them.
+
+use crate::Access;
+use crate::cluster::Cluster;
+use crate::dirs::Dirs;
+use crate::local::{self, Nodes, process_tags, roles, state};
+use crate::session::Session;
+use anyhow::{Result, bail};
+use host::HostsState;
+use host::process::Identity;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use target_spec::{Authentication, LocalSpec};
+
+/// Time that `status` waits for a node's answer.
+const STATUS_LIMIT: Duration = Duration::from_secs(2);
+
+/// A cluster on this machine, as [`status`] sees it.
+#[derive(Clone, Debug)]
+pub struct KeptCluster {
+    /// Name of the cluster; names sort by time.
+    pub id: String,
+    /// True if it outlives its command. Otherwise it belongs to a running command.
+    pub keep: bool,
+    /// Start time in nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// Cassandra version.
+    pub version: String,
+    /// Name of its data center.
+    pub datacenter: String,
+    /// Folder of all its files.
+    pub folder: PathBuf,
+    /// Nodes of the cluster.
+    pub nodes: Vec<KeptNode>,
+    /// Credentials for clients. `None` if every user of this machine may connect.
+    pub login: Option<Login>,
+    /// The same credentials, for our own sessions.
+    pub(crate) access: Access,
+}
+
+/// Credentials for a cluster with authentication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// Name of the role.
+    pub user: String,
+    /// File with the password in its first line. Only its owner can read it.
+    pub password_file: PathBuf,
+}
+
+/// A node as [`status`] sees it.
+#[derive(Clone, Debug)]
+pub struct KeptNode {
+    /// Name such as `node1`.
+    pub name: String,
+    /// Host of the node, such as `host1`.
+    pub host: String,
+    /// CQL address.
+    pub address: SocketAddr,
+    /// Name of the rack.
+    pub rack: String,
+    /// Process id while it runs.
+    pub pid: Option<u32>,
+    /// True if it answers CQL now.
+    pub answers: bool,
+}
+
+/// Starts a cluster that outlives this command.
+///
+/// # Errors
+/// As [`crate::start`]; nothing is left running then.
+pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<KeptCluster> {
+    let (folder, state) = local::start(spec, dirs, say)?.keep()?;
+    Ok(look(folder, &state))
+}
+
+/// Opens the kept cluster `id`, or the only one. Dropping the returned value leaves it running,
+/// with the changes that were made.
+///
+/// # Errors
+/// There is no such kept cluster or more than one, or another command is using it.
+pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
+    let (states, _) = state::all(dirs);
+    let kept: Vec<_> = states.into_iter().filter(|(_, one)| one.keep).collect();
+    let names: Vec<&str> = kept.iter().map(|(_, one)| one.id.as_str()).collect();
+    let index = match id {
+        Some(id) => names.iter().position(|name| *name == id),
+        None if names.len() > 1 => bail!(
+            "there are {} kept clusters, so say which: {}",
+            names.len(),
+            names.join(", ")
+        ),
+        None => (!names.is_empty()).then_some(0),
+    };
+    let Some(index) = index else {
+        bail!(
+            "{}\nhint: `cassay target up` starts one",
+            no_such(id, &names)
+        );
+    };
+    let (folder, state) = &kept[index];
+    if let Some(machine) = state.elsewhere() {
+        bail!(
+            "{} is a cluster of {machine}: work on it there",
+            folder.display()
+        );
+    }
+    let nodes = Nodes::reopen(folder, state.clone(), dirs, say)?;
+    Ok(Cluster::of_local(nodes))
+}
+
+/// Builds the message that there is no kept cluster `id`, with the list of those that exist.
+fn no_such(id: Option<&str>, names: &[&str]) -> String {
+    let known = if names.is_empty() {
+        "none".to_string()
+    } else {
+        names.join(", ")
+    };
+    let name = id.map(|id| format!(" {id}")).unwrap_or_default();
+    format!("there is no kept cluster{name}; there are: {known}")
+}
+
+/// Returns all clusters of cassay on this machine, oldest first, including those of running
+/// commands.
+pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
+    let (states, _) = state::all(dirs);
+    states.iter().map(|(folder, state)| look(folder.clone(), state)).collect()
+}
+
+/// Ends the kept cluster `id`, or all kept clusters, and deletes their data. Returns the ids of
+/// those that were ended.
+///
+/// # Errors
+/// There is no such kept cluster, or it cannot be removed.
+pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
+    let (states, _) = state::all(dirs);
+    let kept = states.iter().filter(|(_, state)| state.keep);
+    let wanted: Vec<_> = kept.clone().filter(|(_, s)| id.is_none_or(|id| s.id == id)).collect();
+    if let Some(id) = id
+        && wanted.is_empty()
+    {
+        let names: Vec<&str> = kept.map(|(_, state)| state.id.as_str()).collect();
+        bail!(no_such(Some(id), &names));
+    }
+    let mut ended = Vec::new();
+    for (folder, cluster) in wanted {
+        let processes = state::remove(folder, cluster)?;
+        say(&format!("ended {} ({processes} processes)", cluster.id));
+        ended.push(cluster.id.clone());
+    }
+    Ok(ended)
+}
+
+fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
+    let is_elsewhere = state.hosts.as_ref().is_some_and(HostsState::are_machines);
+    let processes = process_tags::processes(&state.id);
+    let spec = state.spec.as_ref();
+    let authentication = spec.and_then(|spec| spec.authentication());
+    let login = (authentication == Some(Authentication::Password)).then(|| Login {
+        user: roles::USER.to_string(),
+        password_file: roles::password_file(&folder),
+    });
+    // Without the password, the session reports that the nodes require one.
+    let access = roles::read(authentication.unwrap_or_default(), &folder).unwrap_or_default();
+    let runs = |process: &Identity| processes.contains(process);
+    let node = |node: &state::NodeState| {
+        // Processes on another machine are judged by the node's CQL answer.
+        let process = node.process.filter(|one| is_elsewhere || runs(one));
+        let address = node.cql_address();
+        let answers = process.is_some()
+            && Session::open(address, &access, STATUS_LIMIT)
+                .and_then(|mut session| session.query("SELECT key FROM system.local"))
+                .is_ok();
+        KeptNode {
+            name: node.name.clone(),
+            host: node.host.clone(),
+            address,
+            rack: node.rack.clone(),
+            pid: process.filter(|_| answers || !is_elsewhere).map(|process| process.pid),
+            answers,
+        }
+    };
+    KeptCluster {
+        id: state.id.clone(),
+        keep: state.keep,
+        started_unix_ns: state.started_unix_ns,
+        version: state.version.clone(),
+        datacenter: state.datacenter.clone(),
+        folder,
+        nodes: state.nodes.iter().map(node).collect(),
+        login,
+        access,
+    }
+}

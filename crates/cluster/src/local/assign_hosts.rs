@@ -1,0 +1,348 @@
+//! Assigns hosts, addresses, racks and folders to nodes: isolated hosts where this machine permits
+//! them, otherwise loopback addresses.
+//!
+//! Nodes are dealt to the hosts in turn. Tokens are dealt to the nodes in turn as well. So
+//! neighbours on the ring are on different hosts and racks, and every node owns the same share of
+//! the data, whatever the number of replicas.
+
+use super::host_layout::HostLayout;
+use super::nodes::Nodes;
+use super::ports::Ports;
+use super::settings::{self, NodeLayout};
+use super::{added_node, machines, memory_and_disk, ports};
+use crate::capability::{self, Answer, HostsAnswer};
+use anyhow::{Context, Result, bail};
+use host::Hosts;
+use measure::number::bytes;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
+use target_spec::{Ability, Capability, HostsSpec, Isolation, LocalSpec, Seat, memory_bytes};
+
+/// Refuses a number of nodes that does not fit the hosts.
+///
+/// # Errors
+/// There is no host, or the nodes cannot be spread evenly.
+pub(super) fn check(spec: &LocalSpec) -> Result<()> {
+    let Some(hosts) = &spec.hosts else {
+        return Ok(());
+    };
+    let shares = spec.nodes_of_hosts();
+    if hosts.count == 0 || shares.iter().sum::<usize>() != spec.nodes || shares.contains(&0) {
+        if spec.machines().iter().any(|machine| machine.nodes.is_some()) {
+            bail!(
+                "{} nodes are not what the machines take by their `nodes`",
+                spec.nodes
+            );
+        }
+        bail!(
+            "{} nodes cannot be spread evenly over {} hosts: take a multiple",
+            spec.nodes,
+            hosts.count
+        );
+    }
+    if spec.address.is_some() && hosts.isolation != Isolation::Loopback {
+        bail!("hosts have networks of their own, so the address of the first node cannot be set");
+    }
+    let most = spec.nodes_per_host();
+    let used = memory_bytes(most, spec.heap_bytes);
+    match hosts.host.memory_bytes {
+        Some(limit) if limit < used => bail!(
+            "a host with {} of memory is too small: {} with a heap of {} need about {}, and the \
+             kernel would kill them",
+            bytes(limit),
+            measure::number::counted(most, "node"),
+            bytes(spec.heap_bytes),
+            bytes(used)
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the hosts to create for `spec`, if it asks for any and this machine permits them.
+///
+/// # Errors
+/// Isolation is requested but not available.
+pub(super) fn wanted<'a>(
+    spec: &'a LocalSpec,
+    say: &mut dyn FnMut(&str),
+) -> Result<Option<&'a HostsSpec>> {
+    let Some(hosts) = &spec.hosts else {
+        return Ok(None);
+    };
+    if hosts.are_machines() {
+        return Ok(Some(hosts));
+    }
+    if hosts.isolation == Isolation::Loopback {
+        return Ok(None);
+    }
+    match network_refusal(host::abilities()) {
+        None => Ok(Some(hosts)),
+        Some(why) if hosts.isolation == Isolation::Auto => {
+            say(&format!(
+                "hosts are only addresses of this machine, without limits and volumes: {why}"
+            ));
+            Ok(None)
+        }
+        Some(why) => bail!(
+            "hosts that are kept apart cannot be made on this machine: {why}\nhint: run as root, \
+             or take `isolation: auto`, which falls back to loopback addresses"
+        ),
+    }
+}
+
+/// Returns why there can be no isolated hosts.
+fn network_refusal(abilities: &[Capability]) -> Option<String> {
+    let network = abilities.iter().find(|one| one.ability == Ability::Hosts);
+    match network {
+        Some(network) => network.answer().err(),
+        None => Some("network namespaces were not probed".to_string()),
+    }
+}
+
+/// Returns the host abilities that a managed target of `spec` will have on this machine.
+pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
+    match &spec.hosts {
+        None => Err(capability::NO_HOSTS.to_string()),
+        Some(hosts) if hosts.are_machines() => Ok(machines::expected(spec)),
+        Some(hosts) if hosts.isolation == Isolation::Loopback => {
+            Err(capability::LOOPBACK.to_string())
+        }
+        Some(_) => match network_refusal(host::abilities()) {
+            Some(why) => Err(format!("hosts are only addresses of this machine: {why}")),
+            None => Ok(answers_here(spec)),
+        },
+    }
+}
+
+/// Converts abilities of a machine into answers.
+pub(super) fn answers(abilities: &[Capability]) -> BTreeMap<Ability, Answer> {
+    abilities.iter().map(|one| (one.ability, one.answer())).collect()
+}
+
+/// Returns the host abilities for `spec` on this machine. Volume abilities are tested on a real
+/// volume, and only if the spec has volumes.
+fn answers_here(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
+    let mut all = answers(host::abilities());
+    let hosts = spec.hosts.as_ref();
+    let with_volume = hosts.is_some_and(|hosts| hosts.host.volume_bytes.is_some());
+    if with_volume && all.get(&Ability::Volume).is_some_and(Result::is_ok) {
+        all.extend(answers(host::volume_abilities()));
+    }
+    add_of_volumes(spec, &mut all);
+    all
+}
+
+/// Adds the answers for missing volumes, and for adding a node to a host.
+pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Ability, Answer>) {
+    let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
+    for ability in Ability::OF_VOLUMES {
+        let how = "beside the others of a host, with an address and tokens of its own";
+        let addition = match (all.get(&Ability::Hosts), added_node::refusal(spec)) {
+            (Some(Err(why)), _) => Err(why.clone()),
+            (_, Some(why)) => Err(why),
+            _ => Ok(how.to_owned()),
+        };
+        all.insert(Ability::AnotherNode, addition);
+        let why = "the hosts have no volume of their own (`host: {volume: 20GiB}`)";
+        match all.get(&ability) {
+            Some(_) if has_volumes => {}
+            _ => drop(all.insert(ability, Err(why.to_owned()))),
+        }
+    }
+}
+
+/// Derives the layout of each node from the spec and its host. `folder` is the cluster's; `places`
+/// are the addresses and ports of the nodes in order.
+///
+/// # Errors
+/// The size of a disk cannot be determined.
+pub(super) fn layouts(
+    spec: &LocalSpec,
+    folder: &Path,
+    ground: &HostLayout,
+    places: &[(Ipv4Addr, Ports)],
+) -> Result<Vec<NodeLayout>> {
+    let storage = |(address, ports): &(Ipv4Addr, Ports)| SocketAddrV4::new(*address, ports.storage);
+    let everybody: Vec<SocketAddrV4> = places.iter().map(storage).collect();
+    let seed = *everybody.first().context("a cluster has a node")?;
+    let ring = settings::ring_of(spec);
+    let mut all = Vec::with_capacity(spec.nodes);
+    let (seats, shares) = (spec.seats(), spec.nodes_of_hosts());
+    for (index, ((address, ports), tokens)) in places.iter().zip(ring).enumerate() {
+        let name = format!("node{}", index + 1);
+        let seat = seats.get(index).context("each node has a host")?;
+        // Without hosts, each node is its own host.
+        let number = 1 + if spec.hosts.is_some() {
+            seat.host
+        } else {
+            index
+        };
+        let (host, above) = match ground.host(seat.host) {
+            Some(host) => (host.name().to_string(), host.folder()),
+            None => (format!("host{number}"), folder),
+        };
+        let sharers = match ground.hosts().map(Hosts::all) {
+            Some(all) if all.iter().any(|one| one.has_volume() || one.is_machine()) => {
+                shares[seat.host]
+            }
+            _ => spec.nodes,
+        };
+        let disk = ground.agent(seat.host).space(above)?;
+        all.push(NodeLayout {
+            address: *address,
+            ports: *ports,
+            release: spec.release.clone(),
+            conf_name: settings::CONF.to_owned(),
+            datacenter: spec.datacenter.clone(),
+            rack: rack(spec, index, seat.host),
+            tokens,
+            seed,
+            all: everybody.clone(),
+            host,
+            commitlog_total_mib: memory_and_disk::commitlog_total_mib(disk.total_bytes, sharers),
+            folder: above.join(&name),
+            name,
+            authentication: spec.authentication,
+        });
+    }
+    Ok(all)
+}
+
+/// Returns the rack of a node: from the spec, or one rack per host.
+fn rack(spec: &LocalSpec, index: usize, host: usize) -> String {
+    match (spec.racks.get(index).or(spec.racks.last()), &spec.hosts) {
+        (Some(rack), _) => rack.clone(),
+        (None, Some(_)) => format!("rack{}", host + 1),
+        (None, None) => "rack1".to_string(),
+    }
+}
+
+/// Returns addresses and ports of the nodes on hosts. A simulated host has its own address for its
+/// first node, and further addresses on the same link for others. A machine has one address, and
+/// different ports for each node.
+///
+/// # Errors
+/// The network has no free address, the kernel refuses, or no ports are free.
+pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, Ports)>> {
+    let first = if hosts.are_machines() {
+        ports::choose_on(hosts.all(), spec.nodes_per_host())?
+    } else {
+        // Default ports, because a simulated network has no other users.
+        ports::CHOICES[0]
+    };
+    let place = |seat: Seat| {
+        let slot = if hosts.are_machines() { seat.slot } else { 0 };
+        Ok((hosts.address(seat.host, seat.slot)?, first.of_slot(slot)))
+    };
+    spec.seats().into_iter().map(place).collect()
+}
+
+impl Nodes {
+    /// Returns the abilities of a managed cluster.
+    pub fn capabilities(&self) -> Vec<Capability> {
+        let has_agents = self.nodes.iter().all(|node| node.jolokia.is_some());
+        let mbeans = capability::running_mbeans(has_agents);
+        capability::of_local(&mbeans, &self.hosts_answer())
+    }
+
+    /// Returns the host abilities of a managed cluster.
+    fn hosts_answer(&self) -> HostsAnswer {
+        match (self.hosts(), &self.spec.hosts) {
+            (Some(hosts), _) if hosts.are_machines() => Ok(machines::answers(&self.spec, hosts)),
+            (Some(_), _) => Ok(answers_here(&self.spec)),
+            (None, None) => Err(capability::NO_HOSTS.to_string()),
+            (None, Some(_)) => Err(capability::LOOPBACK.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use target_spec::RemoteHost;
+
+    fn spec(nodes: usize, hosts: usize) -> LocalSpec {
+        LocalSpec {
+            nodes,
+            hosts: Some(HostsSpec {
+                count: hosts,
+                isolation: Isolation::Loopback,
+                ..HostsSpec::default()
+            }),
+            ..LocalSpec::default()
+        }
+    }
+
+    #[test]
+    fn nodes_are_dealt_to_hosts_and_racks_in_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let ports = super::super::ports::CHOICES[0];
+        let addresses: Vec<Ipv4Addr> = (1..=6).map(|n| Ipv4Addr::new(127, 0, 7, n)).collect();
+        let ground = HostLayout::Machine(Arc::new(agent::in_thread(folder.path()).unwrap()));
+        let places: Vec<_> = addresses.iter().map(|address| (*address, ports)).collect();
+        let all = layouts(&spec(6, 3), folder.path(), &ground, &places).unwrap();
+        let brief: Vec<String> = all
+            .iter()
+            .map(|node| format!("{} {} {}", node.name, node.host, node.rack))
+            .collect();
+        assert_eq!(brief[0], "node1 host1 rack1");
+        assert_eq!(brief[2], "node3 host3 rack3");
+        assert_eq!(brief[3], "node4 host1 rack1");
+        assert!(all.iter().all(|node| node.folder == folder.path().join(&node.name)));
+        let racks = LocalSpec {
+            racks: vec!["a".into(), "b".into()],
+            ..spec(3, 3)
+        };
+        assert_eq!(
+            [0, 1, 2].map(|index| rack(&racks, index, index)),
+            ["a", "b", "b"]
+        );
+        assert_eq!(rack(&LocalSpec::default(), 0, 0), "rack1");
+    }
+
+    #[test]
+    fn machines_of_several_kinds_have_numbers_of_nodes_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let ground = HostLayout::Machine(Arc::new(agent::in_thread(folder.path()).unwrap()));
+        let kinds = |nodes: usize| {
+            let mut spec = spec(nodes, 2);
+            let machine = |nodes| RemoteHost {
+                nodes,
+                ..RemoteHost::default()
+            };
+            spec.hosts.as_mut().unwrap().machines = vec![machine(Some(1)), machine(Some(3))];
+            spec
+        };
+        check(&kinds(4)).unwrap();
+        let error = check(&kinds(5)).unwrap_err().to_string();
+        assert!(
+            error.contains("5 nodes are not what the machines take"),
+            "{error}"
+        );
+        let address = |n| (Ipv4Addr::new(127, 0, 7, n), super::super::ports::CHOICES[0]);
+        let places: Vec<_> = (1..=4).map(address).collect();
+        let all = layouts(&kinds(4), folder.path(), &ground, &places).unwrap();
+        let hosts: Vec<&str> = all.iter().map(|node| node.host.as_str()).collect();
+        assert_eq!(hosts, ["host1", "host2", "host2", "host2"]);
+    }
+
+    #[test]
+    fn what_cannot_be_spread_or_does_not_fit_a_host_is_refused() {
+        check(&spec(6, 3)).unwrap();
+        let refused = |spec: &LocalSpec| check(spec).unwrap_err().to_string();
+        assert!(refused(&spec(5, 3)).contains("5 nodes cannot be spread evenly over 3 hosts"));
+        assert!(refused(&spec(1, 0)).contains("over 0 hosts"));
+        let mut small = spec(2, 1);
+        small.heap_bytes = 512 << 20;
+        small.hosts.as_mut().unwrap().host.memory_bytes = Some(1 << 30);
+        let error = refused(&small);
+        assert!(
+            error.contains("a host with 1 GiB of memory is too small: 2 nodes"),
+            "{error}"
+        );
+        small.nodes = 1;
+        check(&small).unwrap();
+    }
+}

@@ -1,0 +1,157 @@
+//! Checks for enough memory and disk before anything starts: a machine that swaps, or a node that
+//! the kernel kills during a run, costs the run.
+
+use anyhow::{Context, Result, bail};
+use host::memory;
+use measure::number::counted;
+use std::path::Path;
+use target_spec::memory_bytes;
+
+const MIB: u64 = 1 << 20;
+
+/// Smallest heap in which the JVM can start the server.
+pub(crate) const HEAP_BYTES_MIN: u64 = 256 * MIB;
+
+/// Free disk space per node: commit log segments, system tables, logs, a little data.
+const DISK_BYTES_PER_NODE: u64 = 1 << 30;
+
+/// Refuses a cluster that does not fit.
+///
+/// # Errors
+/// Too little memory or disk is free. The message has both numbers and what to change.
+pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
+    check_heap(heap_bytes)?;
+    check_memory(nodes, heap_bytes)?;
+    check_disk(nodes, data)
+}
+
+/// Refuses nodes that do not fit on a machine with this available memory, and this free space on
+/// the disk of `data`, in bytes.
+///
+/// # Errors
+/// They do not fit. The message has both numbers and what to change.
+pub(super) fn fits(
+    nodes: usize,
+    heap_bytes: u64,
+    memory: u64,
+    (disk, data): (u64, &Path),
+) -> Result<()> {
+    check_heap(heap_bytes)?;
+    fits_memory(nodes, heap_bytes, memory)?;
+    fits_disk(nodes, disk, data)
+}
+
+/// Refuses a heap that is too small for a server.
+///
+/// # Errors
+/// It is too small.
+pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
+    if heap_bytes < HEAP_BYTES_MIN {
+        bail!(
+            "a heap of {} MiB is too small: Cassandra needs at least {} MiB",
+            heap_bytes / MIB,
+            HEAP_BYTES_MIN / MIB
+        );
+    }
+    Ok(())
+}
+
+/// Refuses nodes that need more memory than is available.
+///
+/// # Errors
+/// They need more, or the available memory is unknown.
+pub(super) fn check_memory(nodes: usize, heap_bytes: u64) -> Result<()> {
+    fits_memory(nodes, heap_bytes, memory::available_bytes()?)
+}
+
+/// Refuses nodes that need more disk space than is free in a folder, even without data.
+///
+/// # Errors
+/// They need more, or the free space is unknown.
+pub(super) fn check_disk(nodes: usize, data: &Path) -> Result<()> {
+    fits_disk(nodes, free_disk(data)?, data)
+}
+
+/// Returns the free bytes for ordinary users in a folder.
+pub(super) fn free_disk(data: &Path) -> Result<u64> {
+    let disk = rustix::fs::statvfs(data)
+        .with_context(|| format!("ask for the free space of {}", data.display()))?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// Refuses a larger heap for running nodes if it does not fit.
+///
+/// # Errors
+/// Too little memory is free for the increase.
+pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Result<()> {
+    let used = memory_bytes(nodes, from_bytes);
+    fits_memory(
+        nodes,
+        to_bytes,
+        memory::available_bytes()?.saturating_add(used),
+    )
+}
+
+/// Returns the total size of a node's commit log segments in MiB. It is set explicitly because the
+/// server's default depends on the disk. The rule is the server's own: Apache's 8 GiB, or a quarter
+/// of a smaller disk of `disk_bytes`, which `nodes` nodes share.
+pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
+    COMMITLOG_TOTAL_MIB.min(disk_bytes / MIB / 4 / nodes.max(1) as u64)
+}
+
+/// `commitlog_total_space` of Apache's `cassandra.yaml` for large disks.
+const COMMITLOG_TOTAL_MIB: u64 = 8192;
+
+/// Checks the memory like [`check_memory`], with `free` bytes available.
+pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
+    let need = memory_bytes(nodes, heap_bytes);
+    if need <= free {
+        return Ok(());
+    }
+    bail!(
+        "too little memory: for {} with a heap of {} MiB about {} MiB are needed, and {} MiB are \
+         available\nhint: a smaller heap (at least {} MiB), fewer nodes, or stop something else",
+        counted(nodes, "node"),
+        heap_bytes / MIB,
+        need / MIB,
+        free / MIB,
+        HEAP_BYTES_MIN / MIB
+    )
+}
+
+pub(crate) fn fits_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
+    let need = nodes as u64 * DISK_BYTES_PER_NODE;
+    if need <= free {
+        return Ok(());
+    }
+    bail!(
+        "too little disk: a node needs at least {} MiB before any data is loaded, and {} has {} \
+         MiB free for {}\nhint: make room, or put cassay's data folder elsewhere",
+        DISK_BYTES_PER_NODE / MIB,
+        data.display(),
+        free / MIB,
+        counted(nodes, "node")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_both_numbers() {
+        let data = Path::new("/data");
+        fits_memory(1, 512 * MIB, memory_bytes(1, 512 * MIB)).unwrap();
+        let error = fits_memory(3, 512 * MIB, 1024 * MIB).unwrap_err().to_string();
+        assert!(
+            error.contains("for 3 nodes with a heap of 512 MiB about"),
+            "{error}"
+        );
+        assert!(error.contains("1024 MiB are available"), "{error}");
+        fits_disk(3, 3 << 30, data).unwrap();
+        let error = fits_disk(3, 2 << 30, data).unwrap_err().to_string();
+        assert!(error.contains("/data has 2048 MiB free"), "{error}");
+        let error = check(1, 100 * MIB, data).unwrap_err().to_string();
+        assert!(error.contains("100 MiB is too small"), "{error}");
+    }
+}

@@ -1,0 +1,106 @@
+//! CPUs of the client on a machine that it shares with nodes: those reserved before the nodes are
+//! planned, and those that nodes leave free.
+
+use super::Layout;
+use target_spec::{LocalSpec, Placing};
+use topology::{CpuSet, Machine, Part, Units};
+
+/// Number of L3 groups from which on the client gets a whole group.
+const L3_GROUPS_FOR_CLIENT: usize = 4;
+
+/// With fewer groups, the client gets one of this many cores.
+const CORES_FOR_CLIENT: usize = 4;
+
+/// Returns the CPUs of `machine` to reserve for the client before nodes are planned. It has
+/// `beside` CPUs already, which no host may use.
+pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> CpuSet {
+    let wish = &spec.topology;
+    let none = CpuSet::default();
+    let cores = machine.parts(Units::Cores);
+    if let Some(count) = wish.client {
+        let mut kept = CpuSet::default();
+        // Takes whole cores from the end.
+        for core in cores.iter().rev() {
+            if beside + kept.len() >= count as usize {
+                break;
+            }
+            core.cpus.iter().for_each(|cpu| {
+                kept.insert(cpu);
+            });
+        }
+        return kept;
+    }
+    // The requested CPUs may be all of them. The client gets the rest.
+    let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
+    if wish.cpus.is_some() || wish.part.is_some() || floats || beside > 0 {
+        return none;
+    }
+    let groups = machine.parts(Units::L3);
+    if groups.len() >= L3_GROUPS_FOR_CLIENT && groups.len() > spec.nodes {
+        return groups.last().map_or(none, |group| group.cpus.clone());
+    }
+    let count = cores.len() / CORES_FOR_CLIENT;
+    if cores.len() - count < spec.nodes {
+        return none;
+    }
+    let last = cores.iter().rev().take(count);
+    last.flat_map(|core| core.cpus.iter()).collect()
+}
+
+impl Layout {
+    /// Gives the client `wanted` CPUs that nodes leave free: under another L3 cache, else on other
+    /// cores, else on other threads.
+    pub(super) fn seat_client(&mut self, machine: &Machine, taken: &CpuSet, wanted: usize) {
+        let allowed = machine.allowed_cpus();
+        let beside = [
+            allowed.difference(&machine.l3_neighbours(taken)),
+            allowed.difference(&machine.core_neighbours(taken)),
+            allowed.difference(taken),
+        ];
+        let best = beside.iter().position(|cpus| cpus.len() >= wanted);
+        let cpus = best.map(|at| beside[at].clone());
+        let list = cpus.as_ref().map_or(String::new(), CpuSet::named);
+        let where_it_is = match (best, tells_l3(machine)) {
+            (Some(0), true) => "under an L3 that no node has",
+            (Some(0), false) => {
+                "on a NUMA node that no node has; this machine does not tell which cores share an \
+                 L3"
+            }
+            (Some(1), true) => {
+                "on cores that no node has; every L3 that may be used has a node under it"
+            }
+            (Some(1), false) => {
+                "on cores that no node has; this machine does not tell which cores share an L3"
+            }
+            _ if beside[1].is_empty() => {
+                "which are threads of cores that nodes run on: no core is free"
+            }
+            _ => "some of them threads of cores that nodes run on: too few cores are free",
+        };
+        self.of_client = Some(match best {
+            Some(_) => format!("the client runs on {list}, {where_it_is}"),
+            None => "nodes have every CPU, so the client competes with them".to_owned(),
+        });
+        self.client = cpus.map(|cpus| in_turn(machine, &cpus));
+    }
+}
+
+/// Returns true if the L3 groups are real. If the kernel does not report L3 caches, the cores of a
+/// NUMA node count as one group.
+fn tells_l3(machine: &Machine) -> bool {
+    let allowed = machine.allowed_cpus();
+    let groups = machine.l3.iter();
+    let mut used = groups.filter(|group| !machine.cpus_of(&group.cores).is_disjoint(&allowed));
+    used.all(|group| group.is_real)
+}
+
+/// Returns CPUs in the order in which workers use them: a thread of each core, then the second
+/// threads.
+fn in_turn(machine: &Machine, cpus: &CpuSet) -> Vec<u32> {
+    let cores = machine.only(cpus).parts(Units::Cores);
+    let threads = |core: &Part| core.cpus.iter().enumerate().collect::<Vec<_>>();
+    let mut all: Vec<(usize, u32)> = cores.iter().flat_map(threads).collect();
+    // The sort is stable, so cores keep their order.
+    all.sort_by_key(|(thread, _)| *thread);
+    all.into_iter().map(|(_, cpu)| cpu).collect()
+}

@@ -1,0 +1,242 @@
+//! Verifies the limits of a host: CPUs and memory as the JVM inside counts them; disk, link and
+//! volume from the kernel.
+
+use super::node_report::{CONTAINER, NO_AGENT, NodeReport};
+use super::outcome::{Effect, Proof};
+use crate::local::compare_settings;
+use crate::local::node::LocalNode;
+use anyhow::Result;
+use host::{CpuSet, Host};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use target_spec::{DiskSpec, HostSpec};
+
+const LINK: &str = "rtnetlink";
+const DISK: &str = "control group";
+const DEVICE: &str = "/sys/dev/block";
+
+/// Verifies the link of a node's host, and the device of the node's data.
+///
+/// # Errors
+/// The kernel does not report them.
+pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result<Vec<Proof>> {
+    let name = &node.layout.name;
+    let has_link = limits.link.rate_bits_per_s.is_some() || limits.link.delay.is_some();
+    let mut proofs = Vec::new();
+    if has_link || limits.disk.limits() {
+        let found = host.limits()?;
+        proofs.extend(link_proofs(limits, &found, name));
+        proofs.extend(disk_proofs(&limits.disk, &found, name));
+    }
+    if let Some(bytes) = limits.volume_bytes {
+        proofs.push(Proof {
+            node: name.clone(),
+            key: "volume".to_string(),
+            wanted: format!("{bytes} bytes"),
+            effect: volume(bytes, node.host.device_bytes(&node.layout.folder)?),
+            source: DEVICE,
+        });
+    }
+    Ok(proofs)
+}
+
+/// Compares a requested limit with the kernel's, if it has one.
+fn limit_proof(
+    (node, source): (&str, &'static str),
+    key: &str,
+    wanted: String,
+    (found, unit): (Option<&String>, &str),
+) -> Proof {
+    let shown = found.map_or("no limit".to_string(), |found| format!("{found} {unit}"));
+    let holds = shown == wanted;
+    Proof {
+        node: node.to_string(),
+        key: key.to_string(),
+        wanted,
+        effect: Effect::of(Some((shown, holds)), ""),
+        source,
+    }
+}
+
+fn disk_proofs(disk: &DiskSpec, found: &BTreeMap<String, String>, node: &str) -> Vec<Proof> {
+    let wanted = disk.each().into_iter().filter_map(|(key, value)| Some((key, value?)));
+    let proof = |(key, value): (&str, u64)| {
+        let unit = if key.ends_with("iops") {
+            "per second"
+        } else {
+            "bytes/s"
+        };
+        let wanted = format!("{value} {unit}");
+        limit_proof((node, DISK), key, wanted, (found.get(key), unit))
+    };
+    wanted.map(proof).collect()
+}
+
+fn link_proofs(limits: &HostSpec, found: &BTreeMap<String, String>, node: &str) -> Vec<Proof> {
+    let proof = |key: &str, wanted: String, found: Option<&String>, unit: &str| {
+        limit_proof((node, LINK), key, wanted, (found, unit))
+    };
+    let mut proofs = Vec::new();
+    if let Some(rate) = limits.link.rate_bits_per_s {
+        let wanted = format!("{rate} bit/s");
+        proofs.push(proof("link_rate", wanted, found.get("link_rate"), "bit/s"));
+    }
+    if let Some(delay) = limits.link.delay.filter(|delay| *delay > Duration::ZERO) {
+        let wanted = format!("{} ns", delay.as_nanos());
+        proofs.push(proof("link_delay", wanted, found.get("link_delay"), "ns"));
+    }
+    proofs
+}
+
+fn volume(wanted: u64, found: Option<u64>) -> Effect {
+    // An image consists of whole sectors.
+    let judged = found.map(|found| (format!("{found} bytes"), found == wanted / 512 * 512));
+    Effect::of(judged, "the node's folder is on no block device")
+}
+
+impl NodeReport {
+    /// Verifies the JVM's view of the host's limits. For a node with a cgroup of its own, the CPUs
+    /// are those of the cgroup, `own`, not those of the host around it.
+    pub(super) fn host_proofs(
+        &self,
+        host: &HostSpec,
+        own: Option<&CpuSet>,
+        node: &str,
+    ) -> Vec<Proof> {
+        let facts = self.jvm.as_ref().map(|jvm| &jvm.facts);
+        let fact = |name: &str| facts.and_then(|facts| facts.get(name)).cloned();
+        let why = facts.map_or(NO_AGENT, |_| "VM.info does not say it");
+        let proof = |key: &str, wanted: String, found: Option<String>, holds: bool| Proof {
+            node: node.to_string(),
+            key: key.to_string(),
+            wanted,
+            source: CONTAINER,
+            effect: Effect::of(found.map(|found| (found, holds)), why),
+        };
+        let mut proofs = Vec::new();
+        if let Some(cpus) = &host.cpus {
+            let found = fact("cpu_cpuset_cpus");
+            let hosts = || cpus.iter().map(|cpu| *cpu as u32).collect();
+            let all: CpuSet = own.cloned().unwrap_or_else(hosts);
+            let wanted: Vec<String> = match own {
+                Some(own) => vec![own.to_string()],
+                None => cpus.iter().map(usize::to_string).collect(),
+            };
+            let shown = found.as_deref().map(CpuSet::parse_list);
+            let holds = shown == Some(Ok(all));
+            proofs.push(proof("cpus", wanted.join(","), found, holds));
+        }
+        if let Some(quota) = host.cpu_quota {
+            let number = |name: &str| fact(name)?.parse::<f64>().ok();
+            let cores = number("cpu_quota")
+                .zip(number("cpu_period"))
+                .map(|(quota, period)| quota / period);
+            // The kernel stores whole microseconds of a period of 100 ms.
+            let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
+            // Without a quota, the JVM reports a text.
+            let found = cores.map(|cores| cores.to_string()).or_else(|| fact("cpu_quota"));
+            proofs.push(proof("cpu_quota", quota.to_string(), found, holds));
+        }
+        if let Some(bytes) = host.memory_bytes {
+            let found = fact("memory_limit_in_bytes");
+            let shown = found.as_deref().and_then(compare_settings::container_bytes);
+            // The kernel rounds down to pages, and the JVM shows KiB.
+            let holds = shown.is_some_and(|shown| shown.abs_diff(bytes) < 65_536);
+            let found = found.map(|text| text.replace(" k", " KiB"));
+            proofs.push(proof(
+                "memory",
+                format!("{} KiB", bytes / 1024),
+                found,
+                holds,
+            ));
+        }
+        proofs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::node_report::tests::{brief, seen};
+    use super::*;
+    use target_spec::LinkSpec;
+
+    #[test]
+    fn limits_of_a_host_are_what_the_jvm_counts_by() {
+        let host = HostSpec {
+            cpus: Some(vec![1, 0]),
+            cpu_quota: Some(1.5),
+            memory_bytes: Some(3 << 30),
+            ..HostSpec::default()
+        };
+        let limited = seen(&[
+            ("cpu_cpuset_cpus", "0-1"),
+            ("cpu_quota", "150000"),
+            ("cpu_period", "100000"),
+            ("memory_limit_in_bytes", "3145728 k"),
+        ]);
+        let proofs = limited.host_proofs(&host, None, "node1");
+        let expected = [
+            "cpus: 0-1 yes",
+            "cpu_quota: 1.5 yes",
+            "memory: 3145728 KiB yes",
+        ];
+        assert_eq!(brief(&proofs), expected);
+        let free = seen(&[
+            ("cpu_cpuset_cpus", "0-3"),
+            ("cpu_quota", "no quota"),
+            ("memory_limit_in_bytes", "unlimited"),
+        ]);
+        let expected = [
+            "cpus: 0-3 no",
+            "cpu_quota: no quota no",
+            "memory: unlimited no",
+        ];
+        assert_eq!(brief(&free.host_proofs(&host, None, "node1")), expected);
+    }
+
+    /// Every trial of a study with both `host.cpus` and `topology: pinned` reported that its hosts'
+    /// CPUs are not in effect.
+    #[test]
+    fn a_node_that_is_placed_counts_the_cpus_of_its_own_group_and_not_its_hosts() {
+        let host = HostSpec {
+            cpus: Some((0..8).collect()),
+            ..HostSpec::default()
+        };
+        let own = CpuSet::parse_list("0-1").unwrap();
+        let of = |shown: &str| {
+            let seen = seen(&[("cpu_cpuset_cpus", shown)]);
+            brief(&seen.host_proofs(&host, Some(&own), "node1"))
+        };
+        assert_eq!(of("0-1"), ["cpus: 0-1 yes"]);
+        assert_eq!(of("0-7"), ["cpus: 0-7 no"]);
+    }
+
+    #[test]
+    fn a_link_and_a_volume_are_what_the_kernel_has() {
+        let host = HostSpec {
+            link: LinkSpec {
+                rate_bits_per_s: Some(1000),
+                delay: Some(Duration::from_millis(1)),
+            },
+            ..HostSpec::default()
+        };
+        let found = BTreeMap::from([("link_rate".to_string(), "10000".to_string())]);
+        let proofs = link_proofs(&host, &found, "node1");
+        assert_eq!(
+            brief(&proofs),
+            ["link_rate: 10000 bit/s no", "link_delay: no limit no"]
+        );
+        let found = BTreeMap::from(
+            [("link_rate", "1000"), ("link_delay", "1000000")]
+                .map(|(key, value)| (key.to_string(), value.to_string())),
+        );
+        let proofs = link_proofs(&host, &found, "node1");
+        assert!(
+            proofs.iter().all(|one| one.effect.is_proved()),
+            "{proofs:#?}"
+        );
+        assert!(volume(1 << 30, Some(1 << 30)).is_proved());
+        assert_eq!(volume(1 << 30, Some(7)).shown(), Some("7 bytes"));
+        assert!(matches!(volume(1 << 30, None), Effect::NotShown(_)));
+    }
+}

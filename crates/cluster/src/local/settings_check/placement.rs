@@ -1,0 +1,315 @@
+//! Verifies the placement of nodes from the kernel's view: CPUs of every thread, and NUMA nodes of
+//! the memory. Also verifies the JVM's CPU count.
+
+use super::node_report::{JVM, NO_AGENT, NodeReport};
+use super::outcome::{Effect, Proof};
+use crate::cluster::Cluster;
+use crate::local::Nodes;
+use crate::local::node::LocalNode;
+use crate::local::placement::Placement;
+use crate::node::NodeInfo;
+use anyhow::{Context, Result};
+use host::{Memory, Whereabouts};
+use std::collections::BTreeMap;
+use topology::CpuSet;
+
+const STATUS: &str = "/proc/PID/task/*/status";
+const MAPS: &str = "/proc/PID/numa_maps";
+
+/// CPUs and memory location of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePlace {
+    /// Name of the node.
+    pub node: String,
+    /// Name of its host.
+    pub host: String,
+    /// Kernel's report.
+    pub found: Whereabouts,
+}
+
+impl Cluster {
+    /// Returns the CPUs and memory location of the running nodes, from the kernel. For an attached
+    /// cluster, of the nodes whose processes are visible.
+    ///
+    /// # Errors
+    /// The agent of a managed host does not report it.
+    pub fn places(&self) -> Result<Vec<NodePlace>> {
+        self.local().map_or_else(|| Ok(self.attached_places()), Nodes::places)
+    }
+
+    fn attached_places(&self) -> Vec<NodePlace> {
+        let place = |(index, node): (usize, &NodeInfo)| {
+            let hosts = self.attached_hosts()?;
+            let host = hosts.of(index)?;
+            let process = hosts.process(index, node.address).ok()?;
+            Some(NodePlace {
+                node: node.name.clone(),
+                host: host.name.clone(),
+                found: host.agent.whereabouts(process).ok()?,
+            })
+        };
+        self.nodes().iter().enumerate().filter_map(place).collect()
+    }
+}
+
+impl Nodes {
+    /// Implements [`Cluster::places`].
+    fn places(&self) -> Result<Vec<NodePlace>> {
+        let running = self.all().iter().filter(|node| node.process.is_some());
+        running.map(place).collect()
+    }
+}
+
+/// Returns the CPUs and memory location of a node, from the kernel.
+///
+/// # Errors
+/// It does not run, or the kernel cannot be queried.
+pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
+    let name = &node.layout.name;
+    let process = node.process.with_context(|| format!("{name} does not run"))?;
+    let found = node.host.whereabouts(process);
+    Ok(NodePlace {
+        node: name.clone(),
+        host: node.layout.host.clone(),
+        found: found.with_context(|| format!("ask where {name} runs"))?,
+    })
+}
+
+/// Compares the requested placement with the kernel's report.
+pub(super) fn proofs(placement: &Placement, place: &NodePlace) -> Vec<Proof> {
+    of(placement, &place.found, &place.node)
+}
+
+fn of(placement: &Placement, found: &Whereabouts, node: &str) -> Vec<Proof> {
+    let proof = |key: &str, wanted: String, effect: Effect, source| Proof {
+        node: node.to_owned(),
+        key: key.to_owned(),
+        wanted,
+        effect,
+        source,
+    };
+    let mut proofs = Vec::new();
+    if let Some(cpus) = &placement.confinement.cpus {
+        let judged = judged(&found.cpus, cpus);
+        let effect = Effect::of(Some(judged), "");
+        proofs.push(proof("topology cpus", cpus.to_string(), effect, STATUS));
+    }
+    match &placement.confinement.memory {
+        Memory::Anywhere if placement.reaches.is_empty() => {}
+        Memory::Anywhere => {
+            let wanted = format!("nodes {}", placement.reaches);
+            let judged = reached(&found.memory_nodes, &placement.reaches);
+            let effect = Effect::of(judged, "the kernel does not tell it");
+            proofs.push(proof("topology memory", wanted, effect, STATUS));
+        }
+        Memory::Bound(nodes) => {
+            let why = "neither its group nor a policy says it: this kernel has no numa_maps";
+            let effect = Effect::of(bound(found, nodes), why);
+            proofs.push(proof(
+                "topology memory",
+                format!("nodes {nodes}"),
+                effect,
+                STATUS,
+            ));
+        }
+        Memory::Interleaved(nodes) => {
+            let wanted = format!("interleave:{nodes}");
+            let told = !found.policy_bytes.is_empty();
+            let bytes = found.policy_bytes.get(&wanted).copied().unwrap_or(0);
+            let all: u64 = found.policy_bytes.values().sum();
+            // Ranges that are mapped from files keep the policy of the file.
+            let shown = format!("{wanted} for {} of {} MiB", bytes >> 20, all >> 20);
+            let judged = told.then_some((shown, bytes * 2 > all));
+            let effect = Effect::of(judged, "this kernel has no numa_maps");
+            proofs.push(proof("topology memory", wanted, effect, MAPS));
+        }
+    }
+    proofs
+}
+
+/// Lists the NUMA nodes permitted to the threads. True if each thread may use all `wanted` ones.
+/// The kernel may name more nodes than the machine has.
+fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, bool)> {
+    let (shown, _) = judged(found, wanted);
+    let holds = found.keys().all(|nodes| wanted.is_subset(nodes));
+    (!found.is_empty()).then_some((shown, holds))
+}
+
+/// Lists the CPUs of all threads. True if each thread has exactly the `wanted` ones.
+fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
+    let counted = |(cpus, threads): (&CpuSet, &usize)| match threads {
+        1 => format!("{cpus} for 1 thread"),
+        _ => format!("{cpus} for {threads} threads"),
+    };
+    let words: Vec<String> = found.iter().map(counted).collect();
+    (words.join(", "), found.keys().eq([wanted]))
+}
+
+/// Checks that memory can only come from these NUMA nodes: by the cgroup of the process, or by the
+/// memory policy that it was started with. `None` if neither is visible.
+fn bound(found: &Whereabouts, nodes: &CpuSet) -> Option<(String, bool)> {
+    let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
+    if !by_group && found.policy_bytes.is_empty() {
+        return None;
+    }
+    let policy = format!("bind:{nodes}");
+    let by_policy = found.policy_bytes.contains_key(&policy);
+    if by_policy {
+        shown = format!("{shown}; {policy}");
+    }
+    let beyond: u64 = found
+        .resident_bytes
+        .iter()
+        .filter(|(node, _)| !nodes.contains(**node))
+        .map(|(_, bytes)| bytes)
+        .sum();
+    let all: u64 = found.resident_bytes.values().sum();
+    if beyond > 0 {
+        // Pages of shared files stay on the NUMA node of their first reader.
+        shown = format!("{shown}; {} of {} MiB elsewhere", beyond >> 20, all >> 20);
+    }
+    Some((shown, (by_group || by_policy) && beyond * 5 <= all))
+}
+
+impl NodeReport {
+    /// Verifies what the JVM derives from its placement.
+    pub(super) fn placed_proofs(
+        &self,
+        placement: &Placement,
+        options: &[String],
+        node: &str,
+    ) -> Vec<Proof> {
+        let facts = self.jvm.as_ref().map(|jvm| &jvm.facts);
+        let counted = facts.and_then(|facts| facts.get("processors")).cloned();
+        let is_set = |option: &String| option.starts_with("-XX:ActiveProcessorCount=");
+        let wanted = placement.processors.to_string();
+        let mut proofs = Vec::new();
+        // A study's own option wins.
+        if !options.iter().any(is_set) {
+            let holds = counted.as_ref() == Some(&wanted);
+            let why = facts.map_or(NO_AGENT, |_| "the JVM does not say it");
+            proofs.push(Proof {
+                node: node.to_owned(),
+                key: "topology processors".to_owned(),
+                effect: Effect::of(counted.map(|counted| (counted, holds)), why),
+                wanted,
+                source: JVM,
+            });
+        }
+        let key = |option: &str| self.option(option, node).key;
+        let is_own = |option: &&String| {
+            let mut all = options.iter();
+            all.any(|other| key(other) == key(option))
+        };
+        let ours = placement.options.iter().filter(|option| !is_own(option));
+        proofs.extend(ours.map(|option| self.option(option, node)));
+        proofs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::node_report::tests::{brief, seen};
+    use super::*;
+    use host::Confinement;
+
+    fn set(list: &str) -> CpuSet {
+        CpuSet::parse_list(list).unwrap()
+    }
+
+    fn placement(cpus: &str, memory: Memory) -> Placement {
+        Placement {
+            confinement: Confinement {
+                name: "node1".to_owned(),
+                cpus: Some(set(cpus)),
+                memory,
+            },
+            options: vec!["-ea".to_owned()],
+            reaches: CpuSet::default(),
+            processors: set(cpus).len() as u32,
+        }
+    }
+
+    #[test]
+    fn one_thread_that_may_run_elsewhere_is_seen() {
+        let wanted = placement("0-1", Memory::Anywhere);
+        let mut found = Whereabouts {
+            threads: 40,
+            cpus: [(set("0-1"), 40)].into(),
+            memory_nodes: [(set("0"), 40)].into(),
+            ..Whereabouts::default()
+        };
+        assert_eq!(
+            brief(&of(&wanted, &found, "node1")),
+            ["topology cpus: 0-1 for 40 threads yes"]
+        );
+        found.cpus.insert(set("0-3"), 1);
+        assert_eq!(
+            brief(&of(&wanted, &found, "node1")),
+            ["topology cpus: 0-1 for 40 threads, 0-3 for 1 thread no"]
+        );
+    }
+
+    #[test]
+    fn memory_is_bound_by_a_group_or_a_policy_and_by_what_is_really_there() {
+        let wanted = placement("0", Memory::Bound(set("1")));
+        let found = |nodes: &str, policy: &str, elsewhere: u64| Whereabouts {
+            threads: 1,
+            cpus: [(set("0"), 1)].into(),
+            memory_nodes: [(set(nodes), 1)].into(),
+            resident_bytes: [(1, 900 << 20), (0, elsewhere << 20)].into(),
+            policy_bytes: [(policy.to_owned(), 900 << 20)].into(),
+        };
+        let last = |found: &Whereabouts| brief(&of(&wanted, found, "node1")).pop().unwrap();
+        assert!(last(&found("1", "default", 0)).ends_with("yes"));
+        assert!(last(&found("0-1", "bind:1", 30)).ends_with("30 of 930 MiB elsewhere yes"));
+        assert!(last(&found("0-1", "default", 0)).ends_with("no"));
+        assert!(last(&found("1", "default", 400)).ends_with("no"));
+        let untold = |nodes: &str| Whereabouts {
+            policy_bytes: BTreeMap::new(),
+            ..found(nodes, "", 0)
+        };
+        assert!(last(&untold("1")).ends_with("yes"), "by its group");
+        assert!(last(&untold("0-1")).ends_with('?'), "nobody tells");
+        let wanted = placement("0", Memory::Interleaved(set("0-1")));
+        let last = |found: &Whereabouts| brief(&of(&wanted, found, "node1")).pop().unwrap();
+        assert!(last(&found("0-1", "interleave:0-1", 0)).ends_with("yes"));
+        assert!(last(&found("0-1", "default", 0)).ends_with("no"));
+        assert!(last(&Whereabouts::default()).ends_with('?'));
+    }
+
+    /// A cgroup of an earlier start with bound memory would remain bound.
+    #[test]
+    fn who_may_have_memory_anywhere_is_kept_off_no_node() {
+        let mut wanted = placement("0", Memory::Anywhere);
+        wanted.reaches = set("0-1");
+        let last = |nodes: &str| {
+            let found = Whereabouts {
+                cpus: [(set("0"), 1)].into(),
+                memory_nodes: [(set(nodes), 1)].into(),
+                ..Whereabouts::default()
+            };
+            brief(&of(&wanted, &found, "node1")).pop().unwrap()
+        };
+        assert_eq!(last("0-1"), "topology memory: 0-1 for 1 thread yes");
+        assert!(last("0-7").ends_with("yes"));
+        assert!(last("1").ends_with("no"));
+    }
+
+    #[test]
+    fn the_jvm_counts_the_cpus_it_was_given_unless_the_study_says_another_number() {
+        let wanted = placement("0", Memory::Anywhere);
+        let one = seen(&[("processors", "1")]);
+        let brief_of = |seen: &NodeReport, options: &[String]| {
+            brief(&seen.placed_proofs(&wanted, options, "node1"))
+        };
+        assert_eq!(
+            brief_of(&one, &[]),
+            ["topology processors: 1 yes", "-ea: given yes"]
+        );
+        let two = seen(&[("processors", "2")]);
+        assert_eq!(brief_of(&two, &[])[0], "topology processors: 2 no");
+        let own = ["-XX:ActiveProcessorCount=2", "-ea"].map(str::to_owned);
+        assert_eq!(brief_of(&two, &own), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,76 @@
+//! Logs and observations of nodes that cannot be read any more. A lost host takes both with it.
+
+use crate::cluster::Cluster;
+use crate::local::LocalNode;
+use crate::log_position::Marks;
+use crate::node::NodeInfo;
+use std::path::PathBuf;
+
+/// Data of a node that was lost, or was never reachable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Name of the node.
+    pub node: String,
+    /// Name of its host.
+    pub host: String,
+    /// Why it cannot be read.
+    pub why: String,
+}
+
+impl Cluster {
+    /// Returns the nodes on hosts that no longer answer. What their probes have read since then is
+    /// lost.
+    pub fn unheard(&self) -> Vec<Gap> {
+        let nodes = self.nodes().iter().enumerate();
+        nodes
+            .filter_map(|(index, node)| {
+                let place = self.log_place(index)?;
+                Some(gap(node, place.host, place.agent.lost()?))
+            })
+            .collect()
+    }
+
+    /// Returns the log location of a node. `None` if its host is not reachable.
+    pub(crate) fn log_place(&self, index: usize) -> Option<LogPlace<'_>> {
+        match self.local() {
+            Some(nodes) => Some(LogPlace::of_own(nodes.all().get(index)?)),
+            None => {
+                let hosts = self.attached_hosts()?;
+                let host = hosts.of(index)?;
+                let logs = hosts.logs(index).and_then(Result::ok);
+                Some(LogPlace {
+                    host: &host.name,
+                    agent: &host.agent,
+                    folder: logs.map(|(folder, marks)| (folder.to_owned(), Some(marks))),
+                })
+            }
+        }
+    }
+}
+
+/// Location of a node's logs.
+pub(crate) struct LogPlace<'a> {
+    pub host: &'a str,
+    pub agent: &'a host::Agent,
+    /// Log folder, if reachable, and the lengths of its files when cassay attached.
+    pub folder: Option<(PathBuf, Option<&'a Marks>)>,
+}
+
+impl<'a> LogPlace<'a> {
+    fn of_own(node: &'a LocalNode) -> LogPlace<'a> {
+        LogPlace {
+            host: &node.layout.host,
+            agent: &node.host,
+            folder: Some((node.layout.logs(), None)),
+        }
+    }
+}
+
+/// Builds the gap of a node.
+pub(crate) fn gap(node: &NodeInfo, host: &str, why: String) -> Gap {
+    Gap {
+        node: node.name.clone(),
+        host: host.to_owned(),
+        why,
+    }
+}

@@ -1,0 +1,106 @@
+//! Independent observation of a managed node: virtual tables over CQL, and files on its disk.
+
+use crate::data_file::{self, DataFile};
+use crate::fault_handle::NodeHandle;
+use crate::operation::is_own;
+use crate::session::Session;
+use anyhow::{Context, Result};
+use cql::Value;
+use host::Step;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Virtual table of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Repairs that the node has begun: `id`, `completed`.
+    Repairs,
+    /// Validations for repairs, its own and those of other nodes: `id`, `initiator` (address of the
+    /// node that began the repair), `keyspace_name`, `table_name`, `completed`.
+    Validations,
+    /// Running compactions: `task_id`, `keyspace_name`, `table_name`, `kind`, `sstables` (number of
+    /// inputs), `completion_ratio`.
+    Tasks,
+    /// Settings: `name`, `value`.
+    Settings,
+    /// Versions: `release_version`, `schema_version`.
+    Itself,
+}
+
+impl View {
+    fn statement(self) -> &'static str {
+        match self {
+            View::Repairs => "SELECT id, completed FROM system_views.repairs",
+            View::Validations => {
+                "SELECT id, initiator, keyspace_name, table_name, completed \
+                 FROM system_views.repair_validations"
+            }
+            View::Tasks => {
+                "SELECT task_id, keyspace_name, table_name, kind, sstables, completion_ratio \
+                 FROM system_views.sstable_tasks"
+            }
+            View::Itself => "SELECT release_version, schema_version FROM system.local",
+            View::Settings => "SELECT name, value FROM system_views.settings",
+        }
+    }
+}
+
+/// A row of a view: cells as text, by column name. Absent values are empty.
+pub type Row = BTreeMap<String, String>;
+
+impl NodeHandle {
+    /// Reads a view over CQL.
+    ///
+    /// # Errors
+    /// The node does not answer within `limit`, or has no such view.
+    pub fn rows(&self, view: View, limit: Duration) -> Result<Vec<Row>> {
+        let mut session = Session::open(self.address, &self.access, limit)?;
+        let result = session.query(view.statement())?;
+        let text = |value: &Value| match value {
+            Value::Null => String::new(),
+            other => other.as_str().map_or_else(|| other.to_string(), str::to_owned),
+        };
+        let row = |cells: &Vec<Value>| {
+            let columns = result.columns.iter().cloned();
+            columns.zip(cells.iter().map(text)).collect()
+        };
+        Ok(result.rows.iter().map(row).collect())
+    }
+
+    /// Returns the largest data file and its size in bytes. Files of user tables come before
+    /// Cassandra's own.
+    ///
+    /// # Errors
+    /// It has none, or its folders cannot be listed.
+    pub fn data_file(&self) -> Result<(PathBuf, u64)> {
+        let files = self.data_files(&[], None)?.into_iter();
+        let largest = files
+            .max_by_key(|file| (!is_own(&file.keyspace), file.bytes))
+            .map(|file| (file.table.join(file.name), file.bytes));
+        largest.with_context(|| format!("{} has no file with data", self.name))
+    }
+
+    /// Returns the data files of these keyspaces, or of all keyspaces if none is named. If a
+    /// snapshot name is given, returns the files of that snapshot.
+    ///
+    /// # Errors
+    /// Its folders cannot be listed.
+    pub fn data_files(
+        &self,
+        keyspaces: &[String],
+        snapshot: Option<&str>,
+    ) -> Result<Vec<DataFile>> {
+        data_file::all(&self.agent, &self.own()?.folder, keyspaces, snapshot)
+    }
+
+    /// Returns the steps that remove a snapshot of keyspaces from the node's disk.
+    ///
+    /// # Errors
+    /// Its folders cannot be listed.
+    pub fn clearing(&self, keyspaces: &[String], tag: &str) -> Result<Vec<Step>> {
+        let tables = data_file::tables(&self.agent, &self.own()?.folder, keyspaces)?.into_iter();
+        let folders = tables.map(|(_, table)| table.join("snapshots").join(tag));
+        Ok(folders.map(Step::Remove).collect())
+    }
+}

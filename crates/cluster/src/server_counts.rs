@@ -1,0 +1,135 @@
+//! The server's own counts of operations, which must match the operations that a client counted.
+//!
+//! The `count` columns of `system_views.coordinator_{write,read,scan}_latency` are exact counters
+//! per table and node; their other columns are decaying estimates and are not read. Seen on a real
+//! 5.0.8, prepared statements sent one by one, difference of two readings:
+//!
+//! | sent | counted |
+//! | --- | --- |
+//! | 1000 UPDATE, 30 DELETE of one row | 1030 writes |
+//! | 700 SELECT of one partition | 700 reads |
+//! | 50 SELECT of a range | 50 reads (in the scan table) |
+//! | 10 SELECT ... WHERE k IN (1, 2, 3) | 30 reads: one per partition |
+//! | 10 BATCH (logged or not) of two partitions | 10 writes: one per batch and table |
+//! | 10 UPDATE ... IF EXISTS | 10 reads, no write: the read of the compare-and-set |
+//!
+//! So single-partition operations and whole batches count exactly once, at the node that
+//! coordinates them, whatever the outcome (a server-side time-out counts too). An operation that
+//! the node never took in (overload, a broken connection) does not.
+//!
+//! Requests on tables of Accord (`transactional_mode` of 6.0) are not in these tables: 6.0-alpha2
+//! counts them only in the client-request metrics, for all keyspaces together. It counts a
+//! conditional write as a write. So of a keyspace with such a table the counts tell nothing.
+
+use crate::capability::COUNTS_SOURCE;
+use crate::cluster::Cluster;
+use crate::session::Session;
+use anyhow::{Context, Result};
+use cql::text::transactional_mode;
+
+/// Client operations that the coordinators have counted since their start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationCounts {
+    /// Source of the counts, for the report.
+    pub source: String,
+    /// Reads: single partitions and ranges.
+    pub reads: u64,
+    /// Number of writes.
+    pub writes: u64,
+    /// Reason why the counts lack operations of the keyspace, if they do.
+    pub incomplete: Option<String>,
+}
+
+impl OperationCounts {
+    pub(crate) fn of_null(counts: &null_server::NullCounts) -> OperationCounts {
+        OperationCounts {
+            source: "the null target".to_owned(),
+            reads: counts.reads,
+            writes: counts.writes,
+            incomplete: None,
+        }
+    }
+}
+
+impl Cluster {
+    /// Returns the server's exact counts of client operations on `keyspace`, summed over the nodes
+    /// since they started. `None` if the server keeps none. Compare two readings.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    pub fn operation_counts(&self, keyspace: &str) -> Result<Option<OperationCounts>> {
+        match self.null_server() {
+            Some(server) => Ok(Some(OperationCounts::of_null(&server.counts()))),
+            None => read(self, keyspace),
+        }
+    }
+}
+
+fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
+    let (mut writes, mut reads) = (0, 0);
+    for node in cluster.nodes() {
+        let mut session = cluster.session_to(node)?;
+        let mut of = |table: &str| {
+            of_keyspace(&mut session, table, keyspace)
+                .with_context(|| format!("read the operation counts of {}", node.name))
+        };
+        let tables = (
+            of("coordinator_write_latency")?,
+            of("coordinator_read_latency")?,
+            of("coordinator_scan_latency")?,
+        );
+        let (Some(written), Some(read), Some(scanned)) = tables else {
+            return Ok(None);
+        };
+        writes += written;
+        reads += read + scanned;
+    }
+    Ok(Some(OperationCounts {
+        source: COUNTS_SOURCE.to_string(),
+        reads,
+        writes,
+        incomplete: accord_table(&mut cluster.session()?, keyspace)?.map(|table| {
+            format!(
+                "{keyspace}.{table} is a table of Accord, whose requests Cassandra does not count \
+                 by table"
+            )
+        }),
+    }))
+}
+
+/// Returns a table of the keyspace whose requests Accord executes. In 6.0-alpha2 no table of
+/// `system_schema` shows that, only DESCRIBE.
+fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>> {
+    let named = cql::text::literal(keyspace);
+    let tables = session.query(&format!(
+        "SELECT * FROM system_schema.tables WHERE keyspace_name = {named}"
+    ))?;
+    // The column with Accord's transaction path. Releases before 6.0 lack it.
+    if tables.rows.is_empty() || tables.column("fast_path").is_err() {
+        return Ok(None);
+    }
+    let keyspace = cql::text::quoted_name(keyspace);
+    let Some(described) = session.query_if_shown(&format!("DESCRIBE KEYSPACE {keyspace}"))? else {
+        return Ok(None);
+    };
+    let all = described.described()?;
+    let mut of_accord = all.iter().filter(|one| transactional_mode(one.statement).is_some());
+    Ok(of_accord.next().map(|one| one.name.to_owned()))
+}
+
+/// Returns the sum over the keyspace's tables. `None` if the node has no such virtual table.
+fn of_keyspace(session: &mut Session, table: &str, keyspace: &str) -> Result<Option<u64>> {
+    let keyspace = cql::text::literal(keyspace);
+    // Before 5.0, a partial key is not enough for the query.
+    let cql = format!(
+        "SELECT * FROM system_views.{table} WHERE keyspace_name = {keyspace} ALLOW FILTERING"
+    );
+    let Some(result) = session.query_if_shown(&cql)? else {
+        return Ok(None);
+    };
+    let column = result.column("count")?;
+    let count = |row: &Vec<cql::Value>| row[column].as_i64().and_then(|n| u64::try_from(n).ok());
+    let counts: Option<Vec<u64>> = result.rows.iter().map(count).collect();
+    let counts = counts.with_context(|| format!("a count of {table} is not a number"))?;
+    Ok(Some(counts.iter().sum()))
+}

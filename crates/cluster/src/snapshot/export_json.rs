@@ -1,0 +1,407 @@
+//! `export.json`: description of an exported snapshot, and its validation.
+//!
+//! An export is a folder that any tool can move: `export.json`, and each node's files in
+//! `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: none of its content is used
+//! before [`Export::check`] has passed. Each name is a plain name, nothing occurs twice, and its
+//! statements only create tables of its keyspace.
+
+use super::contents::{NodeContents, format_of};
+use super::layout::{DATA, DIGEST, File};
+use super::manifest::{Manifest, TableRecord, check_name};
+use super::schema;
+use crate::node::NodeInfo;
+use crate::ring::Replication;
+use crate::statement_change::{Change, Sort, changes};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use cql::text::{Fault, Kind, Token};
+use foreign::FileKind;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use target_spec::Act;
+
+/// Format number of the file.
+const FORMAT: u32 = 1;
+
+/// File that identifies an export. It is written last.
+pub(super) const FILE: &str = "export.json";
+
+/// Upper limit of an export's size, above any laboratory's cluster: 1 PiB.
+const ALL_BYTES_MAX: u64 = 1 << 50;
+
+/// Longest file or folder name that file systems accept, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+
+/// Description of an exported snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Export {
+    format: u32,
+    /// Version of cassay that wrote it.
+    pub cassay: String,
+    /// Name of the snapshot.
+    pub name: String,
+    /// Keyspace of its tables.
+    pub keyspace: String,
+    /// Creation time of the snapshot in nanoseconds since 1970.
+    pub created_unix_ns: u64,
+    /// Version of Cassandra that wrote its files.
+    pub version: String,
+    /// Class name of the partitioner.
+    pub partitioner: String,
+    /// Part of each node.
+    pub nodes: Vec<ExportedNode>,
+}
+
+/// A node's part of an export.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportedNode {
+    /// Name of the node, and of the folder with its files.
+    pub node: String,
+    /// Name of its data center.
+    pub datacenter: String,
+    /// Name of its rack.
+    pub rack: String,
+    /// Its tokens, ascending.
+    pub tokens: Vec<i64>,
+    /// Its layout, in the form of [`super::Fingerprint`].
+    pub fingerprint: String,
+    /// Its contents, by table.
+    pub contents: NodeContents,
+    pub(super) manifest: Manifest,
+}
+
+impl Export {
+    pub(super) fn new(
+        manifest: &Manifest,
+        partitioner: String,
+        nodes: Vec<ExportedNode>,
+    ) -> Export {
+        Export {
+            format: FORMAT,
+            cassay: env!("CARGO_PKG_VERSION").to_owned(),
+            name: manifest.name.clone(),
+            keyspace: manifest.keyspace.clone(),
+            created_unix_ns: manifest.created_unix_ns,
+            version: manifest.version.clone(),
+            partitioner,
+            nodes,
+        }
+    }
+
+    /// Reads and validates the description in the folder `from`, without looking at its SSTables.
+    ///
+    /// # Errors
+    /// It is not an export, has another format, or is invalid. The message names the invalid part
+    /// and its value.
+    pub fn read(from: &Path) -> Result<Export> {
+        let path = from.join(FILE);
+        let hint = "an export is a folder that `cassay snapshot export` has written";
+        let bytes = foreign::read(FileKind::Export, &path)
+            .with_context(|| format!("read {}: {hint}", path.display()))?;
+        Export::parse(&bytes).with_context(|| path.display().to_string())
+    }
+
+    /// Parses like [`Export::read`], from the bytes of the file.
+    ///
+    /// # Errors
+    /// As [`Export::read`].
+    pub(super) fn parse(bytes: &[u8]) -> Result<Export> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: u32,
+        }
+        let head: Head = serde_json::from_slice(bytes).context("it is no export of a snapshot")?;
+        ensure!(
+            head.format == FORMAT,
+            "it has format {}, and this cassay knows {FORMAT}",
+            head.format
+        );
+        let export: Export = serde_json::from_slice(bytes).context("it is no export")?;
+        export.check()?;
+        Ok(export)
+    }
+
+    /// Statements that create the keyspace and its tables.
+    pub fn schema(&self) -> &[String] {
+        self.nodes.first().map_or(&[], |node| &node.manifest.schema)
+    }
+
+    /// Names of the tables.
+    pub fn tables(&self) -> Vec<&str> {
+        let first = self.nodes.first().map(|node| &node.manifest.tables[..]);
+        first.unwrap_or_default().iter().map(|table| table.name.as_str()).collect()
+    }
+
+    /// Returns the total bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.nodes.iter().map(ExportedNode::bytes).sum()
+    }
+
+    /// Returns the replication from the statement that creates the keyspace.
+    ///
+    /// # Errors
+    /// No statement has it, or its strategy is unknown.
+    pub fn replication(&self) -> Result<Replication> {
+        let mut all = self.schema().iter().filter_map(|one| replication_of(one));
+        let options = all.next().context("no statement of it says how the keyspace is copied")?;
+        Replication::parse(&options)
+    }
+
+    /// Returns its nodes as ring members. Their addresses are meaningless.
+    pub fn members(&self) -> Vec<NodeInfo> {
+        self.nodes.iter().map(ExportedNode::member).collect()
+    }
+
+    /// Returns the format versions of its SSTables.
+    pub fn formats(&self) -> BTreeSet<&str> {
+        let nodes = self.nodes.iter();
+        let sstables = nodes.flat_map(|node| &node.manifest.tables).flat_map(|t| &t.sstables);
+        sstables.map(|sstable| format_of(&sstable.prefix)).collect()
+    }
+
+    fn check(&self) -> Result<()> {
+        check_name(&self.name)?;
+        schema::check_keyspace(&self.keyspace)?;
+        let first = self.nodes.first().context("it has the part of no node")?;
+        // Sizes are limited before they are summed elsewhere.
+        let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
+        let sizes = tables.flat_map(files).map(|file| file.bytes);
+        let sum = sizes.fold(0u64, u64::saturating_add);
+        ensure!(
+            sum <= ALL_BYTES_MAX,
+            "its files are larger together than {} TiB",
+            ALL_BYTES_MAX >> 40
+        );
+        let mut names = BTreeSet::new();
+        let mut tokens = BTreeSet::new();
+        for node in &self.nodes {
+            ensure!(names.insert(&node.node), "{:?} is there twice", node.node);
+            let of = || format!("the part of {:?}", node.node);
+            node.check(self).with_context(of)?;
+            let twice = node.tokens.iter().find(|token| !tokens.insert(**token));
+            ensure!(twice.is_none(), "two nodes have the token {twice:?}");
+            let is_like_the_first = node.manifest.schema == first.manifest.schema
+                && node.manifest.tables.iter().map(|table| &table.name).eq(first
+                    .manifest
+                    .tables
+                    .iter()
+                    .map(|table| &table.name));
+            ensure!(
+                is_like_the_first,
+                "{}: it has other tables than the first",
+                of()
+            );
+        }
+        self.replication()?;
+        let tables = self.tables();
+        for statement in &first.manifest.schema {
+            check_statement(statement, &self.keyspace, &tables)?;
+        }
+        Ok(())
+    }
+}
+
+impl ExportedNode {
+    /// Returns the total bytes of its files.
+    pub fn bytes(&self) -> u64 {
+        self.manifest.tables.iter().flat_map(files).map(|file| file.bytes).sum()
+    }
+
+    pub(super) fn member(&self) -> NodeInfo {
+        NodeInfo {
+            name: self.node.clone(),
+            host: String::new(),
+            address: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            datacenter: self.datacenter.clone(),
+            rack: self.rack.clone(),
+            tokens: self.tokens.clone(),
+            pid: None,
+            version: self.manifest.version.clone(),
+        }
+    }
+
+    fn check(&self, export: &Export) -> Result<()> {
+        check_part(&self.node)?;
+        ensure!(!self.tokens.is_empty(), "it has no tokens");
+        let manifest = &self.manifest;
+        manifest.check_format()?;
+        ensure!(
+            manifest.name == export.name && manifest.keyspace == export.keyspace,
+            "it is of the snapshot {:?} of {:?}, and the export is of {:?} of {:?}",
+            manifest.name,
+            manifest.keyspace,
+            export.name,
+            export.keyspace
+        );
+        let mut names = BTreeSet::new();
+        for table in &manifest.tables {
+            let of = || format!("the table {:?}", table.name);
+            ensure!(names.insert(&table.name), "{} is there twice", of());
+            check_table(table).with_context(of)?;
+        }
+        ensure!(!names.is_empty(), "it has no table");
+        let found = manifest.fingerprint().to_string();
+        ensure!(
+            found == self.fingerprint,
+            "its files have the fingerprint {found}, and {:?} was written down",
+            self.fingerprint
+        );
+        Ok(())
+    }
+}
+
+/// Returns all files of a table.
+pub(super) fn files(table: &TableRecord) -> impl Iterator<Item = &File> {
+    let sstables = table.sstables.iter().flat_map(|sstable| &sstable.files);
+    sstables.chain(&table.indexes)
+}
+
+fn check_table(table: &TableRecord) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    ensure!(
+        !table.name.is_empty()
+            && table.name.len() <= NAME_BYTES_MAX
+            && table.name.chars().all(plain),
+        "names of tables are of letters, digits and '_'"
+    );
+    let is_id = table.id.len() == 32 && table.id.chars().all(|c| c.is_ascii_hexdigit());
+    ensure!(is_id, "{:?} is no id of a table", table.id);
+    let mut names = BTreeSet::new();
+    for file in files(table) {
+        check_file(&file.name)?;
+        ensure!(
+            names.insert(&file.name),
+            "the file {:?} is there twice",
+            file.name
+        );
+        ensure!(
+            file.crc32.is_some(),
+            "the file {:?} has no checksum",
+            file.name
+        );
+    }
+    for sstable in &table.sstables {
+        let other = sstable.files.iter().find(|file| {
+            let rest = file.name.strip_prefix(&sstable.prefix);
+            sstable.prefix.is_empty() || rest.is_none_or(|rest| rest.is_empty())
+        });
+        if let Some(other) = other {
+            bail!(
+                "the file {:?} is none of the SSTable {:?}",
+                other.name,
+                sstable.prefix
+            );
+        }
+        let named = |end: &str| {
+            let name = format!("{}{end}", sstable.prefix);
+            sstable.files.iter().find(|file| file.name == name)
+        };
+        let (data, digest) = (named(DATA), named(DIGEST));
+        let is_whole =
+            digest.is_some() && data.is_some_and(|data| data.bytes == sstable.data_bytes);
+        ensure!(is_whole, "the SSTable {:?} is not whole", sstable.prefix);
+    }
+    Ok(())
+}
+
+/// Refuses names other than that of a file in a table's folder, or in an index folder below it.
+fn check_file(name: &str) -> Result<()> {
+    let file = match name.split_once('/') {
+        None => name,
+        Some((index, file)) => {
+            let is_index = index.strip_prefix('.').is_some_and(|index| !index.is_empty());
+            ensure!(
+                is_index && is_plain(index),
+                "{name:?} is no file of an index"
+            );
+            file
+        }
+    };
+    ensure!(
+        is_plain(file) && !file.starts_with('.') && file.contains('-'),
+        "{name:?} is no name of a file of an SSTable"
+    );
+    Ok(())
+}
+
+fn unreadable(fault: &Fault, statement: &str) -> anyhow::Error {
+    let shown: String = statement.chars().take(80).collect();
+    anyhow!(
+        "its statement {shown:?} cannot be read: {}",
+        fault.said(statement)
+    )
+}
+
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.+-".contains(c);
+    !name.is_empty()
+        && name.len() <= NAME_BYTES_MAX
+        && name.chars().all(plain)
+        && !name.contains("..")
+}
+
+fn check_part(name: &str) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.:-".contains(c);
+    ensure!(
+        !name.is_empty()
+            && name.len() <= NAME_BYTES_MAX
+            && name.chars().all(plain)
+            && !name.starts_with('.')
+            && name != FILE,
+        "{name:?} is no name of a node"
+    );
+    Ok(())
+}
+
+/// Parses `replication = {…}` in a statement. `None` if absent or unreadable.
+fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
+    let tokens = cql::text::tokens(statement).ok()?;
+    let is = |at: usize, kind: Kind, text: &str| {
+        tokens.get(at).is_some_and(|token| token.kind == kind && token.text == text)
+    };
+    let mut at = (0..tokens.len()).find(|at| is(*at, Kind::Word, "replication"))? + 3;
+    let mut options = BTreeMap::new();
+    while let [key, colon, value] = tokens.get(at..at + 3)?
+        && colon.text == ":"
+    {
+        options.insert(key.text.clone(), value.text.clone());
+        at += 3;
+        if !is(at, Kind::Symbol, ",") {
+            break;
+        }
+        at += 1;
+    }
+    Some(options)
+}
+
+/// Refuses statements other than those that create an object of the keyspace.
+fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
+    let read = cql::text::tokens(statement).map_err(|fault| unreadable(&fault, statement));
+    let is_end = |token: &Token| token.kind == Kind::Symbol && token.text == ";";
+    let is_one = !read?.iter().any(is_end);
+    let changes = changes(statement, None).map_err(|fault| unreadable(&fault, statement))?;
+    let is_ours = |change: &Change| {
+        let Some(object) = change.object.as_ref().filter(|one| one.keyspace == keyspace) else {
+            return false;
+        };
+        let name = object.name.as_deref();
+        let is_of_table = name.is_some_and(|name| tables.contains(&name));
+        match (change.act, &change.sort) {
+            (Act::Create, Sort::Keyspace | Sort::Type) => true,
+            (Act::Create, Sort::Table | Sort::Index(_)) | (Act::Alter, Sort::Table) => is_of_table,
+            _ => false,
+        }
+    };
+    if is_one && !changes.is_empty() && changes.iter().all(is_ours) {
+        return Ok(());
+    }
+    let shown: String = statement.chars().take(80).collect();
+    bail!(
+        "its statement {shown:?} is not one that makes the keyspace {keyspace}, a type of it, or \
+         one of its tables that are exported with their indexes: nothing else is executed for data"
+    )
+}
+
+#[cfg(test)]
+pub(super) mod tests;

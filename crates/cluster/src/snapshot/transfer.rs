@@ -1,0 +1,86 @@
+//! Export, import and comparison of a cluster's snapshots.
+
+use super::comparison::{Comparison, Side};
+use super::export_json::Export;
+use super::import::{self, Imported};
+use super::manifest::{self, check_name};
+use super::{contents, export, hard_links, on_each, schema};
+use crate::cluster::Cluster;
+use crate::local::Nodes;
+use crate::node_files::NodeFiles;
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// Reason for refusing export and import on an attached cluster.
+const NOT_OURS: &str = "snapshots of an attached cluster stay in its own folders, which are \
+                        neither read nor written here: it is neither exported from nor imported \
+                        into\nhint: a kept cluster (`cassay target up`) does both";
+
+impl Cluster {
+    /// Exports the snapshot `name` to the new folder `to` on this machine: all files with
+    /// checksums, definitions, and each node's ring position.
+    ///
+    /// # Errors
+    /// The cluster is not managed, there is no such snapshot, `to` exists or its disk is too small,
+    /// or a file is damaged. Nothing is left at `to` then.
+    pub fn snapshot_export(
+        &self,
+        name: &str,
+        to: &Path,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Export> {
+        check_name(name)?;
+        export::export(self, &self.own_nodes()?.files(), name, to, say)
+    }
+
+    /// Imports the export in `from` into this cluster, as the snapshot `name` or under its own
+    /// name. The cluster's data changes only when the snapshot is restored.
+    ///
+    /// # Errors
+    /// The cluster is not managed, the export is invalid or does not fit (other ranges, other
+    /// definitions, a newer format), a file is damaged, or there is too little space. Nothing of it
+    /// is left.
+    pub fn snapshot_import(
+        &self,
+        from: &Path,
+        name: Option<&str>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Imported> {
+        import::import(self, &self.own_nodes()?.files(), from, name, say)
+    }
+
+    /// Compares the contents of a snapshot with the present contents of its tables. `None` for an
+    /// attached cluster, whose files are not accessible.
+    ///
+    /// # Errors
+    /// There is no such snapshot, or a file cannot be read.
+    pub fn snapshot_compare(&self, name: &str) -> Result<Option<Comparison>> {
+        check_name(name)?;
+        let Some(nodes) = self.local() else {
+            return Ok(None);
+        };
+        let places = nodes.files();
+        let manifests = hard_links::read(&places, name)?;
+        let first = manifests.first().context("the cluster has no node")?;
+        let names: Vec<&str> = first.tables.iter().map(|table| table.name.as_str()).collect();
+        let tables = schema::tables(&mut self.session()?, &first.keyspace, &names)?;
+        let sides = on_each(&places, &manifests, |place, manifest| {
+            let folder = manifest::folder(place.folder, name);
+            let was = contents::of_snapshot(place.host, &folder, manifest)?;
+            let now = hard_links::tables_now(place, &manifest.keyspace, &tables)?;
+            let is = contents::of_tables(place.host, &now)?;
+            let print = hard_links::layout_of(&now);
+            Ok((
+                (manifest.fingerprint().to_string(), was),
+                (print.to_string(), is),
+            ))
+        })?;
+        let named =
+            |(place, (was, is)): (&NodeFiles<'_>, (Side, Side))| (place.name.to_owned(), was, is);
+        Ok(Some(Comparison::of(places.iter().zip(sides).map(named))))
+    }
+
+    fn own_nodes(&self) -> Result<&Nodes> {
+        self.local().context(NOT_OURS)
+    }
+}

@@ -1,0 +1,78 @@
+//! Tells which data a trial ran on, if data outlives a trial.
+//!
+//! After an interruption the target is started and loaded again. It has the same rows, but in other
+//! SSTables, compacted in another order. A trial before the interruption and one after it differ in
+//! that too, so they are not a pair.
+
+use store::record::TrialFinding;
+use study::settings::{Load, Reset, Settings};
+use target_spec::Target;
+
+/// Returns the generation of a trial with these settings in the run's start number `start`.
+pub fn of(settings: &Settings, start: u64) -> Option<u64> {
+    let outlives = match (&settings.target, settings.data.reset) {
+        // The null target stores nothing.
+        (Target::Null(_), _) => false,
+        // Every trial loads its own data, also in an uninterrupted run.
+        (_, Reset::Truncate) => false,
+        // Existing data of an attached cluster was there before the run, and stays.
+        (Target::Attach(_), Reset::None) => settings.data.load != Load::None,
+        (_, Reset::None | Reset::Snapshot) => true,
+    };
+    outlives.then_some(start)
+}
+
+/// Returns true if two trials may be compared: the generation of one is unknown, or both are the
+/// same.
+pub fn is_same(one: &TrialFinding, other: &TrialFinding) -> bool {
+    match (one.generation, other.generation) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentences::trials::generations;
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    fn generation(target: &str, data: &str) -> Option<u64> {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {target}\n\
+             workload: {{use: standard1, mix: {{write: 1}}}}\n\
+             data: {data}\nprocedure: {{fixed: {{threads: 4}}}}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        of(&study.variants[0].settings, 2)
+    }
+
+    #[test]
+    fn data_that_outlives_a_trial_is_that_of_one_start_of_the_run() {
+        let local = "{local: {}}";
+        assert_eq!(generation(local, "{load: {operations: 1k}}"), Some(2));
+        let snapshot = "{load: {operations: 1k}, reset: snapshot}";
+        assert_eq!(generation(local, snapshot), Some(2));
+        let truncate = "{load: {operations: 1k}, reset: truncate}";
+        assert_eq!(generation(local, truncate), None);
+        assert_eq!(generation("{null: {}}", "{load: {operations: 1k}}"), None);
+        let attach = "{attach: {contact_points: [127.0.0.1]}}";
+        assert_eq!(generation(attach, "{load: {operations: 1k}}"), Some(2));
+        assert_eq!(generation(attach, "{}"), None);
+    }
+
+    #[test]
+    fn only_trials_on_the_same_data_are_compared() {
+        let on = |generation: Option<u64>| TrialFinding {
+            generation,
+            ..TrialFinding::default()
+        };
+        assert!(is_same(&on(Some(1)), &on(Some(1))));
+        assert!(!is_same(&on(Some(1)), &on(Some(2))));
+        assert!(is_same(&on(None), &on(Some(2))));
+        assert_eq!(generations(&[on(Some(1)), on(None), on(Some(1))]), None);
+        let said = generations(&[on(Some(1)), on(Some(2))]).unwrap();
+        assert!(said.contains("2 times"), "{said}");
+    }
+}

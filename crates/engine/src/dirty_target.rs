@@ -1,0 +1,145 @@
+//! Handles a target that a trial has left in another state than it began with: the next trial would
+//! measure a system that the study did not ask for.
+
+use super::preflight::NotAllowed;
+use super::schema_check::OtherTypes;
+use super::{End, Engine, Event};
+use anyhow::Result;
+use load::LoadError;
+use store::record::{FaultRecord, JournalEvent, TrialFinding};
+use study::plan::{Trial, Turn};
+use target_spec::Target;
+
+/// Returns a sentence for each fault whose healing was not confirmed.
+pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {
+    let begun = faults.iter().filter(|fault| fault.injected_s.is_some());
+    let not_whole = begun.filter(|fault| fault.healing_s.is_some() && fault.whole_s.is_none());
+    not_whole
+        .map(|fault| format!("{} was not seen to be whole again", fault.name()))
+        .collect()
+}
+
+/// Returns true if every later trial of the same variant would fail with the same error: its cause
+/// is the study, and not chance.
+pub fn is_of_the_study(error: &anyhow::Error) -> bool {
+    let is_config = |error: &LoadError| matches!(error, LoadError::Config(_));
+    error.is::<OtherTypes>()
+        || error.is::<NotAllowed>()
+        || error.downcast_ref().is_some_and(is_config)
+}
+
+impl Engine<'_> {
+    /// Returns why a trial is left out, if it is.
+    pub(super) fn refused(&self, turn: &Turn) -> Option<String> {
+        let target = &self.study.variants[turn.variant].settings.target;
+        if self.refused.contains(target) {
+            return Some("its target could not be started for an earlier trial".to_owned());
+        }
+        let is_same = self.hopeless.contains(&turn.variant);
+        is_same.then(|| "it would fail as an earlier trial of the same did".to_owned())
+    }
+
+    /// Records a failed trial, with its finding and the reason.
+    pub(super) fn fail(
+        &mut self,
+        trial: &Trial,
+        name: String,
+        found: TrialFinding,
+        why: &str,
+    ) -> Result<()> {
+        let reason = why.to_owned();
+        self.writer.journal(Some(trial.index), JournalEvent::TrialFailed { reason })?;
+        self.histories.note(trial, None);
+        self.failed.insert(trial.index, found);
+        (self.events)(Event::TrialFailed {
+            index: trial.index,
+            name,
+            reason: why.to_owned(),
+        });
+        Ok(())
+    }
+
+    /// Stops the nodes, to start new ones for the next trial, if this trial's faults were not seen
+    /// to heal or upgraded the nodes. On an attached cluster, returns the end of the run instead.
+    pub(super) fn after_faults(
+        &mut self,
+        trial: &Trial,
+        not_whole: &[String],
+    ) -> Result<Option<End>> {
+        let upgraded = self.running.as_ref().and_then(|running| running.upgraded.clone());
+        if let Some(release) = upgraded {
+            (self.events)(Event::Said(format!(
+                "nodes are Cassandra {release} now, and files do not go back: they are stopped, \
+                 and started anew for the next trial"
+            )));
+            self.stop_target()?;
+            return Ok(None);
+        }
+        if not_whole.is_empty() {
+            return Ok(None);
+        }
+        let why = not_whole.join("; ");
+        let target = &self.study.variants[trial.variant].settings.target;
+        if let Target::Attach(_) = target {
+            return Ok(Some(End::Stopped(format!(
+                "{why}: what is measured next would be measured on a sick cluster, which is not \
+                 ours to start anew"
+            ))));
+        }
+        (self.events)(Event::Said(format!(
+            "{why}: the nodes are stopped, and started anew for the next trial"
+        )));
+        self.stop_target()?;
+        Ok(None)
+    }
+
+    /// Fetches the releases that this trial's upgrades need, before its load begins.
+    pub(super) fn ready_upgrades(&mut self, trial: &Trial) -> Result<()> {
+        let faults = &self.study.variants[trial.variant].settings.faults;
+        let Some(running) = &mut self.running else {
+            return Ok(());
+        };
+        for options in faults.iter().map(|fault| &fault.options) {
+            let Some(to) = &options.to else { continue };
+            let upgraded = (to, &options.yaml);
+            running.cluster.prepare_upgrade(upgraded, &self.options.dirs, &mut |text| {
+                (self.events)(Event::Said(text.to_owned()));
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if the target cannot be used any more because a restart has failed.
+    pub(super) fn is_broken(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.broken)
+    }
+
+    pub(super) fn target_died(&mut self) -> Option<String> {
+        let died = self.running.as_mut()?.cluster.died(&[]);
+        died.first().map(ToString::to_string)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_broken_and_not_seen_whole_makes_a_target_sick() {
+        let fault = |injected_s, healing_s, whole_s| FaultRecord {
+            kind: "node-pause".to_owned(),
+            place: Some("node2".to_owned()),
+            injected_s,
+            healing_s,
+            whole_s,
+            ..FaultRecord::default()
+        };
+        let said = |fault: FaultRecord| not_whole(&[fault]).join("");
+        let sick = "node-pause of node2 was not seen to be whole again";
+        assert_eq!(said(fault(Some(1.0), Some(2.0), None)), sick);
+        assert_eq!(said(fault(Some(1.0), Some(2.0), Some(3.0))), "");
+        // It was never injected, or is not to be healed.
+        assert_eq!(said(fault(None, None, None)), "");
+        assert_eq!(said(fault(Some(1.0), None, None)), "");
+    }
+}

@@ -1,0 +1,483 @@
+//! Decides what is done while load is offered, and when: one loop, on any clock.
+//!
+//! [`Conduct`] decides: it is told the events and the time, and returns the actions. It neither
+//! waits nor acts itself. A [`World`] has the clock and the load, and performs the actions.
+//!
+//! Invariants: a dead node and Ctrl-C end the load within [`TICK_NS`], whatever the load does.
+//! Scheduled actions run on time. So no call to the world may take longer than a tick: a longer
+//! action has a thread of its own, and its result comes back as an event.
+
+use super::event::Progress;
+use super::load_guard::Watch;
+use super::window_counts::Tally;
+use anyhow::Result;
+use fleet::Next;
+use load::Flow;
+use measure::clock::{MILLISECOND_NS, SECOND_NS};
+use measure::{Interval, Summed};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use study::plan::PhaseKind;
+
+/// Time between two checks of the nodes and Ctrl-C: short enough to look immediate to a person, and
+/// long enough that checking costs nothing.
+pub const TICK_NS: u64 = 100 * MILLISECOND_NS;
+/// Time between two writes of the probes' readings to disk.
+const READINGS_EVERY_NS: u64 = SECOND_NS;
+
+/// Time between deciding to end the load and its end, so that each of several clients hears of it
+/// in time.
+const TOLD_AHEAD_NS: u64 = 2 * SECOND_NS;
+
+/// Event that the loop is told.
+#[derive(Debug)]
+pub enum Happened {
+    /// Time has passed: run all scheduled actions that are due.
+    Time,
+    /// An interval of the load has ended.
+    Interval(Box<Summed>),
+    /// The load has ended.
+    Over,
+    /// One of several clients is lost; the reason.
+    ClientLost(String),
+    /// Nodes are down.
+    Died(Vec<Died>),
+    /// The fault of this number is in force since a time of the monotonic clock. The time is that
+    /// of the injection, once the fault's target is whole, or of its completion if the injection
+    /// takes a while.
+    FaultHolds(usize, u64),
+    /// The fault of this number is over, healed or not.
+    FaultOver(usize),
+    /// The user pressed Ctrl-C.
+    Interrupted,
+}
+
+/// A node that is down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Died {
+    /// Name of the node.
+    pub node: String,
+    /// Name of the node, how it ended, and its last log lines.
+    pub how: String,
+}
+
+/// Action for the world.
+#[derive(Debug)]
+pub enum Act {
+    /// Write an interval to disk, and show it.
+    Keep {
+        /// Phase of the interval, as in the records.
+        phase: &'static str,
+        /// Progress, for people.
+        progress: Progress,
+        /// All counts of the interval.
+        interval: Arc<Interval>,
+    },
+    /// Begin a phase at this time of the monotonic clock.
+    Begin(PhaseKind, u64),
+    /// Tell the load how to go on.
+    Steer(Flow),
+    /// Check that all nodes are up.
+    LookAtNodes,
+    /// Check the progress of the faults.
+    LookAtFaults,
+    /// Write the probes' readings to disk.
+    KeepReadings,
+    /// Inject the fault of this number, as soon as its target is whole.
+    Inject(usize),
+    /// Record that there is no time left for the fault of this number.
+    Omit(usize),
+    /// Heal the fault of this number.
+    Heal(usize),
+}
+
+/// Performs the actions, and has the clock.
+pub trait World {
+    /// Returns the time of the monotonic clock.
+    fn now_ns(&self) -> u64;
+
+    /// Waits for the next interval of the load, until `until_ns` at most.
+    fn wait(&mut self, until_ns: u64) -> Next;
+
+    /// Returns true if Ctrl-C was pressed.
+    fn is_interrupted(&self) -> bool;
+
+    /// Performs an action, and returns the resulting event.
+    ///
+    /// # Errors
+    /// The action failed, and the load makes no sense without it.
+    fn act(&mut self, act: Act) -> Result<Option<Happened>>;
+}
+
+/// Scheduled action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    LookAtNodes,
+    LookAtFaults,
+    KeepReadings,
+    Inject(usize),
+    Heal(usize),
+}
+
+impl Due {
+    /// Returns the period of an action that repeats, ns.
+    fn every_ns(self) -> Option<u64> {
+        match self {
+            Due::LookAtNodes | Due::LookAtFaults => Some(TICK_NS),
+            Due::KeepReadings => Some(READINGS_EVERY_NS),
+            Due::Inject(_) | Due::Heal(_) => None,
+        }
+    }
+
+    fn act(self) -> Act {
+        match self {
+            Due::LookAtNodes => Act::LookAtNodes,
+            Due::LookAtFaults => Act::LookAtFaults,
+            Due::KeepReadings => Act::KeepReadings,
+            Due::Inject(number) => Act::Inject(number),
+            Due::Heal(number) => Act::Heal(number),
+        }
+    }
+}
+
+/// Scheduled actions, by their times.
+#[derive(Debug, Default)]
+struct Agenda(BTreeSet<(u64, Due)>);
+
+impl Agenda {
+    fn next_ns(&self) -> u64 {
+        self.0.first().map_or(u64::MAX, |(at_ns, _)| *at_ns)
+    }
+
+    /// Removes and returns the actions that are due. One that was due several times meanwhile is
+    /// returned once.
+    fn take(&mut self, now_ns: u64) -> Vec<Due> {
+        let later = self.0.split_off(&(now_ns.saturating_add(1), Due::LookAtNodes));
+        let due = std::mem::replace(&mut self.0, later);
+        for (at_ns, due) in &due {
+            if let Some(every_ns) = due.every_ns() {
+                let missed = (now_ns - at_ns) / every_ns;
+                self.0.insert((at_ns + (missed + 1) * every_ns, *due));
+            }
+        }
+        due.into_iter().map(|(_, due)| due).collect()
+    }
+}
+
+/// A fault that is planned while load is measured.
+#[derive(Clone, Debug)]
+pub struct Breaking {
+    /// Begin of the fault, ns after the begin of the measured window.
+    pub at_ns: u64,
+    /// Duration of the fault, ns.
+    pub for_ns: u64,
+    /// Number of the fault that must be over before this one begins.
+    pub after: Option<usize>,
+    /// Nodes that are down until the fault is healed.
+    pub takes_away: Vec<String>,
+}
+
+/// Decision about an interval.
+pub struct Decision {
+    /// Phase of the interval, as in the records.
+    pub phase: &'static str,
+    /// Instruction to the load.
+    pub flow: Flow,
+    /// Phase that begins with the next interval, if one does.
+    pub next: Option<PhaseKind>,
+}
+
+impl Decision {
+    /// Continue the load; the interval belongs to `phase`.
+    pub fn of(phase: &'static str) -> Decision {
+        Decision {
+            phase,
+            flow: Flow::Continue,
+            next: None,
+        }
+    }
+
+    /// Continue the load in `phase`; the drain is a phase of its own.
+    pub fn go_on(phase: &'static str, interval: &Interval) -> Decision {
+        Decision::of(if interval.draining { "drain" } else { phase })
+    }
+}
+
+/// Reason why a phase ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The user pressed Ctrl-C.
+    Interrupted,
+    /// A node has died: its name, how, and its last log lines.
+    NodeDied(String),
+    /// The load was too much for other users of the target.
+    Guarded(String),
+    /// One of several clients was lost: its name, how, and when.
+    ClientLost(String),
+}
+
+/// Loop state of one phase under load: its results so far, and the scheduled actions.
+pub struct Conduct<'c> {
+    decide: &'c mut dyn FnMut(&Summed) -> Decision,
+    agenda: Agenda,
+    faults: Vec<Breaking>,
+    /// Numbers of the faults in force.
+    open: BTreeSet<usize>,
+    /// Numbers of the faults that are over.
+    over: BTreeSet<usize>,
+    /// Length of the measured window, ns, if known.
+    measured_ns: Option<u64>,
+    /// Measured time after the last fault, which then ends the load, ns.
+    after_faults_ns: Option<u64>,
+    /// Begin of the measured window, monotonic clock.
+    measured_from_ns: Option<u64>,
+    /// End of the load, if known, ns.
+    ends_ns: Option<u64>,
+    progress: Progress,
+    /// Counts so far.
+    pub tally: Tally,
+    /// Why the load ends early.
+    pub cut: Option<Cut>,
+    /// Ends the load if it is too much for the target. `None` if there is no guard.
+    pub guard: Option<Watch>,
+}
+
+impl<'c> Conduct<'c> {
+    /// Begins at the start line, `start_ns`. `decide` sees each interval, names the phase that it
+    /// belongs to, and says whether to go on. `faults` begin once load is measured.
+    pub fn new(
+        start_ns: u64,
+        tally: Tally,
+        faults: Vec<Breaking>,
+        decide: &'c mut dyn FnMut(&Summed) -> Decision,
+    ) -> Conduct<'c> {
+        let looks = [Due::LookAtNodes, Due::KeepReadings]
+            .map(|due| (start_ns + due.every_ns().unwrap_or(0), due));
+        Conduct {
+            decide,
+            agenda: Agenda(looks.into_iter().collect()),
+            faults,
+            open: BTreeSet::new(),
+            over: BTreeSet::new(),
+            measured_ns: None,
+            after_faults_ns: None,
+            measured_from_ns: None,
+            ends_ns: None,
+            progress: Progress::default(),
+            tally,
+            cut: None,
+            guard: None,
+        }
+    }
+
+    /// Ends the load after this many operations.
+    pub fn ends_after(&mut self, operations: u64) {
+        self.progress.of = Some(operations);
+    }
+
+    /// Ends the load at `at_ns`, if nothing ends it earlier. The load has known this time since its
+    /// start line.
+    pub fn ends_at(&mut self, at_ns: u64) {
+        self.ends_ns = Some(at_ns);
+    }
+
+    /// Ends the load when `length` has been measured.
+    pub fn measures_for(&mut self, length: Duration) {
+        self.measured_ns = Some(length.as_nanos() as u64);
+    }
+
+    /// Ends the load `length` after its last fault has ended, in whole intervals, if nothing ends
+    /// it earlier.
+    pub fn ends_after_faults(&mut self, length: Duration) {
+        self.after_faults_ns = Some(length.as_nanos() as u64);
+    }
+
+    /// Begins the measured window at `at_ns`: the times of faults count from there.
+    pub fn measures_from(&mut self, at_ns: u64) {
+        let ends_ns = self.measured_ns.map(|measured_ns| at_ns + measured_ns);
+        self.ends_ns = self.ends_ns.or(ends_ns);
+        self.measured_from_ns = Some(at_ns);
+        for (number, fault) in self.faults.iter().enumerate() {
+            let from_ns = at_ns + fault.at_ns;
+            self.agenda.0.insert((from_ns, Due::Inject(number)));
+        }
+        if !self.faults.is_empty() {
+            self.agenda.0.insert((at_ns, Due::LookAtFaults));
+        }
+    }
+
+    /// Runs the loop until the load has ended.
+    pub fn run(&mut self, world: &mut impl World) -> Result<()> {
+        let mut is_over = false;
+        while !is_over {
+            let mut happened = VecDeque::new();
+            match world.wait(self.agenda.next_ns()) {
+                Next::Interval(interval) => {
+                    happened.push_back(Happened::Interval(Box::new(Summed::new(interval))));
+                }
+                Next::Lost(why) => happened.push_back(Happened::ClientLost(why)),
+                Next::Time => {}
+                Next::Over => {
+                    is_over = true;
+                    happened.push_back(Happened::Over);
+                }
+            }
+            // Once an end is wanted, nothing more is begun.
+            if world.is_interrupted() {
+                happened.push_back(Happened::Interrupted);
+            }
+            happened.push_back(Happened::Time);
+            while let Some(one) = happened.pop_front() {
+                for act in self.take(world.now_ns(), one) {
+                    happened.extend(world.act(act)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the actions for an event, in the order to perform them.
+    fn take(&mut self, now_ns: u64, happened: Happened) -> Vec<Act> {
+        match happened {
+            Happened::Time => {
+                let due = self.agenda.take(now_ns).into_iter();
+                due.filter_map(|due| self.due(now_ns, due)).collect()
+            }
+            Happened::Interval(summed) => self.interval(&summed),
+            // Check once more: a node may have died since the last check.
+            Happened::Over => {
+                let mut acts = vec![Act::LookAtNodes, Act::KeepReadings];
+                acts.extend(self.left_out());
+                acts
+            }
+            Happened::FaultHolds(number, at_ns) => {
+                let to_ns = at_ns + self.faults[number].for_ns;
+                self.agenda.0.insert((to_ns, Due::Heal(number)));
+                Vec::new()
+            }
+            // From now on the fault's node counts as missing if it is down.
+            Happened::FaultOver(number) => {
+                self.open.remove(&number);
+                self.over.insert(number);
+                let end = self.end_after_faults(now_ns);
+                [Act::LookAtNodes].into_iter().chain(end).collect()
+            }
+            // A node that is expected to be down does not hide another one.
+            Happened::Died(died) => {
+                let mut died = died.into_iter();
+                let missed = died.find(|died| !self.is_away(&died.node));
+                missed.map_or(Vec::new(), |died| self.end(Cut::NodeDied(died.how)))
+            }
+            Happened::ClientLost(why) => self.end(Cut::ClientLost(why)),
+            Happened::Interrupted => self.end(Cut::Interrupted),
+        }
+    }
+
+    /// Ends the load that its last fault ends, once all faults are over. The end is at a whole
+    /// interval: after the time that the study asks for, and late enough for all clients to hear of
+    /// it.
+    fn end_after_faults(&mut self, now_ns: u64) -> Option<Act> {
+        let (after_ns, from_ns) = self.after_faults_ns.zip(self.measured_from_ns)?;
+        if self.cut.is_some() || self.over.len() < self.faults.len() {
+            return None;
+        }
+        let least_ns = now_ns.saturating_sub(from_ns) + after_ns.max(TOLD_AHEAD_NS);
+        let at_ns = from_ns + least_ns.next_multiple_of(SECOND_NS);
+        if self.ends_ns.is_some_and(|ends_ns| ends_ns <= at_ns) {
+            return None;
+        }
+        self.ends_at(at_ns);
+        Some(Act::Steer(Flow::StopAt(at_ns)))
+    }
+
+    /// Returns the action that is due, unless it is void. Nodes are no longer checked and faults no
+    /// longer injected once the load is ending; a fault that is not in force needs no healing.
+    fn due(&mut self, now_ns: u64, due: Due) -> Option<Act> {
+        let wanted = match due {
+            Due::LookAtNodes => self.cut.is_none(),
+            Due::Inject(number) => return self.may_begin(now_ns, number),
+            Due::Heal(number) => self.open.contains(&number),
+            _ => true,
+        };
+        wanted.then(|| due.act())
+    }
+
+    /// Begins a fault once the one before it is over. Omits it if less than half of its time is
+    /// left until the load ends.
+    fn may_begin(&mut self, now_ns: u64, number: usize) -> Option<Act> {
+        if self.cut.is_some() {
+            return None;
+        }
+        let fault = &self.faults[number];
+        let left_ns = self.ends_ns.map(|ends_ns| ends_ns.saturating_sub(now_ns));
+        let is_late = left_ns.is_some_and(|left_ns| left_ns < fault.for_ns / 2);
+        match fault.after {
+            Some(_) if is_late => {
+                self.over.insert(number);
+                return Some(Act::Omit(number));
+            }
+            Some(before) if !self.over.contains(&before) => {
+                let next = (now_ns + TICK_NS, Due::Inject(number));
+                self.agenda.0.insert(next);
+                return None;
+            }
+            _ => {}
+        }
+        self.open.insert(number);
+        Some(Act::Inject(number))
+    }
+
+    /// Omits the faults whose turn has not come when the load ends.
+    fn left_out(&mut self) -> impl Iterator<Item = Act> {
+        let all: BTreeSet<usize> = (0..self.faults.len()).collect();
+        let left = &(&all - &self.open) - &self.over;
+        self.over.extend(&left);
+        left.into_iter().map(Act::Omit)
+    }
+
+    fn interval(&mut self, summed: &Summed) -> Vec<Act> {
+        self.tally.push(summed);
+        self.progress.push(summed);
+        let decision = (self.decide)(summed);
+        let mut acts = vec![Act::Keep {
+            phase: decision.phase,
+            progress: self.progress,
+            interval: Arc::clone(&summed.interval),
+        }];
+        if let Some(kind) = decision.next {
+            self.progress = Progress::default();
+            acts.push(Act::Begin(kind, summed.interval.end_ns));
+            if kind == PhaseKind::Measure {
+                self.measures_from(summed.interval.end_ns);
+            }
+        }
+        if self.cut.is_none() && decision.flow != Flow::Continue {
+            acts.push(Act::Steer(decision.flow));
+        }
+        if let Some(why) = self.guard.as_mut().and_then(|guard| guard.see(summed)) {
+            let why = format!("the guard ended the load: {why} (`guard` in the study)");
+            acts.extend(self.end(Cut::Guarded(why)));
+        }
+        acts
+    }
+
+    /// Ends the load early. The first reason is kept.
+    fn end(&mut self, cut: Cut) -> Vec<Act> {
+        if self.cut.is_some() {
+            return Vec::new();
+        }
+        self.cut = Some(cut);
+        // Heal first: the next load must find everything whole.
+        let heal = self.open.iter().map(|number| Act::Heal(*number));
+        heal.chain([Act::Steer(Flow::Abandon)]).collect()
+    }
+
+    fn is_away(&self, node: &str) -> bool {
+        let mut open = self.open.iter().map(|number| &self.faults[*number]);
+        open.any(|fault| fault.takes_away.iter().any(|name| name == node))
+    }
+}
+
+#[cfg(test)]
+mod tests;

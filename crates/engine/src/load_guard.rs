@@ -1,0 +1,251 @@
+//! Ends the load if it is too much for a target that others use.
+//!
+//! Invariant: a second that exceeds a limit ends the load at the end of that second. One operation
+//! that is slow or fails ends nothing: one of few operations is not a share.
+
+use super::running_target::Running;
+use anyhow::Result;
+use cluster::OtherClients;
+use measure::number::counted;
+use measure::{ClientCount, Outcome, Summed, clock};
+use std::time::Duration;
+use study::settings::{Guard, GuardLimits, Guarded, Settings};
+
+/// Time over which requests of other clients are counted: one second tells none from many.
+const LOOKED_FOR: Duration = Duration::from_secs(1);
+
+/// Checks each second of the load.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    limits: GuardLimits,
+    /// Operations in flight when the previous second ended.
+    awaited: u64,
+}
+
+impl Watch {
+    /// Begins at the start line.
+    pub fn new(limits: GuardLimits) -> Watch {
+        Watch { limits, awaited: 0 }
+    }
+
+    /// Returns why the load has to end, if it has to.
+    pub fn see(&mut self, summed: &Summed) -> Option<String> {
+        let awaited_before = std::mem::replace(
+            &mut self.awaited,
+            summed.interval.client.counts[ClientCount::InFlight],
+        );
+        if summed.interval.draining {
+            return None;
+        }
+        let (all, limits) = (&summed.all, &self.limits);
+        let (ended, failed) = (all.outcomes.total(), all.outcomes.errors());
+        let share = |count: u64| count as f64 / ended.max(1) as f64;
+        if failed > 1 && share(failed) > limits.error_rate {
+            return Some(format!(
+                "{failed} of {ended} operations of a second failed, {:.3} % (limit {} %)",
+                share(failed) * 100.0,
+                limits.error_rate * 100.0
+            ));
+        }
+        let answered = all.outcomes.get(Outcome::Ok);
+        let mut service = all.service.clone();
+        service.add(&all.early.service);
+        let slow = service.count_above(limits.p99_ns());
+        if slow > 1 && slow as f64 > 0.01 * answered as f64 {
+            return Some(format!(
+                "{slow} of {answered} operations of a second took longer than {} ms, which is \
+                 beyond 1 %",
+                limits.p99_ms
+            ));
+        }
+        // By Little's law, operations in flight have waited that long on average.
+        let seconds = summed.interval.seconds();
+        let in_limit = ended as f64 / seconds * limits.p99_ms / 1e3;
+        let awaited = self.awaited;
+        let silent = ended == 0 && awaited_before.min(awaited) > 0;
+        let is_silent = silent && seconds * 1e3 >= limits.p99_ms;
+        if is_silent || (awaited > 1 && awaited as f64 > in_limit.max(1.0) && !silent) {
+            return Some(format!(
+                "{awaited} operations were awaited at the end of a second in which {ended} ended, \
+                 so that they take longer than {} ms",
+                limits.p99_ms
+            ));
+        }
+        None
+    }
+}
+
+/// Use of a target by other clients, if the guard depends on it.
+#[derive(Clone, Debug)]
+pub enum GuardState {
+    /// Other clients do not matter: the guard is on or off regardless.
+    Unasked,
+    /// Connections of other clients; the list may be empty.
+    Others(OtherClients),
+    /// The target does not show its other clients.
+    Hidden,
+}
+
+impl GuardState {
+    /// Looks for other clients of a target, if the guard depends on them.
+    ///
+    /// # Errors
+    /// A node cannot be asked.
+    pub fn look(guard: &Guard, running: &Running) -> Result<GuardState> {
+        if guard.when != Guarded::Auto || !running.cluster.is_attached() || running.is_null() {
+            return Ok(GuardState::Unasked);
+        }
+        if running.cluster.is_null_server()? {
+            return Ok(GuardState::Unasked);
+        }
+        Ok(match running.cluster.other_clients()? {
+            Some(others) => GuardState::Others(others),
+            None => GuardState::Hidden,
+        })
+    }
+
+    /// Returns true if there is a guard. Hidden clients are assumed to exist.
+    pub fn is_guarded(&self, guard: &Guard) -> bool {
+        match self {
+            GuardState::Unasked => guard.when == Guarded::Always,
+            GuardState::Others(others) => !others.0.is_empty(),
+            GuardState::Hidden => true,
+        }
+    }
+}
+
+/// Returns the guard of a trial on its target. `None` if the load is never cut.
+///
+/// # Errors
+/// A node cannot be asked for its other clients.
+pub fn of(settings: &Settings, running: &Running) -> Result<Option<Guard>> {
+    let guard = settings.guard;
+    let seen = GuardState::look(&guard, running)?;
+    Ok(seen.is_guarded(&guard).then_some(guard))
+}
+
+/// Returns how long the load takes to rise.
+pub fn rise(guard: Option<&Guard>) -> Duration {
+    guard.map_or(Duration::ZERO, |guard| Duration::from_nanos(guard.rise_ns))
+}
+
+/// Says which other clients use a target, what they send now, and what a guard does about it.
+/// `None` if there is nothing to say.
+///
+/// # Errors
+/// A node cannot be asked.
+pub fn said(guard: &Guard, running: &Running) -> Result<Option<String>> {
+    let before = GuardState::look(guard, running)?;
+    let there = match &before {
+        GuardState::Unasked => None,
+        GuardState::Hidden => Some("it does not show who else uses it".to_owned()),
+        GuardState::Others(others) if others.0.is_empty() => {
+            Some("nobody else uses it now".to_owned())
+        }
+        GuardState::Others(others) => {
+            let since = clock::now_ns();
+            clock::sleep(LOOKED_FOR);
+            let now = running.cluster.other_clients()?.unwrap_or_default();
+            let seconds = (clock::now_ns() - since) as f64 / 1e9;
+            Some(others_words(others, now.requests_per_s(others, seconds)))
+        }
+    };
+    let does = before.is_guarded(guard).then(|| guard.words());
+    let said: Vec<String> = there.into_iter().chain(does).collect();
+    Ok((!said.is_empty()).then(|| said.join(": ")))
+}
+
+fn others_words(others: &OtherClients, requests_per_s: f64) -> String {
+    let drivers = others.drivers().into_iter().map(|(driver, count)| {
+        let driver = if driver.is_empty() { "no name" } else { driver };
+        format!("{driver} {count}")
+    });
+    let (count, drivers): (usize, Vec<String>) = (others.0.len(), drivers.collect());
+    format!(
+        "other clients have {} to it ({}), and send {requests_per_s:.0} \
+         requests/s now",
+        counted(count, "connection"),
+        drivers.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::{Interval, KindInterval};
+
+    const LIMITS: GuardLimits = GuardLimits {
+        p99_ms: 500.0,
+        error_rate: 0.01,
+    };
+
+    /// A second: `answered` lists counts and their latency in ms, with failures and operations in
+    /// flight at its end.
+    fn second(answered: &[(u64, u64)], failed: u64, awaited: u64) -> Summed {
+        let mut kind = KindInterval::default();
+        for (count, ms) in answered {
+            kind.succeed(false, ms * 1_000_000, ms * 1_000_000, *count);
+        }
+        for _ in 0..failed {
+            kind.fail(false, Outcome::WriteTimeout, 2_000_000_000, None);
+        }
+        let mut interval = Interval::second(0, vec![kind]);
+        interval.client.counts[ClientCount::InFlight] = awaited;
+        Summed::new(interval.into())
+    }
+
+    fn why(seconds: &[Summed]) -> Option<String> {
+        let mut watch = Watch::new(LIMITS);
+        let mut all = seconds.iter();
+        all.find_map(|second| watch.see(second))
+    }
+
+    #[test]
+    fn what_is_within_its_limits_goes_on() {
+        let calm = [
+            second(&[(1000, 1)], 0, 3),
+            second(&[(990, 1), (10, 900)], 10, 3),
+            // One slow or failed operation of few.
+            second(&[(1, 900)], 0, 1),
+            second(&[(1, 1)], 1, 1),
+            second(&[], 1, 0),
+            // One that has just been sent, of a load of one every two seconds.
+            second(&[], 0, 1),
+            second(&[(1, 1)], 0, 0),
+            // A closed loop of 100 whose responses take 400 ms.
+            second(&[(250, 400)], 0, 100),
+        ];
+        assert_eq!(why(&calm), None);
+    }
+
+    #[test]
+    fn more_than_a_hundredth_that_is_slow_ends_it() {
+        let slow = why(&[second(&[(988, 1), (12, 900)], 0, 3)]);
+        assert_eq!(
+            slow.as_deref(),
+            Some("12 of 1000 operations of a second took longer than 500 ms, which is beyond 1 %")
+        );
+    }
+
+    #[test]
+    fn more_errors_than_may_be_end_it() {
+        let failed = why(&[second(&[(980, 1)], 20, 3)]);
+        assert_eq!(
+            failed.as_deref(),
+            Some("20 of 1000 operations of a second failed, 2.000 % (limit 1 %)")
+        );
+    }
+
+    /// Nothing that is recorded is slow yet: requests are not answered at all.
+    #[test]
+    fn silence_ends_it_before_anything_has_timed_out() {
+        let silent = why(&[second(&[(1000, 1)], 0, 4), second(&[], 0, 4)]);
+        let words = "4 operations were awaited at the end of a second in which 0 ended, so that \
+                     they take longer than 500 ms";
+        assert_eq!(silent.as_deref(), Some(words));
+        let one = why(&[second(&[(1000, 1)], 0, 1), second(&[], 0, 1)]);
+        assert!(one.is_some(), "a closed loop of one");
+        let of_three = why(&[second(&[(600, 1)], 0, 400)]);
+        assert!(of_three.is_some(), "one node of three is silent");
+    }
+}

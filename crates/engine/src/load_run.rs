@@ -1,0 +1,190 @@
+//! Describes the load of one run of the load generator, and its result.
+
+use super::event_loop::Cut;
+use super::running_target::Running;
+use super::window_counts::Tally;
+use analysis::procedure::Point;
+use load::{Config, Keeps, Limit, OtherWorkers, Schedule, Summary, VerifyReads, Window, Written};
+use std::sync::Arc;
+use std::time::Duration;
+use study::settings::{Client, Fault, Settings};
+use workload::{Program, Stage};
+
+/// Length of an interval; all records and rules assume it.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Retries for each row that is loaded. There the row counts and not its time, and one timeout in a
+/// million rows must not fail the trial. A server that refuses five times in a row, each time after
+/// its own timeout, has more than a passing problem.
+pub const LOAD_RETRIES: u8 = 4;
+
+/// Load of one phase.
+pub struct Offer<'o> {
+    /// Part of the program to run.
+    pub stage: Stage,
+    /// Minimum number of retries of any operation.
+    pub retries_min: u8,
+    /// Times at which operations are due.
+    pub schedule: Schedule,
+    /// When the load stops.
+    pub limit: Limit,
+    /// Operations that are measured.
+    pub window: Window,
+    /// Length of the measured window, if it is given as a time.
+    pub measures_for: Option<Duration>,
+    /// Measured time after the last fault, which then ends the load.
+    pub ends_after_faults: Option<Duration>,
+    /// Number of the first operation.
+    pub first_operation: u64,
+    /// Reads whose rows are compared.
+    pub verify: VerifyReads,
+    /// Writes that are recorded.
+    pub keeps: Keeps,
+    /// Earlier writes, if they were recorded.
+    pub written: Option<Arc<Written>>,
+    /// Faults while the load is measured.
+    pub faults: &'o [Fault],
+    /// True if the load may rise slowly: the rise is in no window.
+    pub may_rise: bool,
+}
+
+/// Result of a phase.
+pub struct Offered {
+    /// Summary of the load generator.
+    pub summary: Summary,
+    /// Why the phase ended early.
+    pub cut: Option<Cut>,
+    /// Counts over its intervals.
+    pub tally: Tally,
+}
+
+impl Offered {
+    /// Describes the failed operations, with the first message of each kind. `None` if all
+    /// succeeded.
+    pub fn errors_words(&self) -> Option<String> {
+        let errors = self.tally.outcomes.errors_by_name();
+        let words = errors
+            .map(|(name, count)| {
+                let mut first = self.summary.first_errors.iter();
+                let first = first.find(|e| e.outcome.name() == name);
+                let message = first.map(|e| format!(" (first, from {}: {})", e.node, e.message));
+                format!("{count} {name}{}", message.unwrap_or_default())
+            })
+            .collect::<Vec<_>>()
+            .join(", ");
+        Some(words).filter(|words| !words.is_empty())
+    }
+}
+
+/// Returns a closed loop of at most `in_flight` operations, and never more than there are.
+pub fn closed(in_flight: u32, operations: u64) -> Schedule {
+    let operations = u32::try_from(operations).unwrap_or(u32::MAX);
+    Schedule::Closed {
+        in_flight: in_flight.min(operations).max(1),
+    }
+}
+
+/// Returns the schedule of a point, with the arrivals that a variant asks for.
+pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
+    match settings.workload.recorded.as_ref().and_then(|one| one.speed) {
+        Some(speed) => Schedule::Recorded { speed },
+        None => schedule(point, settings.poisson),
+    }
+}
+
+/// Returns the schedule of a point.
+pub fn schedule(point: Point, poisson: bool) -> Schedule {
+    match point {
+        Point::Threads(in_flight) => Schedule::Closed { in_flight },
+        Point::Rate(rate) if poisson => Schedule::Poisson {
+            ops_per_s: rate as f64,
+        },
+        Point::Rate(rate) => Schedule::Fixed {
+            ops_per_s: rate as f64,
+        },
+    }
+}
+
+impl Offer<'_> {
+    /// Returns an offer of the operations from number 0 on: all are measured, and no read is
+    /// compared.
+    pub fn of(stage: Stage, schedule: Schedule, limit: Limit) -> Offer<'static> {
+        Offer {
+            stage,
+            retries_min: 0,
+            schedule,
+            limit,
+            window: Window::Whole,
+            measures_for: None,
+            ends_after_faults: None,
+            first_operation: 0,
+            verify: VerifyReads::Off,
+            keeps: Keeps::Nothing,
+            written: None,
+            faults: &[],
+            may_rise: true,
+        }
+    }
+}
+
+/// Returns the load generator's settings for an offer.
+pub fn config(
+    settings: &Settings,
+    program: &Arc<Program>,
+    running: &Running,
+    offer: &Offer<'_>,
+    rise: Duration,
+) -> Config {
+    let client = &settings.client;
+    let cpus = running.client_cpus(client);
+    let in_flight = match offer.schedule {
+        Schedule::Closed { in_flight } => in_flight as usize,
+        _ => client.in_flight_max as usize,
+    };
+    Config {
+        program: Arc::clone(program),
+        stage: offer.stage,
+        nodes: running.nodes(),
+        access: running.access(client.compression),
+        schedule: offer.schedule,
+        rise: if offer.may_rise { rise } else { Duration::ZERO },
+        first_operation: offer.first_operation,
+        limit: offer.limit,
+        window: offer.window,
+        in_flight_max: client.in_flight_max,
+        release_quantum: Duration::from_nanos(client.release_quantum_ns),
+        timeout: Duration::from_nanos(client.timeout_ns),
+        retries_min: offer.retries_min,
+        workers: workers_on(client, in_flight, &cpus),
+        others: OtherWorkers::default(),
+        cpus,
+        realtime: client.priority.is_realtime(&settings.target),
+        connections_per_node: client.connections_per_node,
+        interval: INTERVAL,
+        verify_reads: offer.verify,
+        keeps: offer.keeps,
+        written: offer.written.clone(),
+    }
+}
+
+/// Returns the number of event loops for `in_flight` operations: a worker without an operation
+/// would have nothing to do.
+pub fn workers(client: &Client, in_flight: usize) -> usize {
+    let asked = client.workers.unwrap_or_else(workers_auto);
+    asked.clamp(1, in_flight.max(1))
+}
+
+/// Returns the number of event loops on these CPUs: one for each, unless the study gives a number.
+pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
+    let workers = workers(client, in_flight);
+    match (client.workers, cpus.len()) {
+        (Some(_), _) | (_, 0) => workers,
+        (None, count) => workers.min(count),
+    }
+}
+
+/// Returns half of the CPUs: the other half is for the measured target, or for the kernel's
+/// network.
+pub fn workers_auto() -> usize {
+    std::thread::available_parallelism().map_or(1, |cpus| (cpus.get() / 2).max(1))
+}

@@ -1,0 +1,333 @@
+//! Checks, before anything starts, which needs of a study this machine or the access to a cluster
+//! does not meet.
+
+use crate::load_run::workers;
+use analysis::procedure::Point;
+use analysis::rules::Limits;
+use anyhow::{Result, bail};
+use cluster::Dirs;
+use load::{Connections, Room, stream_ids_refusal};
+use std::collections::BTreeSet;
+use study::compile_workload::Work;
+use study::needs::{Need, PROBES, Strength, needs};
+use study::plan::Plan;
+use study::settings::{Settings, Study};
+use study::{estimate, units};
+use target_spec::{Ability, Capability, LocalSpec, Target};
+
+/// A need that is not met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The need, and what asks for it.
+    pub need: Need,
+    /// Why it is not met, and what would help.
+    pub detail: String,
+    /// True if the run is refused for it.
+    pub refuses: bool,
+}
+
+/// Returns the unmet needs of a study on this machine, each once. It probes this machine; it starts
+/// nothing, and contacts no attached cluster.
+pub fn missing(study: &Study) -> Vec<Missing> {
+    let mut all: Vec<Missing> = Vec::new();
+    let mut probed: Vec<(&Target, Vec<Capability>)> = Vec::new();
+    for variant in &study.variants {
+        let target = &variant.settings.target;
+        if matches!(target, Target::Null(_)) {
+            continue;
+        }
+        if !probed.iter().any(|(known, _)| *known == target) {
+            probed.push((target, cluster::abilities_of(target)));
+        }
+        let known = probed.iter().find(|(known, _)| *known == target);
+        let capabilities = known.map_or(&[][..], |(_, capabilities)| capabilities);
+        for one in lacking(needs(&variant.settings), capabilities) {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+    }
+    all
+}
+
+/// Returns the needs that the capabilities do not meet.
+fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
+    let of = |ability: Ability| capabilities.iter().find(|one| one.ability == ability);
+    let apart = of(Ability::Hosts).is_some_and(|hosts| hosts.present);
+    let missing = |need: Need| {
+        let lacking = of(need.ability).filter(|one| !one.present)?;
+        let refuses = match need.strength {
+            Strength::Must => true,
+            Strength::MustIfApart => apart,
+            Strength::Wish => false,
+        };
+        Some(Missing {
+            need,
+            detail: lacking.detail.clone(),
+            refuses,
+        })
+    };
+    needs.into_iter().filter_map(missing).collect()
+}
+
+/// Refuses a study with unmet needs, all of them at once. Nothing is started.
+///
+/// # Errors
+/// The unmet needs, each with its reason and with what asks for it.
+pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
+    refuse(study, not_startable(study, plan, dirs))
+}
+
+/// Like [`check`], and also connects to the study's machines to check their needs.
+///
+/// # Errors
+/// As [`check`]; or all machines that cannot be reached.
+pub fn check_with_machines(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
+    let mut others = not_startable(study, plan, dirs);
+    others.extend(unready(study));
+    refuse(study, others)
+}
+
+/// Returns a sentence for each machine that cannot have the nodes of a variant. It connects to the
+/// machines, and leaves nothing on them.
+fn unready(study: &Study) -> Vec<String> {
+    let mut asked: Vec<&LocalSpec> = Vec::new();
+    let mut all: Vec<String> = Vec::new();
+    for variant in &study.variants {
+        let settings = &variant.settings;
+        let locals = [settings.load_target().local(), settings.target.local()];
+        for local in locals
+            .into_iter()
+            .flatten()
+            .filter(|one| !one.machines().is_empty() && !one.is_in_pods())
+        {
+            let is_same = |known: &&LocalSpec| {
+                let room = |spec: &LocalSpec| (spec.nodes, spec.heap_bytes);
+                room(known) == room(local) && known.hosts == local.hosts
+            };
+            if !asked.iter().any(is_same) {
+                asked.push(local);
+                all.extend(cluster::machines::unready(local));
+            }
+        }
+    }
+    let mut said = BTreeSet::new();
+    all.retain(|why| said.insert(why.clone()));
+    all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
+}
+
+/// Refuses a study with unmet needs, or for other reasons that are already known.
+fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
+    let refusing: Vec<Missing> = missing(study).into_iter().filter(|one| one.refuses).collect();
+    let mut crowded = crowded(study, &Room::here());
+    crowded.extend(overfull(study));
+    crowded.extend(unplaceable(study));
+    crowded.extend(others);
+    if refusing.is_empty() && crowded.is_empty() {
+        return Ok(());
+    }
+    // One reason, such as the lack of root, often explains several needs.
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for Missing { need, detail, .. } in &refusing {
+        let what = format!("no {} (`{}`)", need.ability.name(), need.why);
+        match reasons.iter_mut().find(|(known, _)| known == detail) {
+            Some((_, all)) => all.push(what),
+            None => reasons.push((detail, vec![what])),
+        }
+    }
+    let line = |(detail, all): &(&str, Vec<String>)| format!("\n  {}: {detail}", all.join(", "));
+    let lines: String = reasons.iter().map(line).collect();
+    let crowded: String = crowded.iter().map(|why| format!("\n  {why}")).collect();
+    bail!("the study needs what cannot be had here:{lines}{crowded}");
+}
+
+/// Returns why this machine cannot start the nodes now, or cannot hold the loaded rows. Each
+/// sentence is there once.
+fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
+    let mut asked: Vec<&LocalSpec> = Vec::new();
+    let mut all: Vec<String> = Vec::new();
+    for (variant, work) in study.variants.iter().zip(&plan.works) {
+        let settings = &variant.settings;
+        // Other machines report this themselves, when they are connected.
+        let is_here = |local: &&LocalSpec| local.machines().is_empty();
+        let locals = [settings.load_target().local(), settings.target.local()];
+        for local in locals.into_iter().flatten().filter(is_here) {
+            // Other differences between the variants need no other room.
+            let is_same = |other: &&LocalSpec| {
+                let room = (local.nodes, local.heap_bytes) == (other.nodes, other.heap_bytes);
+                let from = (&local.release, &local.origin, &local.java);
+                room && from == (&other.release, &other.origin, &other.java)
+            };
+            if !asked.iter().any(is_same) {
+                asked.push(local);
+                all.extend(cluster::not_startable(local, dirs));
+            }
+        }
+        if settings.target.local().is_none_or(|local| is_here(&local)) {
+            all.extend(too_much_to_load(settings, work, dirs));
+        }
+    }
+    let mut said = BTreeSet::new();
+    all.retain(|why| said.insert(why.clone()));
+    all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
+}
+
+/// Smallest share to which loaded rows are assumed to be compressed; most random rows compress
+/// less.
+const COMPRESSED_SHARE: f64 = 0.5;
+
+/// Says that the loaded rows do not fit on this machine's disk. `None` if they fit, or if it is
+/// unknown.
+fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<String> {
+    let loaded = estimate::loaded_bytes(settings, &work.program)?;
+    let free = cluster::free_disk_bytes(dirs)?;
+    (loaded as f64 * COMPRESSED_SHARE > free as f64).then(|| {
+        format!(
+            "too little disk: {} rows and their copies are thought to take {} before they are \
+             compressed, and {} has {} free\nhint: make room, load fewer rows, or put cassay's \
+             data folder elsewhere (CASSAY_DATA)",
+            units::count_for_people(settings.data.load_rows),
+            measure::number::bytes(loaded),
+            dirs.data.display(),
+            measure::number::bytes(free)
+        )
+    })
+}
+
+/// Returns a sentence for each variant whose nodes cannot be placed on this machine as it asks.
+fn unplaceable(study: &Study) -> Vec<String> {
+    let local = study
+        .variants
+        .iter()
+        .filter_map(|variant| Some((variant.name.named(), variant.settings.target.local()?)));
+    let (names, specs): (Vec<Option<&str>>, Vec<&LocalSpec>) = local.unzip();
+    let mut all: Vec<String> = Vec::new();
+    for (name, why) in names.into_iter().zip(cluster::unplaceable(&specs)) {
+        let said = match (name, why) {
+            (_, None) => continue,
+            (None, Some(why)) => why,
+            (Some(name), Some(why)) => format!("“{name}”: {why}"),
+        };
+        if !all.contains(&said) {
+            all.push(said);
+        }
+    }
+    all
+}
+
+/// Returns a sentence for each variant with more connections than there is room for.
+fn crowded(study: &Study, room: &Room) -> Vec<String> {
+    let settings = study.variants.iter().map(|variant| &variant.settings);
+    let mut all: Vec<String> = settings.filter_map(|s| connections(s).refusal(room)).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Returns sentences about operations in flight that the workers on this machine cannot hold.
+/// Another machine with more CPUs may have more workers.
+fn overfull(study: &Study) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for variant in &study.variants {
+        let settings = &variant.settings;
+        for in_flight in points_in_flight(settings) {
+            let workers = workers(&settings.client, in_flight);
+            all.extend(stream_ids_refusal(in_flight, workers));
+        }
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Returns the operations in flight of each point of one variant, as far as they are known.
+fn points_in_flight(settings: &Settings) -> Vec<usize> {
+    let outlook = settings.procedure.outlook();
+    let points = outlook.points.into_iter().chain(outlook.up_to);
+    let in_flight = points.map(|point| match point {
+        Point::Threads(threads) => threads as usize,
+        Point::Rate(_) => settings.client.in_flight_max as usize,
+    });
+    in_flight.collect()
+}
+
+/// Returns the connections of one variant at its point with most operations in flight.
+fn connections(settings: &Settings) -> Connections {
+    let client = &settings.client;
+    let in_flight = points_in_flight(settings).into_iter().max().unwrap_or(1);
+    let (nodes, files_each) = match &settings.target {
+        Target::Local(local) => (local.nodes, 1),
+        // The cluster may have more nodes: the engine checks again when it knows them.
+        Target::Attach(attach) => (attach.contact_points.len(), 1),
+        Target::Null(_) => (1, 2),
+    };
+    Connections {
+        workers: workers(client, in_flight),
+        per_node: client.connections_per_node,
+        nodes: nodes.max(1),
+        files_each,
+    }
+}
+
+/// Returns a sentence if other programs keep this machine's CPUs busy now, according to the kernel
+/// (V18).
+pub fn busy_neighbours() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
+    let share = waited_share(&text)?;
+    let [limit, _] = Limits::default().others_pressure_share;
+    (share > limit).then(|| {
+        format!(
+            "other programs keep this machine busy: some task waited for a CPU {:.0} % of the last \
+             10 s; close them, or trials will be suspect, and invalid where client or nodes cannot \
+             run (CASSAY_SHARED_MACHINE=1 makes that suspect as well)",
+            share * 100.0
+        )
+    })
+}
+
+/// Returns the share of the last 10 s in which some task waited, in the format of `/proc/pressure`.
+fn waited_share(text: &str) -> Option<f64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let avg10 = some.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
+    Some(avg10.parse::<f64>().ok()? / 100.0)
+}
+
+/// Returns a note for each thing that the run of a study will go without.
+pub fn notes(missing: &[Missing]) -> Vec<String> {
+    let wishes: Vec<&Missing> = missing.iter().filter(|one| !one.refuses).collect();
+    let mut notes = Vec::new();
+    if let Some(own) = wishes.iter().find(|one| one.need.ability == Ability::Hosts) {
+        // One reason covers all limits: listing the needs of each would add nothing.
+        let limits: String = wishes
+            .iter()
+            .filter(|one| one.need.strength == Strength::MustIfApart)
+            .map(|one| format!(", no {}", one.need.ability.name()))
+            .collect();
+        notes.push(format!(
+            "no network of its own for each host{limits}: {}",
+            own.detail
+        ));
+    }
+    let unseen: Vec<&&Missing> =
+        wishes.iter().filter(|one| one.need.why.starts_with(PROBES)).collect();
+    if !unseen.is_empty() {
+        let names: Vec<String> = unseen.iter().map(|one| format!("`{}`", one.need.why)).collect();
+        // The remedy follows the cause, and is the same for most.
+        let ways = unseen.iter().filter_map(|one| one.detail.rsplit("; ").next());
+        let mut shown: Vec<&str> = Vec::new();
+        for way in ways {
+            if !shown.contains(&way) {
+                shown.push(way);
+            }
+        }
+        notes.push(format!(
+            "not measured on this target: {}; {}",
+            names.join(", "),
+            shown.join("; ")
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

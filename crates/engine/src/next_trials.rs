@@ -1,0 +1,473 @@
+//! Decides which trials the procedures of a run still ask for, from the trials seen so far.
+//!
+//! Invariant: the decision depends on the findings alone, in the plan's order. A resumed run
+//! therefore asks for the trials that it would have asked for without the interruption.
+
+use crate::summary::{self, Ended};
+use crate::trial_outcome::found;
+use analysis::procedure::{Ask, Next, Point, SeenTrial};
+use std::collections::BTreeMap;
+use store::record::TrialFinding;
+use study::plan::{Plan, Trial, Turn};
+use study::settings::{Settings, Study};
+
+/// Trials seen so far, for each variant and block, in the order in which they ran.
+pub struct Histories<'a> {
+    study: &'a Study,
+    seen: BTreeMap<(usize, usize), Vec<SeenTrial>>,
+    /// Findings so far. Kept only if the study ends once it is answered.
+    found: Vec<TrialFinding>,
+    /// Last block before which the answer was looked for, and why the study has ended, if it has.
+    looked: (usize, Option<Ended>),
+}
+
+impl<'a> Histories<'a> {
+    /// Returns histories without any trial.
+    pub fn new(study: &'a Study) -> Histories<'a> {
+        Histories {
+            study,
+            seen: BTreeMap::new(),
+            found: Vec::new(),
+            looked: (0, None),
+        }
+    }
+
+    /// Adds a trial. `finding` is `None` if the trial failed. Returns true if it was a search's
+    /// trial beyond what the target can do: the target may still be working off the backlog.
+    pub fn note(&mut self, trial: &Trial, finding: Option<&TrialFinding>) -> bool {
+        let settings = self.settings(trial.variant);
+        let seen = SeenTrial {
+            point: trial.point,
+            role: trial.role,
+            found: finding.map(|finding| found(settings, finding)),
+        };
+        let step = settings.procedure.step(&seen);
+        let history = self.seen.entry((trial.variant, trial.block)).or_default();
+        history.push(seen);
+        if let (Some(finding), Some(_)) = (finding, self.study.repeat.first_look) {
+            self.found.push(finding.clone());
+        }
+        step.is_some_and(|step| step.is_too_much())
+    }
+
+    /// Decides what happens to a turn. `found` is what the turn has already found, if anything; it
+    /// is noted if it still counts.
+    pub fn asked(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
+        let next = self.next(turn);
+        if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
+            self.note(&turn.at(ask, self.settings(turn.variant)), Some(finding));
+            return NextStep::Done;
+        }
+        match self.ended_before(turn.block) {
+            Some(ended) => NextStep::Nowhere(ended.words().to_owned()),
+            None => asked(turn.point, next),
+        }
+    }
+
+    /// Returns why blocks from this one on are not measured: earlier blocks have answered the
+    /// study. `None` if the block is to be measured.
+    fn ended_before(&mut self, block: usize) -> Option<&Ended> {
+        if self.study.repeat.is_certain(block) {
+            return None;
+        }
+        let (looked, ended) = &mut self.looked;
+        if ended.is_none() && *looked < block {
+            *looked = block;
+            let before: Vec<TrialFinding> =
+                self.found.iter().filter(|finding| finding.block < block).cloned().collect();
+            *ended = summary::look(self.study, &before, block);
+        }
+        ended.as_ref()
+    }
+
+    /// Returns true if a future turn may still bring a trial.
+    pub fn may_come(&self, turn: &Turn) -> bool {
+        let is_over = self.looked.1.is_some() && !self.study.repeat.is_certain(turn.block);
+        !is_over && matches!(self.next(turn), Next::Measure(_))
+    }
+
+    /// Returns true if the study has its answer, or can no longer get one.
+    pub fn is_answered(&self) -> bool {
+        self.looked.1.is_some()
+    }
+
+    fn next(&self, turn: &Turn) -> Next {
+        let seen = self
+            .seen
+            .get(&(turn.variant, turn.block))
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        self.settings(turn.variant).procedure.next(seen)
+    }
+
+    fn settings(&self, variant: usize) -> &'a Settings {
+        &self.study.variants[variant].settings
+    }
+}
+
+/// Decision about a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NextStep {
+    /// The trial is finished.
+    Done,
+    /// Run the trial, and measure this.
+    Here(Ask),
+    /// The procedure currently asks for other points.
+    Elsewhere,
+    /// The procedure asks for nothing more; the reason.
+    Nowhere(String),
+}
+
+impl NextStep {
+    /// Returns what the trial measures, or the reason why it is not run.
+    pub fn here(self) -> Result<Ask, String> {
+        match self {
+            NextStep::Here(ask) => Ok(ask),
+            NextStep::Done => Err("it is done".to_owned()),
+            NextStep::Elsewhere => Err("its procedure asks for other points".to_owned()),
+            NextStep::Nowhere(reason) => Err(reason),
+        }
+    }
+}
+
+/// Decides about a turn that is planned at a point, or at no point yet.
+fn asked(planned: Option<Point>, next: Next) -> NextStep {
+    match (next, planned) {
+        (Next::Answer(answer), _) => NextStep::Nowhere(answer.words()),
+        (Next::Measure(asks), Some(point)) => {
+            let planned = asks.into_iter().find(|ask| ask.point == point);
+            planned.map_or(NextStep::Elsewhere, NextStep::Here)
+        }
+        (Next::Measure(asks), None) => {
+            let first = asks.first();
+            first.map_or(NextStep::Elsewhere, |ask| NextStep::Here(*ask))
+        }
+    }
+}
+
+/// Returns the finding of a turn and what it was measured for, if it still counts. A finding at a
+/// planned point always counts. A finding at a point that was chosen during the run counts only if
+/// the procedure would choose that point again.
+fn still_counts<'f>(
+    finding: &'f TrialFinding,
+    turn: &Turn,
+    next: &Next,
+) -> Option<(&'f TrialFinding, Ask)> {
+    let role = finding.role;
+    if let Some(point) = turn.point {
+        return Some((finding, Ask { point, role }));
+    }
+    let ask = Ask {
+        point: finding.point?,
+        role,
+    };
+    let is_asked = matches!(next, Next::Measure(asks) if asks.contains(&ask));
+    is_asked.then_some((finding, ask))
+}
+
+/// Returns how many trials are left after those that are `finished`. Trials that depend on results
+/// still to be measured all count.
+pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>) -> usize {
+    let mut histories = Histories::new(study);
+    let mut left = 0;
+    for turn in &plan.trials {
+        let asked = histories.asked(turn, finished.get(&turn.index));
+        left += usize::from(matches!(asked, NextStep::Here(_) | NextStep::Elsewhere));
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::procedure::Answer;
+    use analysis::procedure::Role;
+    use store::record::Verdict;
+    use study::plan::plan;
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    fn study(rest: &str) -> Study {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             variants: {{a: {{}}, b: {{}}}}\nrepeat: {{blocks: 2}}\n{rest}"
+        );
+        resolve("s", &text, &Overrides::default()).unwrap()
+    }
+
+    /// Finding of a trial in which requests time out beyond `limit` threads.
+    fn finding(trial: &Trial, limit: f64) -> TrialFinding {
+        let mut finding = TrialFinding {
+            point: Some(trial.point),
+            role: trial.role,
+            verdict: Verdict::Valid,
+            ..TrialFinding::default()
+        };
+        finding.all.latency_ms.p99 = trial.point.value().into();
+        finding.all.latency_ms.p50 = trial.point.value().into();
+        if trial.point.value() > limit {
+            finding.errors.insert("client_timeout".to_owned(), 1);
+        }
+        finding
+    }
+
+    /// Runs the engine's loop over the plan, killing it after each number of further trials in
+    /// `kills`. Returns the slugs of the trials that were begun.
+    fn run(study: &Study, kills: &[usize]) -> (Vec<String>, usize) {
+        let plan = plan(study).unwrap();
+        let mut finished = BTreeMap::new();
+        let mut ran = Vec::new();
+        for &most in kills.iter().chain([&usize::MAX]) {
+            let mut histories = Histories::new(study);
+            let mut now = 0;
+            for turn in &plan.trials {
+                let Ok(ask) = histories.asked(turn, finished.get(&turn.index)).here() else {
+                    continue;
+                };
+                if now == most {
+                    break;
+                }
+                now += 1;
+                ran.push(turn.slug.clone());
+                // Variant b breaks one step earlier.
+                let limit = [4.0, 2.0][turn.variant];
+                let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                let found = finding(&trial, limit);
+                histories.note(&trial, Some(&found));
+                finished.insert(turn.index, found);
+            }
+        }
+        (ran, left(study, &plan, &finished))
+    }
+
+    #[test]
+    fn a_run_that_is_killed_anywhere_does_the_trials_of_one_that_is_not() {
+        for procedure in [
+            "procedure: {sweep: {threads: [1, 2, 4, 8, 16], until: timeout}}\n",
+            "procedure: {band: {threads: {from: 1, step: 2, to: 9}, p99_ms: [1, 2]}}\n",
+            "procedure: {band: {threads: {from: 1, step: 2, to: 9}, p99_ms: [2, 4], expected: \
+             0.7}}\n",
+            "procedure: {peak: {threads: {from: 2, to: 64}, p99_ms: 5, expected: 0.5}}\n",
+            "procedure: {latency_target: {threads: {from: 2, to: 64}, p50_ms: 3}}\n",
+            "procedure: {sweep: {threads: [1, 2, 4, 8, 16]}}\n",
+            "procedure: {endurance: {threads: 4, for: 2h, beside: [10m, 10m]}}\n",
+            "procedure: {fixed: {threads: 4}}\n",
+        ] {
+            let study = study(procedure);
+            let whole = run(&study, &[]);
+            assert_eq!(whole.1, 0, "nothing is left of {procedure}");
+            for first in 0..=whole.0.len() {
+                for second in 0..=whole.0.len() - first {
+                    assert_eq!(run(&study, &[first, second]), whole, "{first} {second}");
+                }
+            }
+        }
+    }
+
+    /// Finding whose throughput depends on variant and block alone; `b` is faster by `effect`.
+    fn known(trial: &Trial, effect: f64) -> TrialFinding {
+        let seed = (trial.block * 2 + trial.variant) as u64;
+        let mut chance = workload::random::Draws::sequence(seed);
+        let noise = 0.02 * (chance.unit() + chance.unit() + chance.unit() - 1.5);
+        let mut found = TrialFinding {
+            index: trial.index,
+            variant: ["a", "b"][trial.variant].into(),
+            block: trial.block,
+            verdict: Verdict::Valid,
+            point: Some(trial.point),
+            ..TrialFinding::default()
+        };
+        found.all.ops_per_s = 1000.0 * (noise + effect * trial.variant as f64).exp();
+        found.all.latency_ms.p50 = 1.0.into();
+        found
+    }
+
+    /// Runs the engine's loop over a study that ends when it is answered, killing it after each
+    /// number of further trials in `kills`. Returns the trials begun, and why it ended.
+    fn run_until_answered(study: &Study, effect: f64, kills: &[usize]) -> (Vec<usize>, String) {
+        let plan = plan(study).unwrap();
+        let mut finished = BTreeMap::new();
+        let mut ran = Vec::new();
+        let mut why = String::new();
+        for &most in kills.iter().chain([&usize::MAX]) {
+            let mut histories = Histories::new(study);
+            let mut now = 0;
+            for turn in &plan.trials {
+                let ask = match histories.asked(turn, finished.get(&turn.index)) {
+                    NextStep::Here(ask) => ask,
+                    NextStep::Nowhere(reason) => {
+                        why = reason;
+                        continue;
+                    }
+                    NextStep::Done | NextStep::Elsewhere => continue,
+                };
+                if now == most {
+                    break;
+                }
+                now += 1;
+                ran.push(turn.index);
+                let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                let found = known(&trial, effect);
+                histories.note(&trial, Some(&found));
+                finished.insert(turn.index, found);
+            }
+        }
+        assert_eq!(left(study, &plan, &finished), 0);
+        let trials = finished.into_values().collect();
+        let found = crate::summary::findings(study, trials, &|_| None, None);
+        (ran, why + &serde_json::to_string(&found).unwrap())
+    }
+
+    #[test]
+    fn an_adaptive_study_killed_anywhere_ends_where_it_would_have_ended() {
+        let study = study("procedure: {fixed: {threads: 4}}\n");
+        let text = study.text.replace("blocks: 2", "until: answered, min: 4, max: 9");
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        let mut ends = Vec::new();
+        for effect in [0.0, 0.01, 0.02, 0.2] {
+            let whole = run_until_answered(&study, effect, &[]);
+            for first in 0..=whole.0.len() {
+                assert_eq!(
+                    run_until_answered(&study, effect, &[first]),
+                    whole,
+                    "{first}"
+                );
+            }
+            let kills: Vec<usize> = (0..10).map(|kill| kill % 4).collect();
+            assert_eq!(run_until_answered(&study, effect, &kills), whole);
+            ends.push(whole.0.len() / 2);
+        }
+        assert_eq!(ends[3], 4, "20 % at 1.4 %: at the first look");
+        assert!(
+            ends.iter().any(|blocks| (5..9).contains(blocks)),
+            "{ends:?}"
+        );
+    }
+
+    #[test]
+    fn blocks_end_when_too_many_pairs_are_lost_and_added_ones_always_come() {
+        let study = study("procedure: {fixed: {threads: 4}}\n");
+        let text = study.text.replace("blocks: 2", "until: answered, min: 3, max: 6");
+        let mut study = resolve("s", &text, &Overrides::default()).unwrap();
+        study.added = vec![2];
+        let plan = plan(&study).unwrap();
+        let mut histories = Histories::new(&study);
+        let mut ran = Vec::new();
+        let mut why = String::new();
+        for turn in &plan.trials {
+            assert_eq!(
+                histories.may_come(turn),
+                histories.looked.1.is_none() || turn.block > 5
+            );
+            match histories.asked(turn, None) {
+                NextStep::Here(ask) => {
+                    ran.push(turn.block);
+                    let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                    let mut found = known(&trial, 0.05);
+                    // One of three pairs is left.
+                    if turn.block < 2 && turn.variant == 1 {
+                        found.verdict = store::record::Verdict::Invalid;
+                    }
+                    histories.note(&trial, Some(&found));
+                }
+                NextStep::Nowhere(reason) => why = reason,
+                other => panic!("{other:?}"),
+            }
+        }
+        ran.dedup();
+        // Two of six may be lost: it goes on until it has the pairs that it needs, and has its
+        // answer.
+        assert_eq!(ran, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(why, "");
+        let lost: Vec<TrialFinding> = plan.trials[..6]
+            .iter()
+            .map(|turn| {
+                let ask = Ask::probe(Point::Threads(4));
+                let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                TrialFinding {
+                    verdict: Verdict::Invalid,
+                    ..known(&trial, 0.05)
+                }
+            })
+            .collect();
+        let ended = crate::summary::look(&study, &lost, 3).unwrap();
+        assert!(
+            ended.words().starts_with("of 3 blocks 3 have no two trials"),
+            "{ended:?}"
+        );
+    }
+
+    #[test]
+    fn each_variant_ends_where_it_ends_in_each_block() {
+        let study = study("procedure: {sweep: {threads: [1, 2, 4, 8, 16], until: timeout}}\n");
+        let (mut ran, _) = run(&study, &[]);
+        ran.iter_mut().for_each(|slug| *slug = slug[3..].to_owned());
+        ran.sort_unstable();
+        let expected = [
+            "a-threads-1-block-1",
+            "a-threads-1-block-2",
+            "a-threads-2-block-1",
+            "a-threads-2-block-2",
+            "a-threads-4-block-1",
+            "a-threads-4-block-2",
+            "a-threads-8-block-1",
+            "a-threads-8-block-2",
+            "b-threads-1-block-1",
+            "b-threads-1-block-2",
+            "b-threads-2-block-1",
+            "b-threads-2-block-2",
+            "b-threads-4-block-1",
+            "b-threads-4-block-2",
+        ];
+        assert_eq!(ran, expected);
+    }
+
+    #[test]
+    fn what_depends_on_a_trial_is_left_until_that_is_done() {
+        let study = study("procedure: {sweep: {threads: [1, 2, 4], until: timeout}}\n");
+        let plan = plan(&study).unwrap();
+        assert_eq!(left(&study, &plan, &BTreeMap::new()), 12);
+        let ask = Ask::probe(Point::Threads(1));
+        let first = plan.trials[0].at(ask, &study.variants[0].settings);
+        let over = BTreeMap::from([(0, finding(&first, 0.0))]);
+        assert_eq!(left(&study, &plan, &over), 9, "its block of its variant");
+    }
+
+    #[test]
+    fn a_turn_without_a_point_is_measured_where_the_procedure_asks() {
+        let (four, eight) = (Point::Threads(4), Point::Threads(8));
+        let points = || Next::Measure([four, eight].map(Ask::probe).to_vec());
+        assert_eq!(asked(None, points()), NextStep::Here(Ask::probe(four)));
+        assert_eq!(
+            asked(Some(eight), points()),
+            NextStep::Here(Ask::probe(eight))
+        );
+        assert_eq!(
+            asked(Some(Point::Threads(1)), points()),
+            NextStep::Elsewhere
+        );
+        let answer = || Next::Answer(Answer::Complete);
+        assert!(matches!(asked(None, answer()), NextStep::Nowhere(_)));
+
+        let study = study("procedure: {fixed: {threads: 4}}\n");
+        let planned = &plan(&study).unwrap().trials[0];
+        let open = Turn {
+            point: None,
+            ..planned.clone()
+        };
+        let found = TrialFinding {
+            point: Some(eight),
+            ..TrialFinding::default()
+        };
+        let counts =
+            |turn: &Turn, next| still_counts(&found, turn, &next).map(|(_, ask)| ask.point);
+        assert_eq!(counts(planned, points()), Some(four), "as it was planned");
+        assert_eq!(counts(&open, points()), Some(eight));
+        let only_four = || Next::Measure(vec![Ask::probe(four)]);
+        assert_eq!(counts(&open, only_four()), None);
+        let role = Role::Hold;
+        let held = Next::Measure(vec![Ask { point: eight, role }]);
+        assert_eq!(counts(&open, held), None, "it was no hold");
+        assert_eq!(counts(&open, answer()), None);
+    }
+}

@@ -1,0 +1,480 @@
+//! Collects the readings of a trial's probes: writes them to disk as they come, and keeps those
+//! that the rules need.
+//!
+//! A probe watches processes, so it ends before they are restarted and begins again afterwards. The
+//! files go on.
+
+mod hosts_now;
+mod readings_buffer;
+mod resource_use;
+mod scrapers;
+
+use super::event::CpuShares;
+use super::running_target::Running;
+use super::trial::endurance_series::Watched;
+use analysis::rules::{CpuUse, Evidence, Machine, Pressure, Spell};
+use anyhow::{Context, Result};
+use cluster::Cluster;
+use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
+use hosts_now::HostReadings;
+use measure::clock;
+use readings_buffer::{InWindow, KeptReadings, OTHERS, PENDING, STEAL, STILL, share};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::TrialWriter;
+use store::record::{ProbeRecord, SampleRecord};
+use study::settings::Settings;
+
+pub use resource_use::ResourceUse;
+
+/// Period of the probe: a window of a few seconds must have several looks.
+const OTHERS_PERIOD: Duration = Duration::from_secs(1);
+
+/// Probes of one trial.
+#[derive(Default)]
+pub struct Gather {
+    /// Running probes.
+    probes: Vec<Probes>,
+    /// Why the other users of the machine cannot be seen.
+    others_unseen: Option<String>,
+    /// Time since which the probes run.
+    began_ns: u64,
+    /// Total running time of the probes that have ended, ns.
+    ran_ns: u64,
+    costs: Vec<ProbeCost>,
+    kept: KeptReadings,
+    /// Readings in the window of an endurance trial.
+    watched: Option<Watched>,
+    /// Latest CPU use of the machine.
+    cpu_shares: Option<CpuShares>,
+    /// Latest use of the hosts.
+    pub hosts: HostReadings,
+}
+
+impl Gather {
+    /// Starts the probes that `settings` ask for, and the one that watches the machine for
+    /// processes other than the nodes and our own. `clients` are some of our processes.
+    ///
+    /// # Errors
+    /// A thread could not be started. Data that cannot be read is not an error: see
+    /// `Cluster::unseen`.
+    pub fn start(
+        &mut self,
+        running: &Running,
+        settings: &Settings,
+        what: &DatabaseProbes,
+        clients: &[u32],
+    ) -> Result<()> {
+        self.began_ns = clock::now_ns();
+        let pids = running.pids();
+        let agents = [running.cluster.host_agents(), clients.to_vec()].concat();
+        let ours = pids.iter().filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
+        let ours = host::probe::Ours {
+            nodes: &ours.collect::<Vec<_>>(),
+            agents: &agents,
+            devices: &running.cluster.host_devices(),
+        };
+        match host::probe::others(&ours, OTHERS_PERIOD) {
+            Ok(others) => self.probes.push(others),
+            // A machine that does not report this makes a rule unknown, not a trial impossible.
+            Err(error) => self.others_unseen = Some(format!("{error:#}")),
+        }
+        let start = || -> Result<Vec<Probes>> {
+            let mut started = vec![Probes::start(scrapers::all(settings, &running.cluster)?)?];
+            // The null target has nothing to read.
+            if let Some(spec) = spec(settings).filter(|_| !running.is_null()) {
+                let tables: Vec<&str> = what.tables.iter().map(String::as_str).collect();
+                started.push(running.cluster.probe(&spec, &what.keyspace, &tables)?);
+            }
+            Ok(started)
+        };
+        self.probes.extend(start().context("start the probes")?);
+        Ok(())
+    }
+
+    /// Writes the readings since the last call.
+    pub fn write(&mut self, files: &mut TrialWriter) -> Result<()> {
+        let readings = self.probes.iter().flat_map(Probes::take).collect();
+        self.keep(files, readings)
+    }
+
+    /// Ends the probes, before the processes that they watch end.
+    pub fn stop(&mut self, files: &mut TrialWriter) -> Result<()> {
+        if self.probes.is_empty() {
+            return Ok(());
+        }
+        let mut last = Vec::new();
+        for probes in self.probes.drain(..) {
+            let (readings, costs) = probes.stop();
+            last.extend(readings);
+            self.costs.extend(costs);
+        }
+        self.ran_ns += clock::now_ns() - self.began_ns;
+        self.keep(files, last)
+    }
+
+    /// Starts keeping the readings of a long window.
+    pub fn watch(&mut self) {
+        self.watched = Some(Watched::default());
+    }
+
+    /// Marks the begin of the measured window.
+    pub fn window_begins(&mut self, at_ns: u64) {
+        self.watched.iter_mut().for_each(|watched| watched.begin(at_ns));
+    }
+
+    /// Marks the end of the measured window: later readings are not part of it.
+    pub fn window_ends(&mut self, at_ns: u64) {
+        self.watched.iter_mut().for_each(|watched| watched.end(at_ns));
+    }
+
+    /// Returns the latest CPU use of the machine.
+    pub fn cpu_shares(&self) -> Option<CpuShares> {
+        self.cpu_shares
+    }
+
+    /// Returns the readings of a long window.
+    pub fn watched(&self) -> Option<&Watched> {
+        self.watched.as_ref()
+    }
+
+    /// Returns the resources that the nodes of a cluster used between two times of the monotonic
+    /// clock.
+    pub fn used(&self, window_ns: (u64, u64), cluster: &Cluster) -> ResourceUse {
+        ResourceUse::of_cluster(&self.kept.within(window_ns), cluster)
+    }
+
+    fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {
+        let mut by_probe: BTreeMap<&str, Vec<SampleRecord>> = BTreeMap::new();
+        for reading in &readings {
+            let samples = by_probe.entry(&*reading.probe).or_default();
+            samples.push(sample(reading, files.start_ns()));
+        }
+        for (probe, samples) in by_probe {
+            files.write_samples(probe, &samples)?;
+        }
+        if let Some(watched) = &mut self.watched {
+            readings.iter().for_each(|reading| watched.push(reading));
+        }
+        for reading in &readings {
+            self.kept.push(reading);
+            self.hosts.push(reading);
+        }
+        self.cpu_shares = cpu_shares(&readings).or(self.cpu_shares);
+        Ok(())
+    }
+
+    /// Adds the evidence that the rules judge, for the window between two times of the monotonic
+    /// clock.
+    pub fn tell(&self, evidence: &mut Evidence, window_ns: (u64, u64)) {
+        let kept = self.kept.within(window_ns);
+        let of = |name: &'static str| kept.iter().filter(move |series| series.name == name);
+        let mut pending: BTreeMap<usize, f64> = BTreeMap::new();
+        for (stretch, bin) in of(PENDING).flat_map(|series| &series.stretches) {
+            *pending.entry(*stretch).or_default() += bin.mean();
+        }
+        let steal = share(of(STEAL).filter(|series| !series.place.contains('/')));
+        let others: Vec<&InWindow<'_>> = kept.iter().filter(|s| s.probe == OTHERS).collect();
+        let cpu_ns: u64 = self.costs.iter().map(|cost| cost.cpu_ns).sum();
+        evidence.pending_compactions =
+            (!pending.is_empty()).then(|| pending.into_values().collect());
+        let environment = evidence.environment.get_or_insert_default();
+        let spells = |name| of(name).map(|series| spell(series, &self.kept, window_ns.0)).collect();
+        let [stopped, blocked] = STILL.map(spells);
+        environment.nodes_stopped = stopped;
+        environment.nodes_blocked = blocked;
+        environment.steal_share = steal.or_else(|| share(named(&others, "cpu.stolen")));
+        evidence.machine = Some(machine_of(&others, self.others_unseen.clone()));
+        evidence.probes_cpu_share = (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64);
+    }
+
+    /// Returns description and cost of each probe, merged by name and place.
+    pub fn records(&self) -> Vec<ProbeRecord> {
+        let mut records: Vec<ProbeRecord> = Vec::new();
+        for cost in &self.costs {
+            let (probe, place) = (cost.probe.to_string(), cost.place.to_string());
+            let same = |record: &&mut ProbeRecord| record.probe == probe && record.place == place;
+            let seconds = |ns: u64| ns as f64 / 1e9;
+            let bound_s = cost.clock_bound_ns.map(seconds);
+            let mut problems = cost.problems.clone();
+            match records.iter_mut().find(same) {
+                Some(record) => {
+                    record.looks += cost.looks;
+                    record.missed += cost.missed;
+                    record.values += cost.values;
+                    record.cpu_s += seconds(cost.cpu_ns);
+                    record.longest_s = record.longest_s.max(seconds(cost.longest_ns));
+                    record.clock_bound_s = bound_s.or(record.clock_bound_s);
+                    problems.retain(|problem| !record.problems.contains(problem));
+                    record.problems.append(&mut problems);
+                }
+                None => records.push(ProbeRecord {
+                    probe,
+                    place,
+                    period_s: cost.period.as_secs_f64(),
+                    looks: cost.looks,
+                    missed: cost.missed,
+                    values: cost.values,
+                    cpu_s: seconds(cost.cpu_ns),
+                    longest_s: seconds(cost.longest_ns),
+                    clock_bound_s: bound_s,
+                    problems,
+                }),
+            }
+        }
+        records
+    }
+}
+
+/// Converts a reading to its record, with its time since `start_ns`.
+fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
+    let since_ns = i128::from(reading.at_ns) - i128::from(start_ns);
+    SampleRecord {
+        t_s: since_ns as f64 / 1e9,
+        name: reading.name.to_string(),
+        place: reading.place.to_string(),
+        unit: reading.unit.to_string(),
+        value: reading.value,
+    }
+}
+
+/// Returns the last CPU use that the probe [`OTHERS`] reported, if it has looked.
+fn cpu_shares(readings: &[Reading]) -> Option<CpuShares> {
+    let last = |name: &str| {
+        let mut newest = readings.iter().rev();
+        let found = newest.find(|one| one.probe == OTHERS && *one.name == *name);
+        found.map(|reading| reading.value)
+    };
+    Some(CpuShares {
+        nodes: last("cpu.nodes")?,
+        client: last("cpu.client")?,
+        others: last("cpu.others")?,
+    })
+}
+
+fn named<'a>(
+    series: &'a [&'a InWindow<'a>],
+    name: &'a str,
+) -> impl Iterator<Item = &'a InWindow<'a>> {
+    series.iter().copied().filter(move |one| one.name == name)
+}
+
+/// Returns the period in which a series has readings, seconds since the window began at
+/// `window_ns`.
+fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> Spell {
+    let began_s = kept.since_s(window_ns);
+    let bins = series.stretches.iter().map(|(_, bin)| bin);
+    Spell {
+        node: series.place.to_owned(),
+        from_s: bins.clone().map(|bin| bin.first_s).fold(f64::INFINITY, f64::min) - began_s,
+        to_s: bins.map(|bin| bin.last_s).fold(0.0, f64::max) - began_s,
+    }
+}
+
+/// Summarizes the looks of the probe [`OTHERS`] in the window.
+fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> Machine {
+    let of = |name: &str| share(named(series, name));
+    let cpu = || {
+        Some(CpuUse {
+            others: of("cpu.others")?,
+            nodes: of("cpu.nodes")?,
+            client: of("cpu.client")?,
+            cpus: named(series, "cpu.count").next()?.stretches.first()?.1.max,
+        })
+    };
+    Machine {
+        cpu: cpu(),
+        disk_others: of("disk.busy_for_others"),
+        pressure: Pressure {
+            cpu: of("psi.cpu.some"),
+            io: of("psi.io.some"),
+            memory: of("psi.memory.full"),
+        },
+        has_strange_nodes: false,
+        unseen,
+    }
+}
+
+/// Keyspace and tables that the database's probes read.
+#[derive(Clone, Debug, Default)]
+pub struct DatabaseProbes {
+    /// Keyspace of the workload.
+    pub keyspace: String,
+    /// Tables of the workload.
+    pub tables: Vec<String>,
+}
+
+/// Converts the probe settings to the target's form. `None` if nothing is to be read.
+pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
+    let probes = settings.probes.as_ref()?;
+    let period = |ns: Option<u64>| ns.map(Duration::from_nanos);
+    Some(ProbeSpec {
+        hosts: period(probes.hosts_ns),
+        processes: period(probes.processes_ns),
+        jvm: period(probes.jvm_ns),
+        cassandra: period(probes.cassandra_ns),
+        gc_log: period(probes.gc_log_ns),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(readings: &[Reading]) -> KeptReadings {
+        let mut kept = KeptReadings {
+            base_ns: Some(0),
+            ..KeptReadings::default()
+        };
+        readings.iter().for_each(|reading| kept.push(reading));
+        kept
+    }
+
+    #[test]
+    fn a_day_of_readings_is_kept_in_as_much_as_an_hour_and_tells_of_its_window() {
+        let mut kept = kept(&[]);
+        for second in 0..86_400 {
+            let at_s = f64::from(second) + 0.5;
+            for node in ["node1", "node2", "node3"] {
+                kept.push(&reading(at_s, PENDING, node, f64::from(second / 43_200)));
+            }
+            for name in [
+                "cpu.others",
+                "cpu.nodes",
+                "cpu.client",
+                "cpu.count",
+                "psi.io.some",
+            ] {
+                kept.push(&Reading {
+                    probe: OTHERS.into(),
+                    ..reading(at_s, name, "machine", f64::from(second / 43_200) * 50.0)
+                });
+            }
+        }
+        let stretches: usize = kept.series.values().map(|bins| bins.bins().count()).sum();
+        assert!(
+            stretches <= 8 * readings_buffer::STRETCHES_MAX,
+            "{stretches}"
+        );
+        let gather = Gather {
+            kept,
+            ..Gather::default()
+        };
+        let seen = told(&gather, (43_200_000_000_000, 86_400_000_000_000));
+        // A stretch of 32 s that lies half in the window is at its edge.
+        let pending = seen.pending_compactions.unwrap();
+        assert!(pending.len() > 1_000 && pending[1..].iter().all(|sum| *sum == 3.0));
+        let others = seen.machine.unwrap().cpu.unwrap().others;
+        assert!((others - 0.5).abs() < 0.001, "{others}");
+    }
+
+    /// Returns the evidence that the rules get for a window.
+    fn told(gather: &Gather, window_ns: (u64, u64)) -> Evidence {
+        let mut evidence = Evidence::default();
+        gather.tell(&mut evidence, window_ns);
+        evidence
+    }
+
+    fn steal_share(evidence: &Evidence) -> Option<f64> {
+        evidence.environment.as_ref().unwrap().steal_share
+    }
+
+    #[test]
+    fn who_used_the_machine_is_the_mean_of_the_looks_in_the_window() {
+        let others = |at_s, name, value| Reading {
+            probe: OTHERS.into(),
+            ..reading(at_s, name, "machine", value)
+        };
+        let gather = Gather {
+            kept: kept(&[
+                others(0.5, "cpu.others", 90.0),
+                others(1.5, "cpu.others", 10.0),
+                others(2.5, "cpu.others", 30.0),
+                others(1.5, "cpu.nodes", 5.0),
+                others(1.5, "cpu.client", 40.0),
+                others(1.5, "cpu.count", 2.0),
+                others(1.5, "cpu.stolen", 4.0),
+                others(1.5, "psi.cpu.some", 50.0),
+                // From the probe of the hosts: not about the machine as a whole.
+                reading(1.5, "psi.io.some", "host1", 99.0),
+            ]),
+            ..Gather::default()
+        };
+        let told_all = told(&gather, (1_000_000_000, 3_000_000_000));
+        let machine = told_all.machine.as_ref().unwrap();
+        let cpu = machine.cpu.unwrap();
+        assert_eq!((cpu.others, cpu.nodes, cpu.cpus), (0.2, 0.05, 2.0));
+        assert_eq!(machine.pressure.cpu, Some(0.5));
+        assert_eq!(machine.pressure.io, None);
+        assert_eq!(
+            steal_share(&told_all),
+            Some(0.04),
+            "without the hosts' probe"
+        );
+        assert_eq!(
+            told(&gather, (9_000_000_000, 9_500_000_000)).machine,
+            Some(Machine::default())
+        );
+    }
+
+    fn reading(at_s: f64, name: &str, place: &str, value: f64) -> Reading {
+        Reading {
+            probe: "test".into(),
+            at_ns: (at_s * 1e9) as u64,
+            name: name.into(),
+            place: place.into(),
+            unit: "count".into(),
+            value,
+        }
+    }
+
+    #[test]
+    fn a_node_that_does_not_run_is_told_of_with_its_seconds() {
+        let stopped = |at_s| Reading {
+            probe: OTHERS.into(),
+            ..reading(at_s, host::probe::STOPPED, "node2", 1.0)
+        };
+        let gather = Gather {
+            kept: kept(&[
+                reading(0.5, STEAL, "machine", 0.0),
+                stopped(1.5),
+                stopped(12.0),
+                stopped(13.0),
+                stopped(19.0),
+                reading(14.0, host::probe::BLOCKED, "node1", 3.0),
+            ]),
+            ..Gather::default()
+        };
+        let seen = told(&gather, (2_000_000_000, 30_000_000_000));
+        let environment = seen.environment.unwrap();
+        let spell = |node: &str, from_s, to_s| Spell {
+            node: node.to_owned(),
+            from_s,
+            to_s,
+        };
+        assert_eq!(environment.nodes_stopped, [spell("node2", 10.0, 17.0)]);
+        assert_eq!(environment.nodes_blocked, [spell("node1", 12.0, 12.0)]);
+    }
+
+    #[test]
+    fn the_window_is_judged_by_what_was_read_within_it() {
+        let gather = Gather {
+            kept: kept(&[
+                reading(0.5, PENDING, "node1", 50.0),
+                reading(1.1, PENDING, "node1", 2.0),
+                reading(1.4, PENDING, "node2", 3.0),
+                reading(2.2, PENDING, "node1", 7.0),
+                reading(1.5, STEAL, "machine", 2.0),
+                reading(2.5, STEAL, "machine", 4.0),
+                reading(2.5, STEAL, "machine/cpu0", 100.0),
+                reading(3.5, STEAL, "machine", 90.0),
+            ]),
+            ..Gather::default()
+        };
+        let seen = told(&gather, (1_000_000_000, 3_000_000_000));
+        assert_eq!(seen.pending_compactions, Some(vec![5.0, 7.0]));
+        assert!((steal_share(&seen).unwrap() - 0.03).abs() < 1e-9);
+        assert_eq!(seen.probes_cpu_share, None, "no probe ran");
+        assert_eq!(told(&Gather::default(), (0, 1)).pending_compactions, None);
+    }
+}

@@ -1,0 +1,191 @@
+//! Computes the resources that the nodes used in a window, from the probes' readings.
+
+use super::readings_buffer::{
+    CPU, DISK_READS, DISK_WRITES, InWindow, MEMORY, RECEIVED, SENT, is_passed_on, is_pause,
+};
+use cluster::{Cluster, NodeInfo};
+use measure::Bin;
+use target_spec::HostsAre;
+
+/// Place names that the probes use for this machine and for its loopback interface.
+const MACHINE: &str = "machine";
+const LOOPBACK: &str = "machine/lo";
+
+/// Average use of all nodes together. A value is absent if it was not read for every node.
+#[derive(Debug, Default, PartialEq)]
+pub struct ResourceUse {
+    /// CPUs that their processes kept busy.
+    pub cpus: Option<f64>,
+    /// Resident memory of their processes, bytes.
+    pub memory_bytes: Option<f64>,
+    /// Share of time in which a garbage collection stopped a node.
+    pub collections_share: Option<f64>,
+    /// Bytes per second that they received and sent.
+    pub network_bytes_per_s: Option<f64>,
+    /// Reads per second of their disks.
+    pub disk_reads_per_s: Option<f64>,
+    /// Writes per second of their disks.
+    pub disk_writes_per_s: Option<f64>,
+}
+
+impl ResourceUse {
+    /// Returns the resource use of a cluster. It is unknown for nodes that cassay did not start.
+    pub fn of_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
+        match cluster.hosts_are() {
+            HostsAre::Others => ResourceUse::default(),
+            hosts => ResourceUse::of(kept, cluster.nodes(), hosts.are_apart()),
+        }
+    }
+
+    /// Computes it from the readings in a window. `has_hosts` is true if the nodes live on stand-in
+    /// hosts, which have a network and usually a disk of their own.
+    pub fn of(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> ResourceUse {
+        let count = nodes.len() as f64;
+        // Sum over all nodes of the matching series. `None` if a node has no matching series.
+        let of_nodes = |fits: &dyn Fn(&str) -> bool| -> Option<f64> {
+            let of = |node: &NodeInfo| {
+                sum(kept.iter().filter(|one| one.place == node.name && fits(one.name)))
+            };
+            nodes.iter().map(of).sum()
+        };
+        let named = |name: &'static str| move |other: &str| other == name;
+        let devices = |name: &'static str| kept.iter().filter(move |one| one.name == name);
+        let of_hosts =
+            |one: &&InWindow<'_>| nodes.iter().any(|node| device_of(one, &node.host).is_some());
+        let of_machine = |one: &&InWindow<'_>| {
+            let device = device_of(one, MACHINE);
+            device.is_some_and(|device| !is_passed_on(device))
+        };
+        let is_loopback = |one: &&InWindow<'_>| one.place == LOOPBACK;
+        let kilobytes = if has_hosts {
+            let ends = kept.iter().filter(|one| matches!(one.name, RECEIVED | SENT));
+            sum(ends.filter(of_hosts).filter(|one| !one.place.ends_with("/lo")))
+        } else {
+            // Bytes sent on loopback are received on the same machine, and are counted once.
+            sum(devices(SENT).filter(is_loopback))
+        };
+        let disk = |name: &'static str| {
+            // A stand-in host without a volume uses the machine's disk.
+            let own = if has_hosts {
+                sum(devices(name).filter(of_hosts))
+            } else {
+                None
+            };
+            own.or_else(|| sum(devices(name).filter(of_machine)))
+        };
+        ResourceUse {
+            cpus: of_nodes(&named(CPU)).map(|percent| percent / 100.0),
+            memory_bytes: of_nodes(&named(MEMORY)).map(|kib| kib * 1024.0),
+            collections_share: of_nodes(&is_pause).map(|ms_per_s| ms_per_s / 1e3 / count),
+            network_bytes_per_s: kilobytes.map(|kib| kib * 1024.0),
+            disk_reads_per_s: disk(DISK_READS),
+            disk_writes_per_s: disk(DISK_WRITES),
+        }
+    }
+}
+
+/// Returns the device of a host that a series belongs to. `None` if it belongs elsewhere.
+fn device_of<'a>(series: &InWindow<'a>, host: &str) -> Option<&'a str> {
+    series.place.strip_prefix(host)?.strip_prefix('/')
+}
+
+/// Returns the sum of the means of series. `None` without series.
+fn sum<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> {
+    series.map(mean).reduce(|sum, mean| sum + mean)
+}
+
+/// Returns the mean of the readings in the window, or 0 without readings.
+fn mean(series: &InWindow<'_>) -> f64 {
+    let bins = || series.stretches.iter().map(|(_, bin): &(usize, Bin)| bin);
+    let count: u64 = bins().map(|bin| bin.count).sum();
+    bins().map(|bin| bin.sum).sum::<f64>() / count.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Bins;
+    use std::net::SocketAddr;
+
+    fn node(name: &str, host: &str) -> NodeInfo {
+        NodeInfo {
+            name: name.to_owned(),
+            host: host.to_owned(),
+            address: SocketAddr::from(([127, 0, 0, 1], 9042)),
+            datacenter: String::new(),
+            rack: String::new(),
+            tokens: Vec::new(),
+            pid: None,
+            version: String::new(),
+        }
+    }
+
+    fn series<'a>(name: &'a str, place: &'a str, values: &[f64]) -> InWindow<'a> {
+        let mut bins = Bins::new(16);
+        for (second, value) in values.iter().enumerate() {
+            bins.push(second as f64, *value);
+        }
+        InWindow {
+            probe: "test",
+            name,
+            place,
+            stretches: bins.numbered().map(|(at, bin)| (at, *bin)).collect(),
+        }
+    }
+
+    #[test]
+    fn processes_and_collections_are_those_of_all_nodes() {
+        let nodes = [node("node1", "host1"), node("node2", "host2")];
+        let mut kept = vec![
+            series(CPU, "node1", &[100.0, 50.0]),
+            series(CPU, "node2", &[25.0]),
+            series(CPU, "client", &[90.0]),
+            series("jvm.gc.G1_Young_Generation.paused_ms/s", "node1", &[20.0]),
+            series("jvm.gc.G1_Old_Generation.paused_ms/s", "node1", &[10.0]),
+            series("jvm.gc.G1_Young_Generation.paused_ms/s", "node2", &[50.0]),
+            series("jvm.gc.ZGC_Cycles.cycling_ms/s", "node2", &[500.0]),
+            series(MEMORY, "node1", &[1024.0]),
+        ];
+        let seen = ResourceUse::of(&kept, &nodes, false);
+        assert_eq!(seen.cpus, Some(1.0));
+        assert_eq!(seen.collections_share, Some(0.04));
+        assert_eq!(seen.memory_bytes, None, "of one node of two");
+        kept.push(series(MEMORY, "node2", &[2048.0]));
+        assert_eq!(
+            ResourceUse::of(&kept, &nodes, false).memory_bytes,
+            Some(3.0 * 1024.0 * 1024.0)
+        );
+        assert_eq!(ResourceUse::of(&[], &nodes, false), ResourceUse::default());
+    }
+
+    #[test]
+    fn what_passes_a_wire_is_counted_where_the_nodes_are() {
+        let nodes = [node("node1", "host1"), node("node2", "host2")];
+        let kept = [
+            series(SENT, "machine/lo", &[8.0]),
+            series(RECEIVED, "machine/lo", &[8.0]),
+            series(SENT, "machine/eth0", &[100.0]),
+            series(SENT, "host1/eth0", &[3.0]),
+            series(RECEIVED, "host1/eth0", &[1.0]),
+            series(SENT, "host1/lo", &[50.0]),
+            series(SENT, "host10/eth0", &[70.0]),
+            series(DISK_WRITES, "machine/vda", &[6.0]),
+            series(DISK_WRITES, "machine/dm-0", &[6.0]),
+            series(DISK_READS, "machine/vda", &[0.0]),
+            series(DISK_WRITES, "host1/loop3", &[2.0]),
+        ];
+        let seen = ResourceUse::of(&kept, &nodes, false);
+        assert_eq!(seen.network_bytes_per_s, Some(8.0 * 1024.0));
+        assert_eq!(
+            (seen.disk_reads_per_s, seen.disk_writes_per_s),
+            (Some(0.0), Some(6.0))
+        );
+        let apart = ResourceUse::of(&kept, &nodes, true);
+        assert_eq!(apart.network_bytes_per_s, Some(4.0 * 1024.0));
+        assert_eq!(
+            apart.disk_writes_per_s,
+            Some(2.0),
+            "a volume is a loop device"
+        );
+    }
+}

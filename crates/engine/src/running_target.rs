@@ -1,0 +1,345 @@
+//! The running target, of any kind: started, asked, stopped.
+//!
+//! The null target is a CQL server inside cassay. It is attached to like any other cluster, so that
+//! a run without Java takes the same path as one with it.
+
+use anyhow::{Context, Result, bail};
+use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, Restored};
+use load::Written;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, UdpSocket};
+use std::path::Path;
+use std::sync::OnceLock;
+use store::record::MachineTopologyRecord;
+use study::data_state::DataState;
+use study::settings::Client;
+use target_spec::{Ability, HostsAre, Restarts, Target};
+use versions::Release;
+
+/// A running target. Dropping it stops the processes that were started for it.
+pub struct Running {
+    /// Requested target.
+    pub settings: Target,
+    /// Nodes of the target, and access to them.
+    pub cluster: Cluster,
+    /// State of the data on it.
+    pub standing: DataState,
+    /// Acknowledged writes to the present data, if all of them were recorded.
+    pub written: Option<Written>,
+    /// Names of the snapshots taken.
+    pub snapshots: Vec<String>,
+    /// Result of the settling before the snapshots were taken.
+    pub settled: Option<analysis::rules::Settle>,
+    /// Release that nodes were upgraded to, if any.
+    pub upgraded: Option<Release>,
+    /// True if a restart has failed: the target cannot be used any more.
+    pub broken: bool,
+    /// Settings of each node when it was ready. Empty if they cannot be read.
+    pub node_settings: Vec<(String, BTreeMap<String, String>)>,
+    /// Node processes on which load was last measured: name, and PID if known. `None` before the
+    /// first trial.
+    pub warmed: Option<Vec<(String, Option<u32>)>>,
+    /// Position up to which the logs of its nodes were copied.
+    pub logs: LogsTaken,
+    /// Topology of its machines, once read: a large machine has thousands of files.
+    pub machines: OnceLock<Vec<MachineTopologyRecord>>,
+}
+
+impl Running {
+    /// Starts the target, or attaches to it.
+    pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Running> {
+        let cluster = cluster::start(target, dirs, say)?;
+        let node_settings = node_settings(&cluster)?;
+        Ok(Running {
+            settings: target.clone(),
+            cluster,
+            standing: DataState::default(),
+            written: None,
+            snapshots: Vec::new(),
+            settled: None,
+            upgraded: None,
+            broken: false,
+            node_settings,
+            warmed: None,
+            logs: LogsTaken::default(),
+            machines: OnceLock::new(),
+        })
+    }
+
+    /// Gives the nodes another configuration; the data stays.
+    ///
+    /// # Errors
+    /// A node did not come back; the target cannot be used then.
+    pub fn reconfigure(
+        &mut self,
+        target: &Target,
+        restarts: Restarts,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let Target::Local(local) = target else {
+            bail!("only nodes of our own can be given another configuration");
+        };
+        self.broken = true;
+        self.cluster
+            .reconfigure(local, restarts, say)
+            .context("restart the nodes with another configuration")?;
+        self.node_settings = node_settings(&self.cluster)?;
+        // The hosts may use another part of the machines now.
+        self.machines = OnceLock::new();
+        self.settings = target.clone();
+        self.broken = false;
+        Ok(())
+    }
+
+    /// Records the releases that the nodes run now. If they differ from those at the start, the
+    /// target cannot be used for another trial, since files cannot be downgraded.
+    ///
+    /// # Errors
+    /// Cassay did not start the nodes.
+    pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
+        let Target::Local(local) = &self.settings else {
+            return Ok(());
+        };
+        let others = releases.iter().flatten().find(|release| **release != local.release);
+        self.upgraded = others.cloned();
+        self.cluster.took_releases(releases)
+    }
+
+    /// Restores the data of a snapshot.
+    ///
+    /// # Errors
+    /// It failed, or a node's files differ from the snapshot's afterwards.
+    pub fn restore(
+        &mut self,
+        name: &str,
+        how: RestoreHow,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Restored> {
+        let restored = self.cluster.snapshot_restore(name, how, say);
+        restored.with_context(|| format!("restore the snapshot {name}"))
+    }
+
+    /// Returns the process of each node.
+    pub fn pids(&self) -> Vec<(String, Option<u32>)> {
+        let nodes = self.cluster.nodes().iter();
+        nodes.map(|node| (node.name.clone(), node.pid)).collect()
+    }
+
+    /// Returns the process of a node.
+    pub fn process_of(&self, node: usize) -> Option<u32> {
+        self.cluster.nodes().get(node)?.pid
+    }
+
+    /// Returns the nodes whose process differs from the one in `before`.
+    pub fn pids_changed(&self, before: &[(String, Option<u32>)]) -> Vec<String> {
+        let now = self.pids().into_iter();
+        now.filter(|node| !before.contains(node)).map(|(name, _)| name).collect()
+    }
+
+    /// Returns true for the null target.
+    pub fn is_null(&self) -> bool {
+        matches!(self.settings, Target::Null(_))
+    }
+
+    /// Returns the CPUs that the workers are pinned to: those of the study, or those that the
+    /// placement of the nodes reserves for them. Empty if the workers are not pinned.
+    pub fn client_cpus(&self, client: &Client) -> Vec<usize> {
+        if client.cpus.is_empty() {
+            self.cluster.client_cpus().unwrap_or_default()
+        } else {
+            client.cpus.clone()
+        }
+    }
+
+    /// Returns true if nodes run on this machine, on cores that the client uses too. If hosts or
+    /// nodes have CPUs of their own, the client has those that it is pinned to.
+    pub fn shares_cores(&self, client: &Client) -> bool {
+        let client_cpus = self.client_cpus(client);
+        let Some(local) = self.settings.local().filter(|local| local.machines().is_empty()) else {
+            return self.is_on_this_machine();
+        };
+        let taken = self.cluster.taken_cpus();
+        let are_stand_ins = self.cluster.hosts_are() == HostsAre::StandIns;
+        let hosts = local.hosts.as_ref().filter(|_| are_stand_ins);
+        let theirs = match &taken[..] {
+            [] => hosts.and_then(|hosts| hosts.host.cpus.as_deref()),
+            taken => Some(taken),
+        };
+        let theirs = theirs.unwrap_or_default();
+        let is_apart = !theirs.is_empty()
+            && !client_cpus.is_empty()
+            && theirs.iter().all(|cpu| !client_cpus.contains(cpu));
+        !is_apart
+    }
+
+    /// Returns true if nodes run on this machine that cassay did not start.
+    pub fn has_strange_nodes(&self) -> bool {
+        matches!(self.settings, Target::Attach(_)) && self.is_on_this_machine()
+    }
+
+    fn is_on_this_machine(&self) -> bool {
+        let mut nodes = self.cluster.nodes().iter();
+        // An address can be bound only on the machine that has it.
+        let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
+        nodes.any(|node| is_own(node.address.ip()))
+    }
+
+    /// Returns the memory that each local node has on its machine or host, bytes. `None` for remote
+    /// nodes.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        let Target::Local(local) = &self.settings else {
+            return None;
+        };
+        // If hosts are isolated, a host's limit covers its nodes' page cache too.
+        let is_apart = self.cluster.hosts_are().are_apart();
+        let limit = local.hosts.as_ref().filter(|_| is_apart);
+        if let Some(bytes) = limit.and_then(|hosts| hosts.host.memory_bytes) {
+            return Some(bytes / local.nodes_per_host().max(1) as u64);
+        }
+        if self.cluster.is_on_machines() {
+            let machines = self.cluster.machines().ok()?;
+            let shares = machines.iter().zip(local.nodes_of_hosts());
+            let bytes = shares.map(|((_, machine), nodes)| {
+                machine.memory_bytes().map(|bytes| bytes / nodes.max(1) as u64)
+            });
+            return bytes.min()?;
+        }
+        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib * 1024 / local.nodes.max(1) as u64)
+    }
+
+    /// Returns the settings that differ from those at the start: `node1 concurrent_reads`. Two
+    /// kinds are left out: settings of how a node enters its ring, which differ when it comes back
+    /// empty, and addresses of a node that has moved.
+    pub fn settings_changed(&self) -> Result<Vec<String>> {
+        // Another release has other settings.
+        if self.node_settings.is_empty() || self.upgraded.is_some() {
+            return Ok(Vec::new());
+        }
+        let mut changed = Vec::new();
+        for ((node, before), (_, after)) in self.node_settings.iter().zip(self.cluster.settings()?)
+        {
+            let differs = |name: &&String| before.get(*name) != after.get(*name);
+            let has_moved = self.has_moved(node);
+            let names = before
+                .keys()
+                .chain(after.keys().filter(|k| !before.contains_key(*k)))
+                .filter(differs)
+                .filter(|name| !is_of_entry(name))
+                .filter(|name| !has_moved || !is_address(name));
+            changed.extend(names.map(|name| format!("{node} {name}")));
+        }
+        Ok(changed)
+    }
+
+    /// Returns true if a node has another address than at first.
+    fn has_moved(&self, name: &str) -> bool {
+        let moves = &self.cluster.access().moves;
+        let mut nodes = self.cluster.nodes().iter();
+        nodes.any(|node| node.name == name && moves.called(node.address) != node.address)
+    }
+
+    /// Returns the nodes for the load generator.
+    pub fn nodes(&self) -> Vec<load::Endpoint> {
+        let nodes = self.cluster.nodes().iter();
+        nodes
+            .map(|node| load::Endpoint {
+                address: self.cluster.access().moves.now(node.address),
+                called: self.cluster.access().moves.called(node.address),
+                proxied_name: self.cluster.access().moves.proxied_name(node.address),
+                name: node.name.clone(),
+                tokens: node.tokens.clone(),
+            })
+            .collect()
+    }
+
+    /// Returns the access to the nodes for the load generator.
+    pub fn access(&self, compression: Option<load::Compression>) -> load::Access {
+        let access = self.cluster.access();
+        load::Access {
+            credentials: access.load_credentials(),
+            tls: access.tls.as_ref().map(|tls| load::Tls {
+                config: tls.config.clone(),
+                server_name: tls.server_name.clone(),
+            }),
+            version: access.spoken.now(),
+            compression,
+        }
+    }
+
+    /// Removes snapshots that this run has left on an attached cluster when it was killed. `stamp`
+    /// is the prefix of their names.
+    pub fn remove_strays(&self, stamp: &str) -> Result<()> {
+        if !self.cluster.is_attached() {
+            return Ok(());
+        }
+        for found in self.cluster.snapshots()? {
+            let is_ours = found.name.strip_prefix(stamp).is_some_and(|end| end.starts_with('-'));
+            if is_ours && !self.snapshots.contains(&found.name) {
+                self.cluster.snapshot_remove(&found.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_snapshots(&self) -> Result<()> {
+        for name in &self.snapshots {
+            let removed = self.cluster.snapshot_remove(name);
+            removed.with_context(|| {
+                format!("remove the snapshot {name}; `nodetool clearsnapshot` does it too")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Copies the new part of the nodes' logs. Returns the nodes whose logs could not be read.
+    pub fn collect_logs(&mut self, into: &Path, until: LogsUntil) -> Vec<Gap> {
+        if self.cluster.can(Ability::Logs) {
+            self.cluster.collect_logs(&mut self.logs, into, until)
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Collects the nodes' logs, then stops what was started. Returns the nodes whose logs could
+    /// not be read, and the result of stopping. Missing logs do not prevent it.
+    pub fn stop(mut self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
+        let missing = match logs {
+            Some(into) => self.collect_logs(into, LogsUntil::Now),
+            None => Vec::new(),
+        };
+        // Snapshots of local nodes go with the nodes. An attached cluster is left as it was.
+        let removed = match self.settings {
+            Target::Attach(_) => self.remove_snapshots(),
+            Target::Local(_) | Target::Null(_) => Ok(()),
+        };
+        (missing, self.cluster.stop().and(removed))
+    }
+}
+
+/// Returns the effective settings of every node. Empty if they cannot be read.
+fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, String>)>> {
+    if cluster.can(Ability::Settings) {
+        cluster.settings()
+    } else {
+        Ok(Vec::new())
+    }
+}
+
+/// Returns true if a setting is an address of the node.
+fn is_address(name: &str) -> bool {
+    const ADDRESSES: [&str; 4] = [
+        "listen_address",
+        "rpc_address",
+        "broadcast_address",
+        "broadcast_rpc_address",
+    ];
+    ADDRESSES.contains(&name)
+}
+
+/// Returns true if a setting only says how a node enters its ring.
+fn is_of_entry(name: &str) -> bool {
+    name == "auto_bootstrap" || name.starts_with("seed_provider")
+}

@@ -1,0 +1,492 @@
+//! Compares every contender with its baseline, at every point, and adjusts for the number of
+//! comparisons.
+
+use super::looks;
+use super::points::{places_of, state_of};
+use super::searches::searches;
+use crate::data_generation;
+use analysis::compare::{Comparison, Finding, Metric, compare_unpaired};
+use analysis::procedure::Point;
+use analysis::procedure::grid;
+use analysis::sweep::State;
+use analysis::{FalseFindings, Judged, NotCompared, VariantName, judge_all, too_few_blocks};
+use measure::Known;
+use store::record::{
+    ComparisonRecord, MultiplicityRecord, PEAK, RobustRecord, SearchRecord, TrialFinding,
+};
+use study::settings::{PrimaryMetric, Study, Variant};
+
+/// A number of a finding that is compared.
+pub struct Compared {
+    pub name: &'static str,
+    pub metric: Metric,
+    pub value: fn(&TrialFinding) -> Known,
+}
+
+pub const COMPARED: [Compared; 3] = [
+    Compared {
+        name: "ops_per_s",
+        metric: Metric::THROUGHPUT,
+        value: |finding| Known::Exactly(finding.all.ops_per_s),
+    },
+    Compared {
+        name: "latency_ms.p50",
+        metric: Metric::LATENCY,
+        value: |finding| finding.all.latency_ms.p50,
+    },
+    Compared {
+        name: "latency_ms.p99",
+        metric: Metric::LATENCY,
+        value: |finding| finding.all.latency_ms.p99,
+    },
+];
+
+/// Results of searches, as a compared number; it belongs to no single trial.
+pub static FOUND: Compared = Compared {
+    name: PEAK,
+    metric: Metric::THROUGHPUT,
+    value: |finding| Known::Exactly(finding.all.ops_per_s),
+};
+
+/// Returns the metric that answers a question at a point: throughput in a closed loop, p99 latency
+/// at a rate.
+pub fn metric_of(place: Option<Point>) -> &'static str {
+    if place.is_some_and(Point::is_rate) {
+        "latency_ms.p99"
+    } else {
+        "ops_per_s"
+    }
+}
+
+/// Two variants at one place, by one metric.
+struct Pairing<'a> {
+    baseline: &'a Variant,
+    contender: &'a Variant,
+    place: Option<Point>,
+    metric: &'static str,
+    comparison: Comparison,
+    /// Pairs by block, if the comparison is paired.
+    pairs: Pairs,
+    /// Metric of the comparison.
+    how: Metric,
+}
+
+/// Values of a baseline and of a contender, each with the number of its block from 0.
+pub type Pairs = Vec<(usize, (Known, Known))>;
+
+/// Two variants at one place whose values of a metric are lower bounds on both sides.
+pub struct Untold {
+    pub baseline: VariantName,
+    pub contender: VariantName,
+    pub place: Option<Point>,
+    pub metric: &'static str,
+}
+
+/// All comparisons of a study.
+#[derive(Default)]
+pub struct Comparisons {
+    pub records: Vec<ComparisonRecord>,
+    /// Expected number of false findings. `None` if there is at most one comparison.
+    pub multiplicity: Option<MultiplicityRecord>,
+    /// Pairs without a ratio.
+    pub untold: Vec<Untold>,
+}
+
+/// Compares every contender with the first variant of its step, after `blocks` blocks, at every
+/// point that both have. An invalid trial is never compared.
+///
+/// For searches only their results are compared: a search is a path, and two searches are at one
+/// point by chance.
+pub fn comparisons(
+    study: &Study,
+    trials: &[TrialFinding],
+    searches: &[SearchRecord],
+    blocks: usize,
+) -> Comparisons {
+    let (mut pairings, untold) = pairings(study, trials, searches);
+    let primary = Primary::of(study, trials, &pairings);
+    let flagged: Vec<(Comparison, bool)> = pairings
+        .iter_mut()
+        .map(|pairing| {
+            let is_primary = primary.is(pairing);
+            let looked = looks::at(study, pairing.comparison.clone(), is_primary);
+            pairing.comparison = looked.clone();
+            (looked, is_primary)
+        })
+        .collect();
+    let (judged, chances) = judge_all(&flagged);
+    let records =
+        pairings
+            .iter()
+            .zip(&flagged)
+            .zip(judged)
+            .map(|((pairing, (_, is_primary)), judged)| {
+                record(study, pairing, *is_primary, judged, blocks)
+            });
+    Comparisons {
+        records: records.collect(),
+        multiplicity: multiplicity(chances),
+        untold,
+    }
+}
+
+/// Returns the scatter of the ratio of two trials of one block, in the primary comparison. If there
+/// are several, the largest. `None` without two blocks.
+pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
+    let searches = searches(study, trials);
+    let (pairings, _) = pairings(study, trials, &searches);
+    let primary = Primary::of(study, trials, &pairings);
+    let of = pairings.iter().filter(|pairing| primary.is(pairing));
+    let noises = of.filter_map(|pairing| pairing.comparison.noise());
+    noises.max_by(f64::total_cmp)
+}
+
+/// Returns the number of blocks of a run: those of its plan. In a study that ends when it is
+/// answered, those that were begun.
+pub fn blocks_of(study: &Study, trials: &[TrialFinding]) -> usize {
+    let begun = trials.iter().map(|trial| trial.block + 1).max();
+    match (study.repeat.first_look, begun) {
+        (None, _) | (_, None) => study.blocks(),
+        (Some(_), Some(begun)) if study.added.is_empty() => begun,
+        (Some(_), Some(_)) => {
+            let has = |block: &usize| trials.iter().any(|trial| trial.block == *block);
+            (0..study.blocks()).filter(has).count()
+        }
+    }
+}
+
+fn multiplicity(chances: FalseFindings) -> Option<MultiplicityRecord> {
+    (chances.compared > 1).then_some(MultiplicityRecord {
+        comparisons: chances.compared,
+        primary: chances.primary,
+        false_findings_one_by_one: chances.one_by_one,
+        false_findings_expected: chances.expected,
+    })
+}
+
+fn record(
+    study: &Study,
+    pairing: &Pairing<'_>,
+    primary: bool,
+    judged: Judged,
+    blocks: usize,
+) -> ComparisonRecord {
+    let comparison = &pairing.comparison;
+    let found = if too_few_blocks(comparison.blocks, blocks, comparison.looks) {
+        Finding::Inconclusive
+    } else {
+        judged.finding
+    };
+    let mut looks = looks::record(study, comparison, found, blocks);
+    if let Some(looks) = looks.as_mut().filter(|_| primary) {
+        looks.grew = looks::grew(study, &pairing.pairs, pairing.how);
+    }
+    let block_of = |at: usize| pairing.pairs.get(at).map_or(0, |(block, _)| block + 1);
+    ComparisonRecord {
+        metric: pairing.metric.to_owned(),
+        point: pairing.place,
+        baseline: pairing.baseline.name.clone(),
+        contender: pairing.contender.name.clone(),
+        ratio: comparison.ratio,
+        bound: comparison.bound,
+        ci95: comparison.ci95(),
+        ci95_end: comparison.ci95_end(),
+        verdict: found,
+        primary,
+        blocks: comparison.blocks,
+        blocks_planned: blocks,
+        p: judged.p,
+        p_adjusted: judged.p_adjusted,
+        could_see: judged.could_see,
+        blocks_to_settle: judged.blocks_to_settle,
+        between_runs: comparison.between_runs,
+        looks,
+        robust: comparison.robust.map(|beside| RobustRecord {
+            block: block_of(beside.at),
+            z: beside.z,
+            ratio: beside.ratio,
+            interval: beside.interval,
+            covers: beside.covers,
+        }),
+    }
+}
+
+/// Returns each contender after the variant that it is compared with. In imports, a step is
+/// compared with the same step of the first variant.
+pub fn baselines_and_contenders(study: &Study) -> impl Iterator<Item = [&Variant; 2]> {
+    let contenders = study.variants.iter().enumerate();
+    contenders
+        .filter(|(_, variant)| !variant.is_added)
+        .filter_map(|(index, contender)| {
+            let same = |variant: &&Variant| variant.step == contender.step;
+            let baseline = study.variants[..index].iter().find(same)?;
+            Some([baseline, contender])
+        })
+}
+
+fn pairings<'a>(
+    study: &'a Study,
+    trials: &[TrialFinding],
+    searches: &[SearchRecord],
+) -> (Vec<Pairing<'a>>, Vec<Untold>) {
+    let (mut pairings, mut untold) = (Vec::new(), Vec::new());
+    for [baseline, contender] in baselines_and_contenders(study) {
+        if is_search(baseline) || is_search(contender) {
+            if is_search(baseline) && is_search(contender) {
+                let (pairs, how, comparison) = peaks(study, searches, [baseline, contender]);
+                note(
+                    (baseline, contender, None, PEAK),
+                    (pairs, how),
+                    comparison,
+                    &mut pairings,
+                    &mut untold,
+                );
+            }
+            continue;
+        }
+        for place in places_of(trials, &baseline.name) {
+            for compared in &COMPARED {
+                let sides = [&baseline.name, &contender.name]
+                    .map(|variant| used(study, trials, variant, place, compared));
+                if is_as_offered(study, place, compared, &sides) {
+                    continue;
+                }
+                let pairs = pairs(&sides, compared);
+                let comparison = if study.repeat.interleaved {
+                    looks::compared(&pairs, compared.metric)
+                } else {
+                    // One after the other: changes in the meantime are in the ratio.
+
+                    let [left, right] = of_last_generation(&sides, compared);
+                    compare_unpaired(&left, &right, compared.metric)
+                };
+                note(
+                    (baseline, contender, place, compared.name),
+                    (pairs, compared.metric),
+                    comparison,
+                    &mut pairings,
+                    &mut untold,
+                );
+            }
+        }
+    }
+    (pairings, untold)
+}
+
+/// Records a comparison, or that there is none.
+fn note<'a>(
+    (baseline, contender, place, metric): (&'a Variant, &'a Variant, Option<Point>, &'static str),
+    (pairs, how): (Pairs, Metric),
+    comparison: Result<Comparison, NotCompared>,
+    pairings: &mut Vec<Pairing<'a>>,
+    untold: &mut Vec<Untold>,
+) {
+    match comparison {
+        Ok(comparison) => pairings.push(Pairing {
+            baseline,
+            contender,
+            place,
+            metric,
+            comparison,
+            pairs,
+            how,
+        }),
+        Err(NotCompared::BoundsOnBothSides) => untold.push(Untold {
+            baseline: baseline.name.clone(),
+            contender: contender.name.clone(),
+            place,
+            metric,
+        }),
+        Err(NotCompared::NoValues) => {}
+    }
+}
+
+/// Returns true if a variant searches for something: then only its result is compared.
+pub fn is_search(variant: &Variant) -> bool {
+    variant.settings.procedure.goal().is_some()
+}
+
+/// Compares the results of two variants' searches, block by block if they took turns.
+fn peaks(
+    study: &Study,
+    searches: &[SearchRecord],
+    variants: [&Variant; 2],
+) -> (Pairs, Metric, Result<Comparison, NotCompared>) {
+    let search = |variant: &Variant, block: usize| {
+        let of = |one: &&SearchRecord| one.variant == variant.name && one.block == block;
+        searches.iter().find(of)
+    };
+    let found = |variant: &Variant, block: usize| search(variant, block)?.found_ops_per_s();
+    let blocks = || 0..study.blocks();
+    let [left, right] = variants;
+    let pairs: Pairs = blocks()
+        .filter_map(|at| Some((at, (found(left, at)?, found(right, at)?))))
+        .collect();
+    let ends = variants
+        .map(|of| blocks().filter_map(move |at| search(of, at)?.found()))
+        .into_iter()
+        .flatten()
+        .map(Known::least);
+    let least = ends.fold(f64::INFINITY, f64::min);
+    let how = Metric::THROUGHPUT.on_grid(grid(least));
+    let comparison = if study.repeat.interleaved {
+        looks::compared(&pairs, how)
+    } else {
+        let of = |variant| blocks().filter_map(|at| found(variant, at)).collect();
+        let [left, right]: [Vec<Known>; 2] = variants.map(of);
+        compare_unpaired(&left, &right, how)
+    };
+    (pairs, how, comparison)
+}
+
+/// Returns true for the throughput at a rate that both sides kept up with. It equals the offered
+/// rate, so it says nothing about either, and would only weaken the other comparisons. A study that
+/// names throughput as its primary metric gets it all the same.
+fn is_as_offered(
+    study: &Study,
+    place: Option<Point>,
+    compared: &Compared,
+    sides: &[Vec<Option<&TrialFinding>>; 2],
+) -> bool {
+    let kept = |trial: &&TrialFinding| state_of(trial) == State::Kept;
+    compared.name == "ops_per_s"
+        && place.is_some_and(Point::is_rate)
+        && study.primary.metric != PrimaryMetric::Named("ops_per_s")
+        && sides.iter().flatten().flatten().all(kept)
+}
+
+/// Returns the usable trial of each block, if there is one. Latency under saturation grows as long
+/// as the trial lasts, and is not a property of the target.
+pub fn used<'t>(
+    study: &Study,
+    trials: &'t [TrialFinding],
+    variant: &VariantName,
+    place: Option<Point>,
+    compared: &Compared,
+) -> Vec<Option<&'t TrialFinding>> {
+    let at = |block: usize| {
+        let fits =
+            |t: &&TrialFinding| t.variant == *variant && t.point == place && t.block == block;
+        let trial = trials.iter().find(fits)?;
+        match state_of(trial) {
+            State::Kept => Some(trial),
+            State::Saturated if compared.name == "ops_per_s" => Some(trial),
+            State::Saturated | State::Unusable => None,
+        }
+    };
+    (0..study.blocks()).map(at).collect()
+}
+
+/// Returns the pairs. Trials of one block are a pair if they ran on the same data.
+fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Pairs {
+    let both = sides[0]
+        .iter()
+        .zip(&sides[1])
+        .enumerate()
+        .filter_map(|(block, (a, b))| Some((block, (*a)?, (*b)?)));
+    both.filter(|(_, a, b)| data_generation::is_same(a, b))
+        .map(|(block, a, b)| (block, ((compared.value)(a), (compared.value)(b))))
+        .collect()
+}
+
+/// Returns, for each side, the trials that ran on the latest data.
+fn of_last_generation(
+    sides: &[Vec<Option<&TrialFinding>>; 2],
+    compared: &Compared,
+) -> [Vec<Known>; 2] {
+    let all = sides.iter().flatten().flatten();
+    let last = all.max_by_key(|trial| trial.generation);
+    sides.each_ref().map(|side| {
+        let here = side
+            .iter()
+            .flatten()
+            .filter(|trial| last.is_some_and(|last| data_generation::is_same(trial, last)));
+        here.map(|trial| (compared.value)(trial)).collect()
+    })
+}
+
+/// Selects the primary comparisons.
+struct Primary {
+    /// By step: the place and the metric.
+    places: Vec<(Option<String>, Option<Point>, &'static str)>,
+}
+
+impl Primary {
+    fn of(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
+        // In a study with looks at each block, the primary place is chosen before the first look
+        // and stays.
+        let until = study.repeat.first_look.unwrap_or(study.repeat.blocks);
+        let trials: Vec<&TrialFinding> = trials.iter().filter(|t| t.block < until).collect();
+        let mut steps: Vec<&Option<String>> = pairings.iter().map(|p| &p.contender.step).collect();
+        steps.dedup();
+        let place = |step: &Option<String>| {
+            let of = pairings.iter().filter(|p| p.contender.step == *step);
+            let places: Vec<Option<Point>> = of.map(|p| p.place).collect();
+            // Search results have no place, and are the only comparison.
+            if places.contains(&None) {
+                return Some((step.clone(), None, PEAK));
+            }
+            let chosen = match study.primary.point {
+                Some(value) => at_value(&places, value),
+                None => default_place(&trials, &places),
+            };
+            chosen?;
+            // At rates that no side kept up with there is no latency: throughput is compared there.
+            let asked = match study.primary.metric {
+                PrimaryMetric::Named(name) => name,
+                PrimaryMetric::Auto => metric_of(chosen),
+            };
+            let mut here =
+                pairings.iter().filter(|p| p.contender.step == *step && p.place == chosen);
+            let metric = if here.any(|p| p.metric == asked) {
+                asked
+            } else {
+                "ops_per_s"
+            };
+            Some((step.clone(), chosen, metric))
+        };
+        Primary {
+            places: steps.into_iter().filter_map(place).collect(),
+        }
+    }
+
+    fn is(&self, pairing: &Pairing<'_>) -> bool {
+        let here = (
+            pairing.contender.step.clone(),
+            pairing.place,
+            pairing.metric,
+        );
+        self.places.contains(&here)
+    }
+}
+
+/// Returns the default place. In a closed loop, it is the place with the highest throughput of all
+/// variants together. Their sum says nothing about their difference, so the choice favours no side.
+/// At rates, it is the highest that all kept up with; if there is none, the lowest.
+pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Option<Point> {
+    let at = |place: Option<Point>| -> Vec<&TrialFinding> {
+        let here = trials
+            .iter()
+            .filter(|t| t.point == place)
+            .filter(|t| state_of(t) != State::Unusable);
+        here.copied().collect()
+    };
+    if places.iter().any(|place| place.is_some_and(Point::is_rate)) {
+        let kept = |place: &&Option<Point>| at(**place).iter().all(|t| state_of(t) == State::Kept);
+        let highest = places.iter().rev().find(kept);
+        return *highest.or(places.first())?;
+    }
+    let together = |place: Option<Point>| {
+        let logs: Vec<f64> = at(place).iter().map(|t| t.all.ops_per_s.ln()).collect();
+        analysis::autocorrelation::mean(&logs)
+    };
+    // The first of equal places: less load for the same throughput.
+    let best = places.iter().rev();
+    *best.max_by(|a, b| together(**a).total_cmp(&together(**b)))?
+}
+
+/// Returns the place with this value on its axis.
+pub fn at_value(places: &[Option<Point>], value: f64) -> Option<Point> {
+    let mut points = places.iter().flatten();
+    points.find(|at| at.value() == value).copied()
+}

@@ -1,0 +1,231 @@
+//! Compares long trials with the shorter ones of their variant.
+//!
+//! Throughput and latency are judged apart: the source that these studies come from calls
+//! throughputs that are less than 4 % apart consistent, while its mean latency rose by 23 %.
+
+use super::used_trials::{is_long, usable};
+use analysis::autocorrelation;
+use analysis::endurance::{Agreed, Load, agreement};
+use analysis::procedure::Role;
+use store::record::{EnduredRecord, TrialFinding, TurnRecord};
+use study::settings::{Study, Variant};
+
+/// Number of blocks from which on the spread between them gives the error of their mean.
+const BLOCKS_MIN: usize = 3;
+
+/// Returns the results of each endurance. Other procedures have none.
+pub fn endured(study: &Study, trials: &[TrialFinding]) -> Vec<EnduredRecord> {
+    let variants = study.variants.iter();
+    variants.filter_map(|variant| of_variant(variant, trials)).collect()
+}
+
+fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecord> {
+    let asked = variant.settings.procedure.endurance()?;
+    let of: Vec<&TrialFinding> = trials
+        .iter()
+        .filter(|trial| trial.variant == variant.name && usable(trial))
+        .collect();
+    let point = of.iter().find(|trial| is_long(trial))?.point;
+    let turns: Vec<TurnRecord> = (0..variant.settings.procedure.outlook().turns_max)
+        .map(|turn| variant.settings.procedure.role(turn))
+        .map(|role| turn(&of, role))
+        .collect();
+    let load = |turn: &TurnRecord| {
+        let (mean, error) = (turn.ops_per_s, turn.error?);
+        Some(Load { mean, error })
+    };
+    let loads: Option<Vec<Load>> = turns.iter().map(load).collect();
+    let found = loads.and_then(|loads| agreement(&loads, asked.within));
+    Some(EnduredRecord {
+        variant: variant.name.clone(),
+        point,
+        apart: found.map(|found| found.apart),
+        apart_ci95: found.map(|found| found.ci95),
+        within: asked.within,
+        agreed: match found {
+            Some(found) => Some(found.agreed),
+            None => (turns.len() > 1).then_some(Agreed::Untold),
+        },
+        mean_ms_change: mean_ms_change(&turns),
+        turns,
+    })
+}
+
+/// Summarizes the trials of a turn, over all blocks.
+fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
+    let here: Vec<&TrialFinding> = of.iter().copied().filter(|t| t.role == role).collect();
+    let each = |value: fn(&TrialFinding) -> f64| -> Vec<f64> {
+        here.iter().map(|trial| value(trial)).collect()
+    };
+    let rates = each(|trial| trial.all.ops_per_s);
+    let count = rates.len() as f64;
+    let within: Option<Vec<f64>> = here
+        .iter()
+        .map(|trial| {
+            let [low, high] = trial.all.ops_per_s_ci95?;
+            Some((high - low) / 2.0 / autocorrelation::NORMAL_975)
+        })
+        .collect();
+    let error = match rates.len() {
+        0 => None,
+        BLOCKS_MIN.. => Some((autocorrelation::variance(&rates) / count).sqrt()),
+        _ => within.map(|errors| errors.iter().fold(0.0_f64, |sum, one| sum.hypot(*one)) / count),
+    };
+    TurnRecord {
+        role,
+        trials: here.iter().map(|trial| trial.index).collect(),
+        seconds: autocorrelation::mean(&each(|trial| trial.seconds)),
+        ops_per_s: autocorrelation::mean(&rates),
+        error,
+        mean_ms: autocorrelation::mean(&each(|trial| trial.all.latency_ms.mean.least())),
+    }
+}
+
+/// Returns the long turn's mean latency over that of the shorter ones, minus one.
+fn mean_ms_change(turns: &[TurnRecord]) -> Option<f64> {
+    let (long, beside) = turns.split_last()?;
+    let is_known = !beside.is_empty() && beside.iter().all(|turn| turn.mean_ms > 0.0);
+    let before = autocorrelation::mean(&beside.iter().map(|turn| turn.mean_ms).collect::<Vec<_>>());
+    is_known.then(|| long.mean_ms / before - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::endurance::Course;
+    use analysis::endurance::Growing;
+    use analysis::procedure::Point;
+    use store::record::Verdict;
+    use store::record::{DriftRecord, EnduranceRecord, GrowthRecord};
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
+                         procedure: {endurance: {threads: 8, for: 24h, beside: [1h, 1h]}}\n";
+
+    fn trial(index: usize, role: &str, ops_per_s: f64, mean_ms: f64) -> TrialFinding {
+        let seconds = if role == "endurance" {
+            86_400.0
+        } else {
+            3600.0
+        };
+        let mut trial = TrialFinding {
+            index,
+            variant: analysis::VariantName::default(),
+            point: Some(Point::Threads(8)),
+            role: Role::named(role),
+            verdict: Verdict::Valid,
+            seconds,
+            ..TrialFinding::default()
+        };
+        trial.all.ops_per_s = ops_per_s;
+        trial.all.ops_per_s_ci95 = Some([ops_per_s * 0.9998, ops_per_s * 1.0002]);
+        trial.all.latency_ms.mean = mean_ms.into();
+        trial
+    }
+
+    fn drift(of: &str, change: f64, ci95: [f64; 2], course: Course) -> DriftRecord {
+        DriftRecord {
+            of: of.to_owned(),
+            change,
+            ci95: Some(ci95),
+            course,
+            ..DriftRecord::default()
+        }
+    }
+
+    fn published() -> Vec<TrialFinding> {
+        let mut long = trial(2, "endurance", 138_583.0, 2.66);
+        let leak = GrowthRecord {
+            of: "gc.heap_after".to_owned(),
+            place: "node1".to_owned(),
+            horizon_days: 30.0,
+            growing: Growing::No,
+            ..GrowthRecord::default()
+        };
+        long.endurance = Some(EnduranceRecord {
+            drifts: vec![
+                drift("ops_per_s", -0.003, [-0.008, 0.002], Course::Steady),
+                drift("latency_ms.p99", 0.02, [-0.01, 0.05], Course::Steady),
+            ],
+            growths: vec![leak],
+            ..EnduranceRecord::default()
+        });
+        vec![
+            trial(0, "beside-1", 138_364.0, 2.16),
+            trial(1, "beside-2", 133_588.0, 2.39),
+            long,
+        ]
+    }
+
+    fn said(trials: &[TrialFinding]) -> String {
+        let study = resolve("s", STUDY, &Overrides::default()).unwrap();
+        let found = endured(&study, trials);
+        let variants = study.variants.iter().flat_map(|variant| {
+            let of = found.iter().find(|one| one.variant == variant.name);
+            sentences::endurance::sentences(&variant.name, of, trials)
+        });
+        variants.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_answer_of_the_source_is_the_one_it_gave_and_its_latency_stands_beside_it() {
+        assert_eq!(
+            said(&published()),
+            "Throughput held for 24 h (change -0.3 %, 95 %: -0.8 to +0.2 %): 138,583 op/s at 8 \
+             threads. Beside the 1 h and 1 h before, throughput was within 3.7 % (95 %: 3.7 to 3.8 \
+             %); mean latency was 17 % higher. Nothing grows that would reach its limit within 30 \
+             days."
+        );
+    }
+
+    #[test]
+    fn what_falls_is_apart_or_grows_is_said() {
+        let mut trials = published();
+        trials[0].all.ops_per_s = 160_000.0;
+        assert!(said(&trials).starts_with("Throughput did not hold for 24 h"));
+        let mut trials = published();
+        let shown = trials[2].endurance.as_mut().unwrap();
+        shown.drifts[0].course = analysis::endurance::Course::Falling;
+        shown.growths[0].growing = analysis::endurance::Growing::Leaks;
+        shown.growths[0].reaches_days = Some(3.25);
+        let text = said(&trials);
+        assert!(
+            text.starts_with("Throughput fell by 0.3 % (95 %: -0.2 to 0.8 %) within 24 h"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("gc.heap_after of node1 would reach its limit in 3.25 days."),
+            "{text}"
+        );
+        let mut trials = published();
+        trials[1].all.ops_per_s_ci95 = None;
+        assert!(said(&trials).starts_with("Whether throughput held for 24 h cannot be told"));
+        trials[2].verdict = store::record::Verdict::Invalid;
+        assert_eq!(said(&trials), "No long trial may be believed.");
+    }
+
+    #[test]
+    fn three_blocks_have_the_error_of_their_spread() {
+        let mut trials = Vec::new();
+        for (block, wobble) in [0.99, 1.0, 1.01].into_iter().enumerate() {
+            for mut one in published() {
+                one.index += block * 3;
+                one.block = block;
+                one.all.ops_per_s *= wobble;
+                trials.push(one);
+            }
+        }
+        let study = resolve("s", STUDY, &Overrides::default()).unwrap();
+        let found = &endured(&study, &trials)[0];
+        let long = found.turns.last().unwrap();
+        assert_eq!(long.trials, [2, 5, 8]);
+        let expected = 138_583.0 * 0.01 / 3.0_f64.sqrt();
+        assert!((long.error.unwrap() - expected).abs() < 1.0, "{long:?}");
+        assert_eq!(
+            found.agreed,
+            Some(Agreed::Untold),
+            "1 % from block to block"
+        );
+    }
+}

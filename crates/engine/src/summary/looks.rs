@@ -1,0 +1,184 @@
+//! Comparisons that are looked at while their blocks come: how, when that ends, and what is said.
+//!
+//! Invariant: the decision that a study is answered follows from the findings of earlier blocks, by
+//! the same functions that make its findings. So a resumed run ends where it would have ended.
+
+use super::comparisons::{Pairs, comparisons};
+use super::searches::searches;
+use super::used_trials::once_each;
+use analysis::compare::{LEVEL, compare_paired};
+use analysis::{Comparison, Finding, Looks, Metric, NotCompared};
+use measure::Known;
+use std::borrow::Cow;
+use store::record::{ComparisonRecord, LookRecord, LooksHow, LooksRecord, TrialFinding};
+use study::settings::Study;
+
+/// Returns how the comparisons of a study are looked at.
+pub fn looks_of(study: &Study) -> Looks {
+    match study.repeat.first_look {
+        _ if !study.added.is_empty() => Looks::Anytime,
+        Some(min) => Looks::Repeated {
+            min,
+            max: study.repeat.blocks,
+        },
+        None => Looks::Once,
+    }
+}
+
+/// Returns the word for that. `None` if they are looked at once.
+pub fn name(study: &Study) -> Option<LooksHow> {
+    how(looks_of(study))
+}
+
+/// Returns the record's word for the looks. `None` if there is only one look.
+fn how(looks: Looks) -> Option<LooksHow> {
+    match looks {
+        Looks::Once => None,
+        Looks::Repeated { .. } => Some(LooksHow::Repeated),
+        Looks::Anytime => Some(LooksHow::Anytime),
+    }
+}
+
+/// Compares pairs of known blocks.
+pub fn compared(pairs: &Pairs, metric: Metric) -> Result<Comparison, NotCompared> {
+    let values: Vec<(Known, Known)> = pairs.iter().map(|(_, pair)| *pair).collect();
+    compare_paired(&values, metric)
+}
+
+/// Returns how many comparisons share the level of the interval: those that end the study, or one.
+fn among(study: &Study, is_primary: bool) -> usize {
+    if is_primary && looks_of(study) != Looks::Once {
+        study.contenders()
+    } else {
+        1
+    }
+}
+
+/// Returns a comparison adjusted for the study's looks.
+pub fn at(study: &Study, comparison: Comparison, is_primary: bool) -> Comparison {
+    comparison.looked_at(looks_of(study), among(study, is_primary))
+}
+
+/// Reason why no more blocks are measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The primary comparisons are answered.
+    Answered(String),
+    /// The primary comparisons can no longer be answered: too many pairs are lost.
+    Lost(String),
+}
+
+impl Ended {
+    /// Returns the reason in words.
+    pub fn words(&self) -> &str {
+        match self {
+            Ended::Answered(why) | Ended::Lost(why) => why,
+        }
+    }
+}
+
+/// Looks at a study after `blocks` blocks with these trials. `None` if the study goes on.
+pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Ended> {
+    let min = study.repeat.first_look?;
+    let max = study.repeat.blocks;
+    if blocks < min {
+        return None;
+    }
+    // Blocks that were added later do not change earlier decisions.
+    let mut declared = Cow::Borrowed(study);
+    if !study.added.is_empty() {
+        declared.to_mut().added.clear();
+    }
+    let searches = searches(&declared, trials);
+    let all = comparisons(&declared, &once_each(trials), &searches, blocks).records;
+    let primary: Vec<&ComparisonRecord> = all.iter().filter(|one| one.primary).collect();
+    let wanted = study.contenders();
+    let pairs = primary.iter().map(|one| one.blocks).min().unwrap_or(0);
+    let pairs = if primary.len() < wanted { 0 } else { pairs };
+    let lost = blocks - pairs.min(blocks);
+    if lost * 3 > max {
+        return Some(Ended::Lost(format!(
+            "of {blocks} blocks {lost} have no two trials that may be used, more than a third of \
+             the {max} that there may be: no number of them answers it any more"
+        )));
+    }
+    let is_answered = |one: &&&ComparisonRecord| one.verdict != Finding::Inconclusive;
+    let answered = primary.iter().filter(is_answered).count();
+    if answered < wanted.max(1) {
+        return None;
+    }
+    let found: Vec<&str> = primary.iter().map(|one| one.verdict.name()).collect();
+    let what = match found.as_slice() {
+        [one] => format!("the primary comparison is answered ({one})"),
+        all => format!("all {} primary comparisons are answered", all.len()),
+    };
+    let so_far = so_far(blocks, max);
+    Some(Ended::Answered(format!("{what} after {so_far}")))
+}
+
+fn so_far(blocks: usize, max: usize) -> String {
+    if blocks < max {
+        format!("{blocks} of at most {max} blocks")
+    } else {
+        format!("{blocks} blocks, the most that there may be")
+    }
+}
+
+/// Returns how a comparison was looked at after `blocks` blocks. `None` if it is looked at once.
+pub fn record(
+    study: &Study,
+    comparison: &Comparison,
+    found: Finding,
+    blocks: usize,
+) -> Option<LooksRecord> {
+    let shared = among(study, true);
+    let added = study.added.iter().sum();
+    let (min, max) = match comparison.looks {
+        Looks::Once => return None,
+        Looks::Repeated { min, max } => (min, max),
+        Looks::Anytime => (0, 0),
+    };
+    let ended = match (comparison.looks, found) {
+        (Looks::Anytime, _) => {
+            let seen = blocks.saturating_sub(added);
+            let blocks = if added == 1 {
+                "block was"
+            } else {
+                "blocks were"
+            };
+            format!("{added} {blocks} added to the {seen} that had been seen")
+        }
+        (_, Finding::Inconclusive) => format!("not answered after {}", so_far(blocks, max)),
+        _ => format!("answered after {}", so_far(blocks, max)),
+    };
+    Some(LooksRecord {
+        how: how(comparison.looks)?,
+        min,
+        max,
+        added,
+        level: comparison.looks.nominal(LEVEL / shared as f64),
+        among: shared,
+        count: (comparison.blocks + 1).saturating_sub(min.max(2)),
+        ended,
+        grew: Vec::new(),
+    })
+}
+
+/// Returns the primary comparison, look by look.
+pub fn grew(study: &Study, pairs: &Pairs, metric: Metric) -> Vec<LookRecord> {
+    let first = match looks_of(study) {
+        Looks::Repeated { min, .. } => min,
+        Looks::Once | Looks::Anytime => 2,
+    };
+    let look = |count: usize| {
+        let seen = pairs[..count].to_vec();
+        let comparison = at(study, compared(&seen, metric).ok()?, true);
+        Some(LookRecord {
+            block: seen.last().map_or(0, |(block, _)| block + 1),
+            pairs: comparison.blocks,
+            ratio: comparison.ratio,
+            ci95: comparison.ci95(),
+        })
+    };
+    (first..=pairs.len()).filter_map(look).collect()
+}

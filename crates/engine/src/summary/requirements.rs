@@ -1,0 +1,432 @@
+//! Judges the requirements of a study: one record for each, in the order of the study.
+
+mod earlier;
+mod sentences;
+
+pub use earlier::{lay_earlier_beside, look_for_earlier};
+
+use super::points::places_of;
+use analysis::VariantName;
+use analysis::autocorrelation::mean_of_blocks_ci95;
+use analysis::procedure::Point;
+use analysis::require::{Limit, Outcome, RequiredMetric, hull, of_blocks, share_interval};
+use analysis::too_few_blocks;
+use measure::Known;
+use store::record::{
+    BesideRecord, Bound, ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord,
+    SearchRecord, SweepRecord, TrialFinding,
+};
+use study::settings::{Require, Study, Untold, Variant, Where};
+
+/// Facts by which requirements are judged.
+pub struct RequirementFacts<'a> {
+    pub study: &'a Study,
+    pub trials: &'a [TrialFinding],
+    pub points: &'a [PointRecord],
+    pub sweeps: &'a [SweepRecord],
+    pub searches: &'a [SearchRecord],
+    pub comparisons: &'a [ComparisonRecord],
+}
+
+/// Percentile: its key in records, its requirement, its words, and its figure.
+type Percentile = (
+    &'static str,
+    RequiredMetric,
+    &'static str,
+    fn(&QuantilesRecord) -> Known,
+);
+
+const PERCENTILES: [Percentile; 4] = [
+    ("p50", RequiredMetric::P50Ms, "median latency", |q| q.p50),
+    ("p95", RequiredMetric::P95Ms, "p95 latency", |q| q.p95),
+    ("p99", RequiredMetric::P99Ms, "p99 latency", |q| q.p99),
+    ("p999", RequiredMetric::P999Ms, "p99.9 latency", |q| q.p999),
+];
+
+/// A number with a requirement, if it is known.
+struct Number {
+    value: Option<Known>,
+    ci95: Option<[f64; 2]>,
+    /// Outcome that overrides the interval, and the reason.
+    decided: Option<(Outcome, &'static str)>,
+}
+
+/// One requirement, before it is judged.
+struct Required<'a> {
+    metric: RequiredMetric,
+    words: String,
+    unit: &'static str,
+    variant: &'a VariantName,
+    baseline: Option<&'a VariantName>,
+    place: Option<Point>,
+    limit: Limit,
+    untold: Untold,
+    earlier: Option<EarlierNumbers>,
+}
+
+/// Numbers of a point in this run and in an earlier one.
+struct EarlierNumbers {
+    /// Study and stamp of the earlier run.
+    run: String,
+    before: f64,
+    now: f64,
+    /// Share by which this run may be worse.
+    worse_by: f64,
+    is_latency: bool,
+}
+
+/// Returns the records of all requirements of the study.
+pub fn requirements(found: &RequirementFacts<'_>) -> Vec<RequirementRecord> {
+    let variants = found.study.variants.iter();
+    variants.flat_map(|variant| found.of(variant)).collect()
+}
+
+impl RequirementFacts<'_> {
+    fn of(&self, variant: &Variant) -> Vec<RequirementRecord> {
+        let require = &variant.settings.require;
+        let mut records = Vec::new();
+        if require.has_limits() {
+            for place in self.places(variant) {
+                records.extend(self.at(variant, place));
+            }
+        }
+        records.extend(require.ratio.and_then(|least| self.ratio(variant, least)));
+        records
+    }
+
+    /// Returns the places at which a variant has requirements.
+    fn places(&self, variant: &Variant) -> Vec<Option<Point>> {
+        let outlook = variant.settings.procedure.outlook();
+        let measured = places_of(self.trials, &variant.name);
+        let are_known = outlook.certain >= outlook.turns_max;
+        match &variant.settings.require.at {
+            Where::Every => measured,
+            Where::Auto if are_known => measured,
+            Where::Auto | Where::Best => self.named(variant),
+            Where::Values(values) => {
+                let is_rate = outlook.points.first().is_some_and(|at| at.is_rate());
+                let place = |value: &u64| {
+                    Some(if is_rate {
+                        Point::Rate(*value)
+                    } else {
+                        Point::Threads(*value as u32)
+                    })
+                };
+                values.iter().map(place).collect()
+            }
+        }
+    }
+
+    /// Returns the points that the answer names: the end of each search, or the best of a ladder.
+    fn named(&self, variant: &Variant) -> Vec<Option<Point>> {
+        let of = self.searches.iter().filter(|s| s.variant == variant.name);
+        let mut named: Vec<Option<Point>> = Vec::new();
+        for search in of {
+            if !named.contains(&search.at) {
+                named.push(search.at);
+            }
+        }
+        if named.is_empty() {
+            named.push(self.best(variant));
+        }
+        named
+    }
+
+    /// Returns the best point of a ladder.
+    fn best(&self, variant: &Variant) -> Option<Point> {
+        let sweep = self.sweeps.iter().find(|s| s.variant == variant.name);
+        let named = sweep.and_then(|s| s.best_within_bound.or(s.best));
+        let mut points = self.points.iter().filter(|p| p.variant == variant.name);
+        named.or_else(|| points.next()?.point)
+    }
+
+    fn at(&self, variant: &Variant, place: Option<Point>) -> Vec<RequirementRecord> {
+        let require = &variant.settings.require;
+        let here = |p: &&PointRecord| p.variant == variant.name && p.point == place;
+        let point = self.points.iter().find(here);
+        let required = |metric, words: &str, unit, limit| Required {
+            metric,
+            words: words.to_owned(),
+            unit,
+            variant: &variant.name,
+            baseline: None,
+            place,
+            limit,
+            untold: require.untold,
+            earlier: None,
+        };
+        let mut records = Vec::new();
+        for (percentile, limit) in PERCENTILES.iter().zip(latencies(require)) {
+            let Some(limit) = limit else { continue };
+            let number = point.map(|point| self.latency(point, percentile, limit));
+            let required = required(percentile.1, percentile.2, " ms", Limit::AtMost(limit));
+            records.push(required.judged(number));
+        }
+        if let Some(limit) = require.error_rate {
+            let number = point.map(|point| self.error_rate(point, limit));
+            let limit = Limit::AtMost(limit);
+            records.push(
+                required(RequiredMetric::ErrorRate, "error rate", " %", limit).judged(number),
+            );
+        }
+        if let Some(limit) = require.ops_per_s {
+            let number = point.map(|point| self.ops_per_s(point, limit));
+            let limit = Limit::AtLeast(limit);
+            records.push(
+                required(RequiredMetric::OpsPerS, "throughput", " op/s", limit).judged(number),
+            );
+        }
+        records
+    }
+
+    fn used(&self, point: &PointRecord) -> Vec<&TrialFinding> {
+        let is_used = |trial: &&TrialFinding| point.trials.contains(&trial.index);
+        self.trials.iter().filter(is_used).collect()
+    }
+
+    /// Returns a percentile of all blocks together. With three or more blocks, its interval comes
+    /// from the spread between them, extended to contain the percentile; with fewer, from their
+    /// windows. Without an interval, the share of operations above the limit still shows a value
+    /// far beyond it.
+    fn latency(
+        &self,
+        point: &PointRecord,
+        (key, _, _, figure): &Percentile,
+        limit_ms: f64,
+    ) -> Number {
+        let used = self.used(point);
+        let merged = figure(&point.latency_ms);
+        let each: Vec<Known> = used.iter().map(|t| figure(&t.all.latency_ms)).collect();
+        let own = |trial: &&TrialFinding| trial.all.latency_ms.ci95.get(*key).copied();
+        let ci95 = over_blocks(&used, own, || {
+            let values: Vec<f64> = each.iter().map(|value| value.least()).collect();
+            of_blocks(&values)
+        });
+        let is_at_least = merged.is_at_least() || each.iter().any(|value| value.is_at_least());
+        let value = if is_at_least {
+            Known::AtLeast(merged.least())
+        } else {
+            merged
+        };
+        let least = merged.least();
+        let grows = "the rate was not kept up with, so its latency grows as long as it is offered";
+        let far = "not even its median is within";
+        let decided = match (point.saturated, &ci95) {
+            (_, None) if is_far_above(&point.latency_ms, key, limit_ms) => {
+                Some((Outcome::Missed, far))
+            }
+            (true, _) => Some((Outcome::Untold, grows)),
+            (false, _) => None,
+        };
+        Number {
+            value: (least > 0.0).then_some(value),
+            ci95: ci95.map(|ends| hull(ends, [least, least])),
+            decided,
+        }
+    }
+
+    /// Returns the share of failed operations among those due in the windows.
+    fn error_rate(&self, point: &PointRecord, limit: f64) -> Number {
+        let failed = |trial: &&TrialFinding| trial.errors.values().sum::<u64>();
+        let all = |trial: &&TrialFinding| trial.all.latency_ms.count + failed(trial);
+        let used = self.used(point);
+        let (part, whole) = (
+            used.iter().map(failed).sum::<u64>(),
+            used.iter().map(all).sum::<u64>(),
+        );
+        let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+        let shares: Vec<f64> = used.iter().map(|t| share(failed(t), all(t))).collect();
+        let between = mean_of_blocks_ci95(&shares).map(|[low, high]| [low.max(0.0), high]);
+        let together = share_interval(part, whole);
+        let counted = match part {
+            0 => (Outcome::Met, "no operation failed"),
+            _ => (Outcome::Missed, "an operation failed"),
+        };
+        Number {
+            value: (whole > 0).then(|| Known::Exactly(share(part, whole))),
+            ci95: together.map(|ends| between.map_or(ends, |between| hull(ends, between))),
+            decided: (limit == 0.0 && whole > 0).then_some(counted),
+        }
+    }
+
+    fn ops_per_s(&self, point: &PointRecord, limit: f64) -> Number {
+        let used = self.used(point);
+        let ci95 = over_blocks(&used, |t| t.all.ops_per_s_ci95, || point.ops_per_s_ci95);
+        let kept = match point.point {
+            Some(Point::Rate(rate)) => !point.saturated && limit <= rate as f64,
+            Some(Point::Threads(_)) | None => false,
+        };
+        let high = ci95.map_or(point.ops_per_s, |[_, high]| high);
+        Number {
+            value: Some(Known::Exactly(point.ops_per_s)),
+            ci95: ci95.or(point.ops_per_s_ci95),
+            decided: (kept && high >= limit)
+                .then_some((Outcome::Met, "it kept up with the rate that was offered")),
+        }
+    }
+
+    /// Returns the record of the required ratio to the baseline. The baseline itself has none.
+    fn ratio(&self, variant: &Variant, least: f64) -> Option<RequirementRecord> {
+        let variants = &self.study.variants;
+        let baseline = variants.iter().find(|one| one.step == variant.step)?;
+        if baseline.name == variant.name {
+            return None;
+        }
+        let of = |c: &&ComparisonRecord| c.primary && c.contender == variant.name;
+        let comparison = self.comparisons.iter().find(of);
+        let metric = comparison.map_or("ops_per_s", |c| &c.metric);
+        let what = match metric.rsplit_once('.') {
+            Some((_, percentile)) => format!("ratio by {percentile}"),
+            None if metric == "ops_per_s" => "ratio by throughput".to_owned(),
+            None => format!("ratio by {metric}"),
+        };
+        let required = Required {
+            metric: RequiredMetric::Ratio,
+            words: what,
+            unit: "",
+            variant: &variant.name,
+            baseline: Some(&baseline.name),
+            place: comparison.map(|c| c.point).unwrap_or_default(),
+            limit: Limit::AtLeast(least),
+            untold: variant.settings.require.untold,
+            earlier: None,
+        };
+        Some(required.judged(comparison.map(ratio)))
+    }
+}
+
+/// Returns true if the share of operations above the limit certainly exceeds the share that the
+/// percentile allows, by its 95 % interval (Wilson's). If the median is above the limit, that share
+/// is at least half. The median itself is not judged this way.
+fn is_far_above(latency: &QuantilesRecord, percentile: &str, limit_ms: f64) -> bool {
+    let allowed = match percentile {
+        "p95" => 0.05,
+        "p99" => 0.01,
+        "p999" => 0.001,
+        _ => return false,
+    };
+    let half = share_interval(latency.count / 2, latency.count);
+    latency.p50.least() > limit_ms && half.is_some_and(|[low, _]| low > allowed)
+}
+
+/// Returns the interval of a single window. For two blocks, returns the hull of both windows'
+/// intervals; for more, the interval over the blocks.
+fn over_blocks(
+    used: &[&TrialFinding],
+    own: impl Fn(&&TrialFinding) -> Option<[f64; 2]>,
+    several: impl Fn() -> Option<[f64; 2]>,
+) -> Option<[f64; 2]> {
+    match used {
+        [one] => own(one),
+        [one, other] => Some(hull(own(one)?, own(other)?)),
+        _ => several(),
+    }
+}
+
+fn latencies(require: &Require) -> [Option<f64>; 4] {
+    [
+        require.p50_ms,
+        require.p95_ms,
+        require.p99_ms,
+        require.p999_ms,
+    ]
+}
+
+/// Returns contender ÷ baseline for throughput, and the inverse for latency: more is better.
+fn ratio(comparison: &ComparisonRecord) -> Number {
+    let ends = match (comparison.ci95, comparison.ci95_end) {
+        (Some(ends), _) => Some(ends),
+        (None, Some(end)) if comparison.bound == Some(Bound::AtLeast) => Some([end, f64::INFINITY]),
+        (None, Some(end)) => Some([0.0, end]),
+        (None, None) => None,
+    };
+    let is_latency = comparison.metric.starts_with("latency_ms");
+    let (used, planned) = (comparison.blocks, comparison.blocks_planned);
+    let is_thin = too_few_blocks(used, planned, comparison.looks_in());
+    let few = "too few blocks have two trials that may be used";
+    Number {
+        decided: is_thin.then_some((Outcome::Untold, few)),
+        ..how_good(comparison.ratio, ends, is_latency)
+    }
+}
+
+/// Converts a ratio contender ÷ baseline such that more is better, for latency too.
+fn how_good(ratio: f64, ci95: Option<[f64; 2]>, is_latency: bool) -> Number {
+    let (value, ci95) = if is_latency {
+        (1.0 / ratio, ci95.map(|[low, high]| [1.0 / high, 1.0 / low]))
+    } else {
+        (ratio, ci95)
+    };
+    Number {
+        value: Some(Known::Exactly(value)),
+        ci95,
+        decided: None,
+    }
+}
+
+impl Required<'_> {
+    fn judged(self, number: Option<Number>) -> RequirementRecord {
+        let number = number.unwrap_or(Number {
+            value: None,
+            ci95: None,
+            decided: None,
+        });
+        let by_interval = number.value.map(|v| self.limit.judge(v, number.ci95));
+        let (outcome, why) = match (by_interval, number.decided) {
+            (None, _) => (Outcome::Untold, "no trial there may be believed"),
+            // A value certainly beyond the limit is missed, whatever else is undecided.
+            (Some(Outcome::Missed), Some((Outcome::Untold, _))) => (Outcome::Missed, ""),
+            (Some(_), Some((decided, why))) => (decided, why),
+            (Some(Outcome::Untold), None) if number.ci95.is_none() => (
+                Outcome::Untold,
+                "too little was measured for an interval of it",
+            ),
+            (Some(Outcome::Untold), None) => (Outcome::Untold, "its interval holds the limit"),
+            (Some(told), None) => (told, ""),
+        };
+        let ci95 = number.ci95.filter(|ends| ends.iter().all(|e| e.is_finite()));
+        let untold_is_missed = self.untold_is_missed(number.value);
+        let clause = match &self.earlier {
+            Some(earlier) => self.beside_earlier(earlier, &number),
+            None => self.clause(&number),
+        };
+        RequirementRecord {
+            says: format!("{clause}: {}.", self.came_of_it(&number, outcome, why)),
+            clause,
+            measured: self.earlier.as_ref().map(|earlier| earlier.now),
+            beside: self.earlier.as_ref().map(|earlier| BesideRecord {
+                run: earlier.run.clone(),
+                value: earlier.before,
+            }),
+            metric: self.metric,
+            variant: self.variant.clone(),
+            point: self.place,
+            bound: self.limit.bound(),
+            limit: self.limit.value(),
+            value: number.value.map(Known::least),
+            value_at_least: number.value.is_some_and(Known::is_at_least),
+            ci95,
+            outcome,
+            untold_is_missed,
+        }
+    }
+
+    /// Returns true if the value itself is beyond the limit, regardless of its interval.
+    fn is_beyond(&self, value: Option<Known>) -> bool {
+        value.is_some_and(|value| {
+            let alone = [value.least(), value.least()];
+            self.limit.judge(value, Some(alone)) == Outcome::Missed
+        })
+    }
+
+    fn untold_is_missed(&self, value: Option<Known>) -> bool {
+        match self.untold {
+            Untold::Miss => true,
+            Untold::Pass => false,
+            Untold::Estimate => self.is_beyond(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

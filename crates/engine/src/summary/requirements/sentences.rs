@@ -1,0 +1,123 @@
+//! Describes a requirement in words: the value found, the limit, and the outcome.
+
+use super::{EarlierNumbers, Number, Required};
+use analysis::require::{Limit, Outcome};
+use measure::number::{change, changes, round, significant, whole};
+use sentences::place::point_words;
+use study::settings::Untold;
+
+impl Required<'_> {
+    /// `throughput at 4 threads is 98 op/s, and was 3,489 op/s in gate/20261129T113532Z (-97.2 %,
+    /// 95 %: -97.6 to -96.8 %); it may be 5 % worse`.
+    pub(super) fn beside_earlier(&self, earlier: &EarlierNumbers, number: &Number) -> String {
+        let write = |value: f64| {
+            if earlier.is_latency {
+                format!("{} ms", significant(value, 3))
+            } else {
+                format!("{} op/s", whole(value))
+            }
+        };
+        let ends = number.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
+        let interval = ends.map(|[low, high]| {
+            let ends = if earlier.is_latency {
+                [1.0 / high, 1.0 / low]
+            } else {
+                [low, high]
+            };
+            format!(", 95 %: {}", changes(ends))
+        });
+        format!(
+            "{}{}{} is {}, and was {} in {} ({}{}); it may be {} % worse",
+            self.words,
+            self.who(),
+            self.at(),
+            write(earlier.now),
+            write(earlier.before),
+            earlier.run,
+            change(earlier.now / earlier.before),
+            interval.unwrap_or_default(),
+            round(earlier.worse_by * 100.0, 9)
+        )
+    }
+
+    /// Adds the numbers of an earlier run. Without numbers, it names that run.
+    pub(super) fn beside(mut self, numbers: Option<EarlierNumbers>, run: &str) -> Self {
+        if numbers.is_none() {
+            self.words = format!("{} beside {run}", self.words);
+        }
+        self.earlier = numbers;
+        self
+    }
+
+    /// Returns ` of “b” beside “a”`; empty if a study has one variant.
+    pub(super) fn who(&self) -> String {
+        match (self.variant.named(), self.baseline) {
+            (None, _) => String::new(),
+            (Some(name), None) => format!(" of “{name}”"),
+            (Some(name), Some(baseline)) => format!(" of “{name}” beside “{baseline}”"),
+        }
+    }
+
+    /// Returns ` at 4 threads`; empty if nothing was measured.
+    pub(super) fn at(&self) -> String {
+        if self.place.is_none() {
+            String::new()
+        } else {
+            format!(" at {}", point_words(self.place))
+        }
+    }
+
+    /// For example `p99 latency at 4 threads is 9.00 ms (95 %: 8.50 to 9.50), required at most 8
+    /// ms`.
+    pub(super) fn clause(&self, number: &Number) -> String {
+        let write = |value: f64| match self.unit {
+            " op/s" => whole(value),
+            " %" => significant(value * 100.0, 3),
+            _ => significant(value, 3),
+        };
+        // As the study writes it.
+        let limit = match self.unit {
+            " op/s" => whole(self.limit.value()),
+            " %" => round(self.limit.value() * 100.0, 9).to_string(),
+            _ => self.limit.value().to_string(),
+        };
+        let found = match number.value {
+            None => "is not known".to_owned(),
+            Some(value) => format!("is {}{}{}", value.sign(), write(value.least()), self.unit),
+        };
+        let interval = match number.ci95 {
+            Some(ci95) if ci95[1].is_finite() => sentences::interval::ends(ci95, write),
+            _ => String::new(),
+        };
+        let asked = match self.limit {
+            Limit::AtMost(_) => "at most",
+            Limit::AtLeast(_) => "at least",
+        };
+        format!(
+            "{}{}{} {found}{interval}, required {asked} {limit}{}",
+            self.words,
+            self.who(),
+            self.at(),
+            self.unit,
+        )
+    }
+
+    /// For example `missed`, or `cannot be told (its interval holds the limit)`.
+    pub(super) fn came_of_it(&self, number: &Number, outcome: Outcome, why: &str) -> String {
+        let outcome = match outcome {
+            Outcome::Met => "met",
+            Outcome::Missed => "missed",
+            Outcome::Untold if self.is_beyond(number.value) => match self.untold {
+                Untold::Pass => "worse than that, but it scatters too much to be sure",
+                Untold::Estimate | Untold::Miss => "missed",
+            },
+            Outcome::Untold if self.untold == Untold::Miss => "cannot be told, and so missed",
+            Outcome::Untold => "cannot be told",
+        };
+        let why = match why {
+            "" => String::new(),
+            why => format!(" ({why})"),
+        };
+        outcome.to_owned() + &why
+    }
+}

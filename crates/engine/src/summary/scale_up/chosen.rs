@@ -1,0 +1,194 @@
+//! Chooses the throughput of a number of units: the load at which it counts, and its throughput
+//! there by block.
+//!
+//! Invariant: the throughput is what the units can do. A throughput that is only known to be
+//! possible does not count, and the reason is given: a load that was kept up with, a search that
+//! reached its end, trials with a client at its limit.
+
+use super::ScaleFacts;
+use crate::summary::comparisons::{COMPARED, is_search, used};
+use crate::summary::curves::is_client_busy;
+use crate::summary::points::{load_of, state_of, sweep};
+use analysis::procedure::Point;
+use analysis::procedure::grid;
+use analysis::rules::Verdict;
+use analysis::sweep::State;
+use analysis::{Looks, too_few_blocks};
+use measure::Known;
+use measure::number::significant;
+use store::record::{PointRecord, SearchRecord, TrialFinding};
+use study::settings::Variant;
+
+/// Choice for a variant.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// Throughput by block, op/s. `None` for a block whose trial may not be used.
+    pub ops_per_s: Vec<Option<f64>>,
+    /// Verdict over its trials.
+    pub verdict: Verdict,
+    /// Why there is no throughput, if known.
+    pub missing: Option<String>,
+    /// True if the throughput is that of the highest load offered: more may be possible.
+    pub is_last: bool,
+    /// Factor between one tried rate and the next, if throughput is one of a series of rates.
+    pub grid: Option<f64>,
+}
+
+impl Chosen {
+    fn none(missing: Option<String>) -> Chosen {
+        Chosen {
+            verdict: Verdict::Invalid,
+            missing,
+            ..Chosen::default()
+        }
+    }
+}
+
+impl<'a> ScaleFacts<'a> {
+    /// Chooses the throughput of a variant, within the bound if there is one.
+    pub fn chosen(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
+        let mut chosen = if is_search(variant) {
+            self.searched(variant)
+        } else {
+            self.at_best(variant, p99_bound_ms)
+        };
+        if chosen.ops_per_s.iter().all(Option::is_none) && chosen.missing.is_none() {
+            let mut trials = self.trials_of(&variant.name);
+            let reason = trials.find_map(|trial| trial.reasons.first().cloned());
+            chosen.missing = reason.or_else(|| Some("it was not measured".to_owned()));
+        }
+        chosen.ops_per_s.resize(self.study.blocks(), None);
+        chosen
+    }
+
+    fn searched(&self, variant: &Variant) -> Chosen {
+        let own = || {
+            let all = self.searches.iter();
+            all.filter(|search| search.variant == variant.name)
+        };
+        let is_open = |search: &&SearchRecord| matches!(search.found(), Some(Known::AtLeast(_)));
+        if let Some(open) = own().find(is_open) {
+            return Chosen::none(Some(format!("more may be possible: {}", open.words)));
+        }
+        let of = |block: usize| match own().find(|one| one.block == block)?.found_ops_per_s()? {
+            Known::Exactly(ops) => Some(ops),
+            Known::AtLeast(_) => None,
+        };
+        let ops_per_s: Vec<Option<f64>> = (0..self.study.blocks()).map(of).collect();
+        let ended: Vec<usize> = own().filter_map(|search| search.ended).collect();
+        let trials = self.trials_of(&variant.name).filter(|trial| ended.contains(&trial.index));
+        let missing = if ops_per_s.iter().all(Option::is_none) {
+            own().map(|search| search.words.clone()).next()
+        } else {
+            None
+        };
+        Chosen {
+            ops_per_s,
+            verdict: Verdict::worst(trials.map(|trial| trial.verdict)),
+            missing,
+            grid: own()
+                .filter_map(SearchRecord::found)
+                .map(|found| grid(found.least()))
+                .max_by(f64::total_cmp),
+            ..Chosen::default()
+        }
+    }
+
+    /// Chooses the load with the variant's highest throughput.
+    fn at_best(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
+        let points = self.points_of(variant, p99_bound_ms.is_some());
+        let is_rate = points.iter().any(|point| point.point.is_some_and(Point::is_rate));
+        let reading = sweep(&points, p99_bound_ms);
+        let best = match (p99_bound_ms, is_rate) {
+            (Some(_), _) => reading.best_within_bound,
+            (None, true) => most_of_saturated(&points),
+            (None, false) => reading.best,
+        };
+        let Some(at) = best else {
+            return Chosen::none(match (points.is_empty(), p99_bound_ms) {
+                (true, _) => None,
+                (false, Some(bound)) => {
+                    let bound = significant(bound, 3);
+                    Some(format!(
+                        "no point is known to be within a p99 of {bound} ms"
+                    ))
+                }
+                (false, None) => {
+                    Some("no rate was too much: what was done is what was offered".to_owned())
+                }
+            });
+        };
+        let next = points.get(at + 1);
+        let load = |point: &PointRecord| load_of(point.point);
+        let grid = match (is_rate, p99_bound_ms, next) {
+            (true, Some(bound), None) => {
+                let bound = significant(bound, 3);
+                return Chosen::none(Some(format!(
+                    "the highest rate was within a p99 of {bound} ms: more may be possible"
+                )));
+            }
+            (true, Some(_), Some(next)) => Some(load(next) / load(points[at])),
+            _ => None,
+        };
+        let trials = self.of_target(variant, points[at], p99_bound_ms.is_some());
+        Chosen {
+            ops_per_s: trials,
+            verdict: points[at].verdict,
+            missing: None,
+            is_last: !is_rate && next.is_none(),
+            grid,
+        }
+    }
+
+    /// Returns the points of a variant in rising order. If some have enough usable blocks, returns
+    /// only those.
+    fn points_of(&self, variant: &Variant, needs_latency: bool) -> Vec<&'a PointRecord> {
+        // Logs that could not be read have an unknown p99, not a p99 of 0.
+        let is_known = |point: &PointRecord| point.latency_ms.p99.least() > 0.0;
+        let of = |point: &&PointRecord| {
+            point.variant == variant.name && (!needs_latency || is_known(point))
+        };
+        let points: Vec<&PointRecord> = self.points.iter().filter(of).collect();
+        let has_blocks =
+            |point: &&PointRecord| !too_few_blocks(point.blocks, self.blocks, Looks::Once);
+        if points.iter().any(has_blocks) {
+            points.into_iter().filter(has_blocks).collect()
+        } else {
+            points
+        }
+    }
+
+    /// Returns throughput by block. It uses the trials of a point that show what the target can do,
+    /// on the data that the block's last trials used.
+    fn of_target(
+        &self,
+        variant: &Variant,
+        point: &PointRecord,
+        is_bounded: bool,
+    ) -> Vec<Option<f64>> {
+        let (study, name) = (self.study, &variant.name);
+        let trials = used(study, self.trials, name, point.point, &COMPARED[0]);
+        let may_be_used = |trial: &&TrialFinding| {
+            let in_time = !is_bounded || state_of(trial) == State::Kept;
+            in_time && !is_client_busy(trial) && self.is_of_last_data(trial)
+        };
+        let ops = trials.into_iter().map(|trial| trial.filter(may_be_used));
+        ops.map(|trial| Some(trial?.all.ops_per_s)).collect()
+    }
+
+    /// Returns true if no trial of its block ran on data that was loaded later, after an
+    /// interruption.
+    fn is_of_last_data(&self, trial: &TrialFinding) -> bool {
+        let block = self.trials.iter().filter(|one| one.block == trial.block);
+        let last = block.filter_map(|one| one.generation).max();
+        trial.generation.is_none() || trial.generation == last
+    }
+}
+
+/// Returns the saturated rate with the highest throughput.
+fn most_of_saturated(points: &[&PointRecord]) -> Option<usize> {
+    let all = points.iter().enumerate();
+    let saturated = all.filter(|(_, point)| point.saturated);
+    let most = saturated.max_by(|(_, a), (_, b)| a.ops_per_s.total_cmp(&b.ops_per_s));
+    most.map(|(at, _)| at)
+}

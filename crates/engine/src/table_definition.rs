@@ -1,0 +1,83 @@
+//! Asks a cluster for the definition of a table, for workloads that leave it to the cluster.
+
+use super::running_target::Running;
+use anyhow::{Context, Result};
+use cluster::{Dirs, ServerError};
+use target_spec::Target;
+
+/// Table as its cluster describes it.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// The `CREATE TABLE …` statement.
+    pub table: String,
+    /// The `CREATE TYPE …` statements of its keyspace, in an order in which they can be created.
+    pub types: Vec<String>,
+    /// Node that answered.
+    pub from: String,
+}
+
+/// Result of asking a cluster for a table's definition.
+#[derive(Clone, Debug)]
+pub enum Definition {
+    /// The cluster has the table.
+    Found(Described),
+    /// The cluster does not have the table, or cannot describe any (before 4.0). The words say
+    /// which node was asked, and for what.
+    Absent(String),
+    /// The cluster is still to be started, and was not asked.
+    Unasked,
+}
+
+/// Asks a running cluster for a table's definition.
+///
+/// # Errors
+/// The cluster cannot be reached.
+pub fn describe(
+    target: &Target,
+    dirs: &Dirs,
+    keyspace: &str,
+    table: &str,
+    say: &mut dyn FnMut(&str),
+) -> Result<Definition> {
+    if !matches!(target, Target::Attach(_)) {
+        return Ok(Definition::Unasked);
+    }
+    let running = Running::start(target, dirs, say)?;
+    let from = running
+        .cluster
+        .nodes()
+        .first()
+        .context("the cluster has no node")?
+        .address
+        .to_string();
+    let mut session = running.cluster.session()?;
+    let absent = |why: &str| {
+        let asked = format!("{from} was asked for the table {keyspace}.{table} and {why}");
+        Ok(Definition::Absent(asked))
+    };
+    let name = cql::text::quoted_name(keyspace);
+    let described = match session.query(&format!("DESCRIBE KEYSPACE {name}")) {
+        Ok(described) => described,
+        Err(error) if error.downcast_ref::<ServerError>().is_some() => {
+            return absent(&format!("answered `{error}`"));
+        }
+        Err(error) => return Err(error.context(format!("ask {from} for keyspace {keyspace}"))),
+    };
+    let Ok(all) = described.described() else {
+        return absent("described something else");
+    };
+    let (quoted, folded) = (table.trim_matches('"'), table.to_lowercase());
+    let mut tables = all.iter().filter(|one| one.kind == "table").filter(|one| {
+        let name = one.name.trim_matches('"');
+        name == quoted || name == folded
+    });
+    let Some(table) = tables.next() else {
+        return absent("has none of this name");
+    };
+    let types = all.iter().filter(|one| one.kind == "type");
+    Ok(Definition::Found(Described {
+        table: table.statement.to_owned(),
+        types: types.map(|one| one.statement.to_owned()).collect(),
+        from: from.clone(),
+    }))
+}

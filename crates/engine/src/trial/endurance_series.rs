@@ -1,0 +1,445 @@
+//! Keeps the series of an endurance's long trial while it runs, and makes its record.
+//!
+//! Invariant: memory does not grow with the length of the trial. So series are bins, rare events
+//! are kept as long as they are rare, and only the longest pauses are kept.
+
+use analysis::autocorrelation;
+use analysis::blocks::{self, Blocks};
+use analysis::endurance::{
+    self, CYCLES_MIN, Cycles, Growth, Joined, LATENCY_WITHIN, changes, cycles, drift, growth,
+    joined,
+};
+use host::probe::Reading;
+use measure::number::{round, whole};
+use measure::{Bins, Summed};
+use std::collections::BTreeMap;
+use store::record::{
+    ChangeRecord, CourseRecord, CyclesRecord, CyclesState, DriftRecord, EnduranceRecord,
+    GrowthRecord, HappenedRecord,
+};
+
+/// Number of bins of a series.
+const BINS: usize = 512;
+/// Maximum number of events of a kind that are kept: with more, one of them would be near
+/// everything.
+const RARE_MAX: usize = 6;
+/// Minimum length of a pause to be worth looking at, ms.
+const PAUSE_MS_MIN: f64 = 50.0;
+/// Maximum number of probe series in a finding: 16 kB each.
+const COURSES_MAX: usize = 12;
+/// Significant digits of a value in a finding.
+const DIGITS: i32 = 5;
+const DAY_S: f64 = 86_400.0;
+
+const PENDING: &str = "compactions.pending";
+const COMPACTED: &str = "compactions.bytes/s";
+const HEAP: &str = "gc.heap_after";
+const ANONYMOUS: &str = "status.RssAnon";
+const SSTABLES: &str = ".live_sstables";
+/// Place name of the client's own process.
+const CLIENT: &str = "client";
+
+/// Values that may grow: the series, the series of its limit, and a description for when it is
+/// missing.
+const GROWING: [(&str, Option<&str>, &str); 6] = [
+    (PENDING, None, "compactions that are owed"),
+    (HEAP, Some("jvm.heap_max"), "the heap after collections"),
+    (ANONYMOUS, None, "the memory of the nodes' processes"),
+    ("jvm.buffers.direct.used", None, "direct buffers"),
+    (
+        "jvm.file_descriptors",
+        Some("jvm.file_descriptors_max"),
+        "open files",
+    ),
+    ("jvm.threads", None, "threads"),
+];
+
+/// Throughput and p99 of a window, second by second, as bins.
+pub struct Courses {
+    from_ns: Option<u64>,
+    rate: Bins,
+    p99_ms: Bins,
+}
+
+impl Courses {
+    /// Returns empty series.
+    pub fn new() -> Courses {
+        Courses {
+            from_ns: None,
+            rate: Bins::new(BINS),
+            p99_ms: Bins::new(BINS),
+        }
+    }
+
+    /// Takes the next interval of the run; only those of the window count.
+    pub fn push(&mut self, summed: &Summed) {
+        let interval = &summed.interval;
+        if !interval.is_measured() || interval.seconds() <= 0.0 {
+            return;
+        }
+        let from_ns = *self.from_ns.get_or_insert(interval.start_ns);
+        let since_s = (interval.start_ns - from_ns) as f64 / 1e9 + interval.seconds() / 2.0;
+        self.rate.push(since_s, summed.ok_per_s());
+        self.p99_ms.push(since_s, summed.p99_ms());
+    }
+}
+
+/// Readings of the probes in the window.
+#[derive(Default)]
+pub struct Watched {
+    from_ns: Option<u64>,
+    to_ns: Option<u64>,
+    /// Series by name and place, with the unit.
+    series: BTreeMap<(String, String), (String, Bins)>,
+    /// Last value of each series that is a limit.
+    limits: BTreeMap<(String, String), f64>,
+    /// Longest pauses: time, length in ms, description.
+    pauses: Vec<(f64, f64, String)>,
+    /// Times at which compactions began, with the node. `None` once there were too many.
+    begun: Option<Vec<(f64, String)>>,
+    /// Compactions pending at the last look, by node.
+    pending: BTreeMap<String, f64>,
+}
+
+impl Watched {
+    /// Begins the window.
+    pub fn begin(&mut self, at_ns: u64) {
+        *self = Watched {
+            from_ns: Some(at_ns),
+            begun: Some(Vec::new()),
+            ..Watched::default()
+        };
+    }
+
+    /// Ends the window, if it was on.
+    pub fn end(&mut self, at_ns: u64) {
+        if self.from_ns.is_some() {
+            self.to_ns.get_or_insert(at_ns);
+        }
+    }
+
+    /// Takes a reading, if it is within the window.
+    pub fn push(&mut self, reading: &Reading) {
+        let Some(from_ns) = self.from_ns.filter(|from_ns| reading.at_ns >= *from_ns) else {
+            return;
+        };
+        if self.to_ns.is_some_and(|to_ns| reading.at_ns > to_ns) {
+            return;
+        }
+        let t_s = (reading.at_ns - from_ns) as f64 / 1e9;
+        let (name, place) = (&*reading.name, &*reading.place);
+        let is_limit = GROWING.iter().any(|(_, limit, _)| *limit == Some(name));
+        if is_limit {
+            let place = (name.to_owned(), place.to_owned());
+            self.limits.insert(place, reading.value);
+        }
+        if let Some(kind) = name.strip_prefix("gc.pause.") {
+            self.pause(t_s, kind, place, reading.value);
+        }
+        if name == PENDING {
+            self.compaction(t_s, place, reading.value);
+        }
+        let is_kept = GROWING.iter().any(|(of, ..)| *of == name)
+            || name == COMPACTED
+            || name.ends_with(SSTABLES);
+        if is_kept {
+            let unit = || (reading.unit.to_string(), Bins::new(BINS));
+            let of = (name.to_owned(), place.to_owned());
+            let (_, bins) = self.series.entry(of).or_insert_with(unit);
+            bins.push(t_s, reading.value);
+        }
+    }
+
+    fn pause(&mut self, t_s: f64, kind: &str, place: &str, ms: f64) {
+        if ms < PAUSE_MS_MIN {
+            return;
+        }
+        let what = format!("a pause of {} ms ({kind}) of {place}", whole(ms));
+        self.pauses.push((t_s, ms, what));
+        if self.pauses.len() > RARE_MAX {
+            let least = (0..self.pauses.len())
+                .min_by(|a, b| self.pauses[*a].1.total_cmp(&self.pauses[*b].1));
+            self.pauses.remove(least.unwrap_or(0));
+        }
+    }
+
+    fn compaction(&mut self, t_s: f64, place: &str, pending: f64) {
+        let before = self.pending.insert(place.to_owned(), pending);
+        if before != Some(0.0) || pending <= 0.0 {
+            return;
+        }
+        let is_rare = self.begun.as_mut().is_some_and(|begun| {
+            begun.push((t_s, place.to_owned()));
+            begun.len() <= RARE_MAX
+        });
+        if !is_rare {
+            self.begun = None;
+        }
+    }
+
+    /// Returns the rare events, in order of time.
+    fn events(&self) -> Vec<HappenedRecord> {
+        let pauses = self.pauses.iter().map(|(t_s, _, what)| (*t_s, what.clone()));
+        let begun = self
+            .begun
+            .iter()
+            .flatten()
+            .map(|(t_s, place)| (*t_s, format!("a compaction that began on {place}")));
+        let mut events: Vec<HappenedRecord> = pauses
+            .chain(begun)
+            .map(|(t_s, what)| HappenedRecord {
+                at_s: round(t_s, DIGITS),
+                what,
+            })
+            .collect();
+        events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        events
+    }
+
+    /// Returns the series of this name (or with this suffix) at every place.
+    fn of<'w>(&'w self, name: &'w str) -> impl Iterator<Item = ProbeSeries<'w>> {
+        let all = self.series.iter();
+        let named = all.filter(move |((of, _), _)| {
+            if name.starts_with('.') {
+                of.ends_with(name)
+            } else {
+                of == name
+            }
+        });
+        named.map(|((of, place), (unit, bins))| ProbeSeries {
+            of,
+            place,
+            unit,
+            bins,
+        })
+    }
+}
+
+/// Series of a probe.
+struct ProbeSeries<'w> {
+    of: &'w str,
+    place: &'w str,
+    unit: &'w str,
+    bins: &'w Bins,
+}
+
+/// Data of a long window when it has ended.
+pub struct LongWindow<'a> {
+    /// Share within which throughput does not drift.
+    pub within: f64,
+    /// Length of the window, s.
+    pub seconds: f64,
+    /// Throughput and p99.
+    pub courses: &'a Courses,
+    /// Latencies, block by block.
+    pub latency: &'a Blocks,
+    /// Readings of the probes.
+    pub watched: &'a Watched,
+    /// Memory of a node, bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+/// A series in blocks, with its name.
+struct Series {
+    of: &'static str,
+    within: f64,
+    blocks: Joined,
+    /// Length of a block, s.
+    block_s: f64,
+}
+
+impl LongWindow<'_> {
+    /// Returns the record of the window.
+    pub fn record(&self) -> EnduranceRecord {
+        let cycles = self.cycles();
+        let cycle_s = cycles.as_ref().map_or(0.0, |cycles| cycles.period_s);
+        let series = self.series(cycle_s * CYCLES_MIN);
+        let events = self.watched.events();
+        EnduranceRecord {
+            block_s: series.first().map_or(0.0, |rate| rate.block_s),
+            drifts: series.iter().map(drift_record).collect(),
+            changes: series
+                .iter()
+                .filter(|one| matches!(one.of, RATE | P99))
+                .flat_map(|one| change_records(one, &events))
+                .collect(),
+            cycles,
+            growths: self.growths(),
+            unseen: self.unseen(),
+            events,
+            courses: self.courses(),
+        }
+    }
+
+    /// Returns throughput and latency in blocks of at least `block_s_min`, if that leaves enough of
+    /// them: in shorter blocks a cycle looks like a trend.
+    fn series(&self, block_s_min: f64) -> Vec<Series> {
+        let one = |of, within: f64, values: &[f64], width_s: f64| {
+            let blocks = joined(values, (block_s_min / width_s).ceil() as usize);
+            Series {
+                of,
+                within,
+                block_s: blocks.size as f64 * width_s,
+                blocks,
+            }
+        };
+        let rate: Vec<f64> = self.courses.rate.means().iter().map(|(_, rate)| *rate).collect();
+        let of_latency = self.within.max(LATENCY_WITHIN);
+        let width_s = self.latency.intervals_per_block() as f64;
+        let latency = |of, values: Vec<f64>| one(of, of_latency, &values, width_s);
+        let quantile = |q: f64| self.latency.each(|block| blocks::quantile_ms(block, q));
+        vec![
+            one(RATE, self.within, &rate, self.courses.rate.width_s()),
+            latency(MEAN, self.latency.each(blocks::mean_ms)),
+            latency("latency_ms.p50", quantile(0.5)),
+            latency(P99, quantile(0.99)),
+        ]
+    }
+
+    /// Returns the cycles of compaction, on the node that varies most.
+    fn cycles(&self) -> Option<CyclesRecord> {
+        let values = |one: &ProbeSeries<'_>| -> Vec<f64> {
+            one.bins.means().iter().map(|(_, value)| *value).collect()
+        };
+        let busiest = |name| {
+            let all =
+                self.watched.of(name).map(|one| (autocorrelation::variance(&values(&one)), one));
+            all.reduce(|a, b| if b.0 > a.0 { b } else { a })
+        };
+        let pending = busiest(PENDING);
+        let is_quiet = pending.as_ref().is_none_or(|(variance, _)| *variance == 0.0);
+        let found = if is_quiet {
+            busiest(COMPACTED).or(pending)
+        } else {
+            pending
+        };
+        let (_, one) = found?;
+        let width_s = one.bins.width_s();
+        let (state, period_s, count) = match cycles(&values(&one)) {
+            Cycles::Quiet => (CyclesState::Quiet, 0.0, 0.0),
+            Cycles::Unseen => (CyclesState::Unseen, 0.0, 0.0),
+            Cycles::Seen { period, count } if count < CYCLES_MIN => {
+                (CyclesState::Few, period as f64 * width_s, count)
+            }
+            Cycles::Seen { period, count } => (CyclesState::Seen, period as f64 * width_s, count),
+        };
+        Some(CyclesRecord {
+            of: one.of.to_owned(),
+            state,
+            period_s,
+            count: round(count, DIGITS),
+        })
+    }
+
+    fn growths(&self) -> Vec<GrowthRecord> {
+        let names = GROWING.iter().map(|(of, limit, _)| (*of, *limit)).chain([(SSTABLES, None)]);
+        let all = names.flat_map(|(of, limit)| {
+            self.watched.of(of).map(move |one| {
+                let limit = self.limit(&one, limit);
+                let lowest: Vec<(f64, f64)> =
+                    one.bins.bins().map(|bin| (bin.min_s, bin.min)).collect();
+                growth_record(&one, growth(&lowest, self.seconds, limit), limit)
+            })
+        });
+        all.collect()
+    }
+
+    /// Returns the limit of a series.
+    fn limit(&self, one: &ProbeSeries<'_>, named: Option<&str>) -> Option<f64> {
+        // The client's memory is not a node's.
+        if one.of == ANONYMOUS {
+            let memory_bytes = self.memory_bytes.filter(|_| one.place != CLIENT);
+            return memory_bytes.map(|bytes| bytes as f64 / 1024.0);
+        }
+        let place = (named?.to_owned(), one.place.to_owned());
+        // A JVM reports −1 if there is no limit.
+        self.watched.limits.get(&place).copied().filter(|limit| *limit > 0.0)
+    }
+
+    /// Returns the growing values that no probe read.
+    fn unseen(&self) -> Vec<String> {
+        let missing = GROWING.iter().filter(|(of, ..)| self.watched.of(of).next().is_none());
+        missing.map(|(of, _, what)| format!("{what}: no probe read {of}")).collect()
+    }
+
+    fn courses(&self) -> Vec<CourseRecord> {
+        let rate = course(RATE, "", "op/s", &self.courses.rate);
+        let p99 = course(P99, "", "ms", &self.courses.p99_ms);
+        let probed = [PENDING, HEAP, ANONYMOUS]
+            .into_iter()
+            .flat_map(|name| {
+                self.watched.of(name).map(|one| course(one.of, one.place, one.unit, one.bins))
+            })
+            .take(COURSES_MAX);
+        [rate, p99].into_iter().chain(probed).collect()
+    }
+}
+
+const RATE: &str = "ops_per_s";
+const P99: &str = "latency_ms.p99";
+const MEAN: &str = "latency_ms.mean";
+
+fn drift_record(one: &Series) -> DriftRecord {
+    let found = drift(&one.blocks.means, one.within);
+    DriftRecord {
+        of: one.of.to_owned(),
+        change: found.change,
+        ci95: found.ci95,
+        within: one.within,
+        z: round(found.z, DIGITS),
+        blocks: found.blocks,
+        course: found.course,
+    }
+}
+
+/// Returns the changes of a series, each with the nearest event within a block's length.
+fn change_records(one: &Series, events: &[HappenedRecord]) -> Vec<ChangeRecord> {
+    let found = changes(&one.blocks.means).into_iter();
+    let record = |change: endurance::Change| {
+        let at_s = change.at as f64 * one.block_s;
+        let away = |event: &&HappenedRecord| (event.at_s - at_s).abs();
+        let near = events.iter().filter(|event| away(event) <= one.block_s);
+        let nearest = near.min_by(|a, b| away(a).total_cmp(&away(b)));
+        ChangeRecord {
+            of: one.of.to_owned(),
+            at_s: round(at_s, DIGITS),
+            before: round(change.before, DIGITS),
+            after: round(change.after, DIGITS),
+            coincides: nearest.map(|event| event.what.clone()),
+        }
+    };
+    found.map(record).collect()
+}
+
+fn growth_record(one: &ProbeSeries<'_>, found: Growth, limit: Option<f64>) -> GrowthRecord {
+    let per_day = |per_s: f64| round(per_s * DAY_S, DIGITS);
+    GrowthRecord {
+        of: one.of.to_owned(),
+        place: one.place.to_owned(),
+        unit: one.unit.to_owned(),
+        last: found.last,
+        per_day: per_day(found.per_s),
+        per_day_ci95: found.per_s_ci95.map(|ends| ends.map(per_day)),
+        limit,
+        reaches_days: found.reaches_s.map(|s| round(s / DAY_S, DIGITS)),
+        horizon_days: round(found.horizon_s / DAY_S, DIGITS),
+        growing: found.growing,
+    }
+}
+
+fn course(of: &str, place: &str, unit: &str, bins: &Bins) -> CourseRecord {
+    let middle = bins.means().into_iter().map(|(t_s, _)| t_s);
+    let numbers = middle
+        .zip(bins.bins())
+        .map(|(t_s, bin)| [t_s, bin.mean(), bin.min, bin.max].map(|value| round(value, DIGITS)));
+    CourseRecord {
+        of: of.to_owned(),
+        place: place.to_owned(),
+        unit: unit.to_owned(),
+        width_s: bins.width_s(),
+        bins: numbers.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

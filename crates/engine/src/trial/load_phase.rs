@@ -1,0 +1,290 @@
+//! Offers the load of a trial, and acts meanwhile.
+//!
+//! The decisions are made in `conduct`; this file is its world: it writes intervals and probes'
+//! readings to disk, checks the nodes, and reports progress.
+
+use super::faults::Faults;
+use super::{State, TrialEnd, TrialRun};
+use crate::event::{Event, FaultStage};
+use crate::event_loop::{Act, Conduct, Cut, Decision, Died, Happened, World};
+use crate::fleet_use;
+use crate::load_guard::{self, Watch};
+use crate::load_run::{self, Offer, Offered};
+use crate::preflight;
+use crate::running_target::Running;
+use crate::window_counts::Tally;
+use anyhow::{Context, Result};
+use fleet::{Fleet, Next};
+use load::{Limit, Load, Window};
+use measure::{Summed, clock};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use store::record::JournalEvent;
+use study::plan::PhaseKind;
+
+struct Offering<'o, 'a> {
+    load: Fleet,
+    running: &'o mut Running,
+    run: &'o mut TrialRun<'a>,
+    state: &'o mut State,
+    faults: Faults<'o>,
+}
+
+impl World for Offering<'_, '_> {
+    fn now_ns(&self) -> u64 {
+        clock::now_ns()
+    }
+
+    fn wait(&mut self, until_ns: u64) -> Next {
+        self.load.next(until_ns)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.run.interrupt.load(Ordering::Relaxed)
+    }
+
+    fn act(&mut self, act: Act) -> Result<Option<Happened>> {
+        let state = &mut *self.state;
+        match act {
+            Act::Keep {
+                phase,
+                progress,
+                interval,
+            } => {
+                let kept = state.writer.write_interval(phase, &interval);
+                kept.context("keep an interval")?;
+                state.keep_clients(self.load.take_seconds(), &interval)?;
+                if interval.draining {
+                    state.timeline.begin_drain(interval.start_ns);
+                    state.gather.window_ends(interval.start_ns);
+                }
+                (self.run.events)(Event::Interval {
+                    progress,
+                    phase,
+                    interval,
+                });
+            }
+            Act::Begin(kind, at_ns) => self.run.begin_phase_at(kind, at_ns, state)?,
+            Act::Steer(flow) => self.load.steer(flow),
+            Act::KeepReadings => {
+                state.gather.write(&mut state.writer)?;
+                if let Some(shares) = state.gather.cpu_shares() {
+                    (self.run.events)(Event::CpuUsed(shares));
+                }
+                self.tell_machines();
+            }
+            Act::Inject(number) => {
+                let event = self.faults.injecting(number);
+                self.run.writer.journal(Some(self.run.trial.index), event)?;
+                self.faults.inject(number, &self.running.cluster)?;
+                self.reached(number, FaultStage::Injecting);
+            }
+            Act::Heal(number) => {
+                let event = self.faults.healing(number);
+                self.run.writer.journal(Some(self.run.trial.index), event)?;
+                self.faults.heal(number);
+                self.reached(number, FaultStage::Healing);
+            }
+            Act::Omit(number) => {
+                self.faults.omit(number, state);
+                self.reached(number, FaultStage::Omitted);
+            }
+            Act::LookAtFaults => {
+                let happened = self.faults.look(self.running, state)?;
+                match happened {
+                    Some(Happened::FaultHolds(number, _)) => {
+                        self.reached(number, FaultStage::Holding);
+                    }
+                    Some(Happened::FaultOver(number)) => self.reached(number, FaultStage::Over),
+                    _ => {}
+                }
+                return Ok(happened);
+            }
+            Act::LookAtNodes => return Ok(self.look_at_nodes()),
+        }
+        Ok(None)
+    }
+}
+
+impl Offering<'_, '_> {
+    /// Checks for nodes that are down without a fault, and reports them.
+    fn look_at_nodes(&mut self) -> Option<Happened> {
+        let died = self.running.cluster.died(&self.faults.away()).into_iter();
+        let died: Vec<Died> = died
+            .map(|died| Died {
+                how: died.to_string(),
+                node: died.name,
+            })
+            .collect();
+        if died.is_empty() {
+            return None;
+        }
+        let names = died.iter().map(|died| died.node.clone()).collect();
+        (self.run.events)(Event::NodesDied(names));
+        Some(Happened::Died(died))
+    }
+
+    /// Reports the state of each client and each host, if there are any.
+    fn tell_machines(&mut self) {
+        let clients = self.load.now();
+        if !clients.is_empty() {
+            (self.run.events)(Event::ClientsNow(clients));
+        }
+        let hosts = self.state.gather.hosts.now(&self.running.cluster);
+        if !hosts.is_empty() {
+            (self.run.events)(Event::HostsNow(hosts));
+        }
+    }
+
+    /// Reports the stage of a fault.
+    fn reached(&mut self, number: usize, stage: FaultStage) {
+        (self.run.events)(Event::FaultReached(number, stage));
+    }
+}
+
+impl TrialRun<'_> {
+    /// Begins a phase now.
+    pub(super) fn begin_phase(&mut self, kind: PhaseKind, state: &mut State) -> Result<()> {
+        self.begin_phase_at(kind, clock::now_ns(), state)
+    }
+
+    /// Announces a phase: to the journal first, then to the observer.
+    fn begin_phase_at(&mut self, kind: PhaseKind, at_ns: u64, state: &mut State) -> Result<()> {
+        let started = JournalEvent::PhaseStarted {
+            phase: kind.name().to_owned(),
+        };
+        self.writer.journal(Some(self.trial.index), started)?;
+        state.timeline.begin(kind.name(), at_ns);
+        match kind {
+            PhaseKind::Measure => state.gather.window_begins(at_ns),
+            _ => state.gather.window_ends(at_ns),
+        }
+        let (planned, after) = state.timeline.advance(kind, &self.trial.phases);
+        let what = planned.map(|phase| phase.work.to_string());
+        (self.events)(Event::PhaseStarted {
+            phase: kind.name(),
+            what: what.unwrap_or_else(|| unplanned(kind).to_owned()),
+            seconds: planned.map_or(0.0, |phase| phase.seconds),
+            seconds_after: after.iter().map(|phase| phase.seconds).sum(),
+        });
+        Ok(())
+    }
+
+    /// Offers load until the offer's limit, `decide`, Ctrl-C or a dead node ends it. `decide` sees
+    /// each interval, names the phase that it belongs to, and says whether to go on.
+    pub(super) fn offer(
+        &mut self,
+        running: &mut Running,
+        state: &mut State,
+        offer: &Offer<'_>,
+        decide: &mut dyn FnMut(&Summed) -> Decision,
+    ) -> Result<Offered> {
+        preflight::may_write(running, &self.program, offer.stage)?;
+        let rise = load_guard::rise(self.guard.as_ref());
+        let config = load_run::config(self.settings, &self.program, running, offer, rise);
+        let kinds = self.program.kinds().iter();
+        let tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
+        let faults = Faults::new(offer.faults, running, &self.program)?;
+        (self.events)(Event::FaultsPlanned(faults.outlook()));
+        let load = self.start_load(running, &config, offer)?;
+        state.begin_clients(&load, offer);
+        let start_ns = load.start_ns();
+        let mut conduct = Conduct::new(start_ns, tally, faults.planned(), decide);
+        conduct.guard = self.guard.map(|guard| Watch::new(guard.limits));
+        if let Some(length) = offer.measures_for {
+            conduct.measures_for(length);
+        }
+        if let Some(length) = offer.ends_after_faults {
+            conduct.ends_after_faults(length);
+        }
+        if matches!(offer.window, Window::Whole | Window::After(Duration::ZERO)) {
+            conduct.measures_from(start_ns);
+        }
+        match offer.limit {
+            Limit::Operations(count) => conduct.ends_after(count),
+            Limit::Either(_, length) => conduct.ends_at(start_ns + length.as_nanos() as u64),
+            Limit::Duration(_) | Limit::Unlimited => {}
+        }
+        let mut offering = Offering {
+            load,
+            running,
+            run: self,
+            state,
+            faults,
+        };
+        let conducted = conduct.run(&mut offering);
+        // Whatever ended the load: the next phase must find everything whole.
+        let Offering {
+            load,
+            running,
+            run,
+            state,
+            faults,
+        } = offering;
+        let healed = faults.end(running, state);
+        conducted.and(healed)?;
+        (run.events)(Event::ClientsNow(Vec::new()));
+        (run.events)(Event::HostsNow(Vec::new()));
+        let summary = load.end().context("offer load")?;
+        state.end_clients(&summary)?;
+        if let Some(times) = state.client_times().filter(|_| !summary.clients.is_empty()) {
+            (run.events)(Event::ClientsMeasured(times));
+        }
+        state.answered.add(&conduct.tally.answered);
+        Ok(Offered {
+            summary: summary.all,
+            cut: conduct.cut,
+            tally: conduct.tally,
+        })
+    }
+
+    /// Begins to offer load: by the trial's clients, if it has some and they share this load.
+    fn start_load(
+        &self,
+        running: &Running,
+        config: &load::Config,
+        offer: &Offer<'_>,
+    ) -> Result<Fleet> {
+        let shared = self.fleet.filter(|_| fleet_use::is_shared(offer));
+        let Some(shared) = shared else {
+            let load = Load::start(config).context("offer load")?;
+            return Ok(Fleet::Alone(Box::new(load)));
+        };
+        let variant = self.trial.variant;
+        fleet_use::prepare(&shared.clients, self.study, variant, &self.program, running)
+            .and_then(|()| shared.clients.start(config))
+            .context("offer load by several clients")
+    }
+
+    /// Records the measured window. Returns the end of the trial if the window was cut.
+    pub(super) fn measured(&mut self, offered: Offered, state: &mut State) -> Option<TrialEnd> {
+        state.finding.client.workers = offered.summary.workers;
+        state.finding.client.realtime = offered.summary.realtime;
+        state.finding.client.connections = offered.summary.connections;
+        state.evidence.checks.add(offered.tally.checks());
+        self.name_rows(&offered, state);
+        state.tally = offered.tally;
+        self.cut(offered.cut, state)
+    }
+
+    /// Returns the end of the trial after a cut phase. `None` if the phase ended as planned.
+    pub(super) fn cut(&mut self, cut: Option<Cut>, state: &mut State) -> Option<TrialEnd> {
+        match cut? {
+            Cut::Interrupted => Some(TrialEnd::Interrupted),
+            Cut::NodeDied(why) | Cut::Guarded(why) | Cut::ClientLost(why) => {
+                state.evidence.aborted = Some(why.clone());
+                let finding = self.judge(None, state);
+                Some(TrialEnd::Stopped(Box::new(finding), why))
+            }
+        }
+    }
+}
+
+/// Describes a phase that is not in the plan.
+fn unplanned(kind: PhaseKind) -> &'static str {
+    match kind {
+        // A guard that is there only because of the target.
+        PhaseKind::Warmup => "the load rises slowly",
+        _ => "",
+    }
+}

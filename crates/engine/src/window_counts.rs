@@ -1,0 +1,320 @@
+//! Sums up the measured window of a trial, and counts the operations for comparison with the
+//! server.
+
+use analysis::autocorrelation;
+use analysis::blocks::Blocks;
+use analysis::rules::{PresentRows, Window};
+use measure::interval::CheckCounts;
+use measure::outcome::OutcomeCounts;
+use measure::{Histogram, Interval, KindCount, KindCounts, KindInterval, Outcome, Summed, Times};
+use store::convert;
+use store::record::{QuantilesRecord, SeriesRecord};
+
+/// Errors after which it is unknown whether the server executed the operation.
+const UNCERTAIN: [Outcome; 7] = [
+    Outcome::ClientTimeout,
+    Outcome::ConnectionLost,
+    Outcome::WriteTimeout,
+    Outcome::ReadTimeout,
+    Outcome::WriteFailure,
+    Outcome::ReadFailure,
+    Outcome::Unavailable,
+];
+
+/// Sums over a run of the load generator; its intervals are added up only here. Latencies and
+/// errors are those of the population: every operation that was due in the window, however late it
+/// ended. Throughput and the client's own figures count what ended within the window's time.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Window for the rules.
+    pub window: Window,
+    /// Sums by kind, in the program's order.
+    pub kinds: Vec<Series>,
+    /// Sum of all kinds.
+    pub all: Series,
+    /// Release lag.
+    pub lag: Histogram,
+    /// Operations that ended in the window, whatever their outcome.
+    pub ended: u64,
+    /// Outcomes of all operations of the run, including those before the window.
+    pub outcomes: OutcomeCounts,
+    /// Operations that the client got an answer for, over the whole run.
+    pub answered: Answered,
+    /// For each kind, true if it writes.
+    is_write: Vec<bool>,
+    /// Begin of the first interval and end of the last, monotonic clock.
+    span_ns: Option<(u64, u64)>,
+}
+
+/// One kind of operation, or all, in the window.
+#[derive(Debug, Default)]
+pub struct Series {
+    latency: Blocks,
+    service: Times,
+    errors: Histogram,
+    ok: u64,
+    ops_per_s: Vec<f64>,
+    /// Sum of all counts; its histograms stay empty.
+    counts: KindInterval,
+}
+
+impl Tally {
+    /// Returns an empty tally of a program; `is_write` tells which of its kinds write.
+    pub fn new(is_write: &[bool]) -> Tally {
+        Tally {
+            kinds: is_write.iter().map(|_| Series::default()).collect(),
+            is_write: is_write.to_vec(),
+            ..Tally::default()
+        }
+    }
+
+    /// Adds the next interval of the run, from its start line on.
+    pub fn push(&mut self, summed: &Summed) {
+        let interval = &*summed.interval;
+        self.window.push(summed);
+        for (series, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
+            series.push(kind, interval);
+        }
+        self.all.push(&summed.all, interval);
+        self.outcomes.add(&summed.all.outcomes);
+        self.answered.push(interval, &self.is_write);
+        let (begin_ns, _) = self.span_ns.unwrap_or((interval.start_ns, 0));
+        self.span_ns = Some((begin_ns, interval.end_ns));
+        if interval.is_measured() {
+            self.lag.add(&interval.client.lag);
+            self.ended += summed.all.outcomes.total();
+        }
+    }
+
+    /// Returns the verified reads of the population.
+    pub fn checks(&self) -> &CheckCounts {
+        &self.all.counts.checks
+    }
+
+    /// Returns the retries of operations of the population.
+    pub fn retries(&self) -> u64 {
+        self.all.counts.counts[KindCount::Retries]
+    }
+
+    /// Returns the operations that ended per second in the second half of the window, failed ones
+    /// too.
+    pub fn later_ended_per_s(&self) -> f64 {
+        let rates = &self.window.ops_per_s;
+        let failed: u64 = self.window.errors.iter().map(|(_, count)| count).sum();
+        autocorrelation::mean(&rates[rates.len() / 2..])
+            + failed as f64 / self.window.seconds.max(1e-9)
+    }
+
+    /// Returns the reads of the kinds selected by `finds`, and those that found no row.
+    pub fn found(&self, finds: &[bool]) -> PresentRows {
+        let kinds = self.kinds.iter().zip(finds).filter(|(_, finds)| **finds);
+        kinds.fold(PresentRows::default(), |sum, (kind, _)| PresentRows {
+            reads: sum.reads + kind.ok,
+            nothing: sum.nothing + kind.counts.counts[KindCount::RowsMissing].min(kind.ok),
+        })
+    }
+
+    /// Returns the length of the whole run, seconds.
+    pub fn run_s(&self) -> f64 {
+        let (begin_ns, end_ns) = self.span_ns.unwrap_or_default();
+        (end_ns - begin_ns) as f64 / 1e9
+    }
+}
+
+impl Series {
+    fn push(&mut self, kind: &KindInterval, interval: &Interval) {
+        let (latency, censored) = (&kind.latency, &kind.censored);
+        self.errors.add(&kind.errors);
+        self.service.add(&kind.service, &censored.service);
+        if interval.is_measured() {
+            self.latency.push_times(latency, &censored.latency);
+        } else if !latency.is_empty() || !censored.latency.is_empty() {
+            self.latency.push_drain(latency, &censored.latency);
+        }
+        if interval.is_measured() || interval.draining {
+            self.counts.add_counts(kind);
+        }
+        if !interval.is_measured() {
+            return;
+        }
+        let ok = kind.outcomes.get(Outcome::Ok);
+        self.ok += ok;
+        if interval.seconds() > 0.0 {
+            self.ops_per_s.push(ok as f64 / interval.seconds());
+        }
+    }
+
+    /// Returns true if no operation of this kind ended in the window, and none was due there. One
+    /// that was due may end after the window, or never.
+    pub fn is_empty(&self) -> bool {
+        self.ok == 0 && self.errors.is_empty() && self.latency.histogram().is_empty()
+    }
+
+    /// Returns the latencies, block by block.
+    pub fn latency(&self) -> &Blocks {
+        &self.latency
+    }
+
+    /// Returns the counts besides time. `None` if all are zero.
+    pub fn counts(&self) -> Option<KindCounts> {
+        let counts = self.counts.counts;
+        (counts != KindCounts::default()).then_some(counts)
+    }
+
+    /// Returns the record for `findings.json`; `seconds` is the length of the window.
+    pub fn record(&self, seconds: f64) -> SeriesRecord {
+        let latency = convert::times_ms(self.latency.times());
+        let rate = autocorrelation::mean_estimate(&self.ops_per_s);
+        SeriesRecord {
+            ops: self.ok,
+            ops_per_s: if seconds > 0.0 {
+                self.ok as f64 / seconds
+            } else {
+                0.0
+            },
+            ops_per_s_ci95: rate.ci95,
+            few_incidents: rate.has_few_incidents(),
+            latency_ms: QuantilesRecord {
+                ci95: self.latency.ci95_ms(),
+                few_incidents: self.latency.few_incidents(),
+                ..latency
+            },
+            service_ms: convert::times_ms(&self.service),
+            error_ms: convert::quantiles_ms(&self.errors),
+        }
+    }
+}
+
+/// Operations that the client got an answer for, over all phases of a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Reads that succeeded.
+    pub reads: u64,
+    /// Writes that succeeded.
+    pub writes: u64,
+    /// Operations of which it is unknown whether the server executed them.
+    pub uncertain: u64,
+}
+
+impl Answered {
+    /// Adds the counts of another run.
+    pub fn add(&mut self, other: &Answered) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.uncertain += other.uncertain;
+    }
+
+    /// Adds an interval; `is_write` by kind, in the program's order.
+    pub fn push(&mut self, interval: &Interval, is_write: &[bool]) {
+        for (kind, is_write) in interval.kinds.iter().zip(is_write) {
+            if kind.is_part {
+                continue;
+            }
+            let ok = kind.outcomes.get(Outcome::Ok);
+            *(if *is_write {
+                &mut self.writes
+            } else {
+                &mut self.reads
+            }) += ok;
+            let uncertain = UNCERTAIN.iter().map(|outcome| kind.outcomes.get(*outcome));
+            self.uncertain += uncertain.sum::<u64>() + kind.extra_uncertain;
+            self.reads = self.reads.saturating_add_signed(kind.extra_reads);
+            self.writes = self.writes.saturating_add_signed(kind.extra_writes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod population;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summed(index: u64, draining: bool, ok: u64, failed: u64) -> Summed {
+        let mut kind = KindInterval::default();
+        kind.succeed(false, 1_000_000, 900_000, ok);
+        for _ in 0..failed {
+            let (latency_ns, service_ns) = (5_000_000, Some(4_000_000));
+            kind.fail(false, Outcome::ClientTimeout, latency_ns, service_ns);
+        }
+        let interval = Interval {
+            draining,
+            ..Interval::second(index, vec![kind])
+        };
+        Summed::new(interval.into())
+    }
+
+    #[test]
+    fn the_drain_gives_latencies_and_errors_and_neither_time_nor_throughput() {
+        let mut tally = Tally::new(&[true]);
+        tally.push(&summed(0, false, 100, 0));
+        tally.push(&summed(1, false, 100, 1));
+        tally.push(&summed(2, true, 7, 2));
+        let record = tally.all.record(tally.window.seconds);
+        assert_eq!((tally.window.seconds, tally.ended), (2.0, 201));
+        assert_eq!((record.ops, record.ops_per_s), (200, 100.0));
+        // Timeouts are lower bounds of latencies.
+        assert_eq!((record.latency_ms.count, record.error_ms.count), (210, 3));
+        assert_eq!(
+            (record.latency_ms.censored, record.service_ms.censored),
+            (3, 3)
+        );
+        assert_eq!(record.latency_ms.at_least(), ["p99", "p999", "mean", "max"]);
+        assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
+    }
+
+    /// The only deletion of a recording ended a millisecond after the window, and the findings had
+    /// no deletion.
+    #[test]
+    fn a_kind_of_which_one_operation_was_due_is_there_however_late_that_ended() {
+        let mut tally = Tally::new(&[true]);
+        tally.push(&summed(0, false, 0, 0));
+        assert!(tally.kinds[0].is_empty());
+        tally.push(&summed(1, true, 1, 0));
+        assert!(!tally.kinds[0].is_empty());
+        assert_eq!(tally.kinds[0].record(1.0).ops, 0);
+
+        let mut tally = Tally::new(&[true]);
+        let mut never_sent = KindInterval::default();
+        never_sent.leave_unsent(7, 1);
+        let drain = Interval {
+            draining: true,
+            ..Interval::second(1, vec![never_sent])
+        };
+        tally.push(&Summed::new(drain.into()));
+        assert!(!tally.kinds[0].is_empty());
+    }
+
+    /// Histograms do not grow, and there are 64 blocks: see `analysis::blocks`.
+    #[test]
+    fn of_a_day_a_few_numbers_a_second_are_kept() {
+        const DAY_S: usize = 86_400;
+        let mut tally = Tally::new(&[true]);
+        let seconds = 100;
+        for index in 0..seconds {
+            tally.push(&summed(index, false, 10, 0));
+        }
+        let series = tally.kinds.iter().chain([&tally.all]);
+        let rates: usize = series.map(|series| series.ops_per_s.len()).sum();
+        let window = tally.window.ops_per_s.len() + tally.window.quiet_s.len();
+        let a_second = (rates + window) / seconds as usize;
+        assert!(
+            a_second * DAY_S * size_of::<f64>() < 4_000_000,
+            "{a_second}"
+        );
+    }
+
+    #[test]
+    fn what_nobody_knows_is_counted_apart() {
+        let mut answered = Answered::default();
+        answered.push(&summed(0, false, 10, 3).interval, &[true]);
+        answered.push(&summed(1, true, 5, 0).interval, &[false]);
+        let expected = Answered {
+            reads: 5,
+            writes: 10,
+            uncertain: 3,
+        };
+        assert_eq!(answered, expected);
+    }
+}

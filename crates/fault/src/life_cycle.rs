@@ -1,0 +1,450 @@
+//! Life cycle of a fault: observed whole, injected, observed broken, held, healed, observed whole.
+
+use crate::behaviour::{Fault, Work};
+use crate::cluster_under_test::{Via, World};
+use crate::observation::{self, Observation};
+use crate::renewal::Renewal;
+use crate::{behaviours, ring};
+use analysis::recovery::{FaultStep, FaultVerdict};
+use host::{Query, QueryAnswer};
+use std::time::Duration;
+use target_spec::fault::{Hit, Kind, Length, Options};
+
+/// Interval between two observations: short compared with the second in which clients notice a
+/// failed node.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Time limit of an answer that proves a node whole: generous, for a busy machine.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Time without an answer after which a node is silent, if the kernel agrees. A healthy node
+/// answers within milliseconds.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Delay after the planned end until the host's agent heals by itself.
+const SLACK: Duration = Duration::from_secs(5);
+
+/// Time without renewal after which agents heal a fault that is still being injected. The injector
+/// renews it repeatedly.
+const RENEWED_WITHIN: Duration = Duration::from_secs(120);
+
+/// Time limit for nodes to end on a host that they were moved to.
+const MOVED_BACK: Duration = Duration::from_secs(70);
+
+/// Maximum time without any observation of the target. The volume of a host that is being healed is
+/// mounted again within seconds.
+const UNSEEN_MAX: Duration = Duration::from_secs(30);
+
+/// Time limit for the traces of a finished operation to become visible.
+const LEFT_WITHIN: Duration = Duration::from_secs(10);
+
+/// A step of a fault's life cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Time of the step, monotonic clock, ns.
+    pub at_ns: u64,
+    /// Kind of step.
+    pub what: FaultStep,
+    /// Description of the observation or action.
+    pub words: String,
+}
+
+/// Result of a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// True if an independent observer saw the fault. `None` if no observation was possible.
+    pub seen: Option<bool>,
+    /// True if the target was seen whole at the end.
+    pub whole: bool,
+    /// Steps in order.
+    pub steps: Vec<Step>,
+}
+
+/// Returns the step from which the duration of a fault counts.
+pub fn holds_from(kind: &Kind) -> FaultStep {
+    match kind.length {
+        Length::Staged => FaultStep::Done,
+        Length::Stated | Length::Moment | Length::Task => FaultStep::Injecting,
+    }
+}
+
+impl Outcome {
+    /// Returns the verdict: confirmed if the fault was seen and healed.
+    pub fn verdict(&self) -> FaultVerdict {
+        match (self.seen, self.whole) {
+            (Some(true), true) => FaultVerdict::Confirmed,
+            (None, true) => FaultVerdict::Inconclusive,
+            _ => FaultVerdict::Mismatch,
+        }
+    }
+
+    /// Returns the time of a step, monotonic clock, ns. `None` if it never happened.
+    pub fn at_ns(&self, what: FaultStep) -> Option<u64> {
+        let step = self.steps.iter().find(|step| step.what == what);
+        step.map(|step| step.at_ns)
+    }
+}
+
+struct Course<'w> {
+    kind: &'w Kind,
+    hit: &'w Hit,
+    fault: Box<dyn Fault>,
+    world: &'w mut dyn World,
+    tell: &'w mut dyn FnMut(&Step),
+    steps: Vec<Step>,
+}
+
+/// Injects the fault, holds it until healing is ordered, and heals it. `planned` is the expected
+/// duration; a little later agents heal by themselves. `tell` receives every step at once. Heals on
+/// every path.
+pub fn run(
+    kind: &Kind,
+    (hit, options): (&Hit, &Options),
+    world: &mut dyn World,
+    planned: Duration,
+    tell: &mut dyn FnMut(&Step),
+) -> Outcome {
+    let steps = Vec::new();
+    let mut course = Course {
+        kind,
+        hit,
+        fault: behaviours::of(kind, hit, options),
+        world,
+        tell,
+        steps,
+    };
+    let (seen, whole) = course.run(planned);
+    Outcome {
+        seen,
+        whole,
+        steps: course.steps,
+    }
+}
+
+impl Course<'_> {
+    fn say(&mut self, what: FaultStep, words: String) {
+        let at_ns = self.world.now_ns();
+        self.steps.push(Step { at_ns, what, words });
+        (self.tell)(&self.steps[self.steps.len() - 1]);
+    }
+
+    fn run(&mut self, planned: Duration) -> (Option<bool>, bool) {
+        let before = self.before();
+        if !is_ready(&before) {
+            self.say(
+                FaultStep::Unseen,
+                format!("not done: before it, {}", before.words),
+            );
+            return (before.whole.and(Some(false)), true);
+        }
+        self.say(FaultStep::Checked, before.words);
+        self.say(FaultStep::Injecting, self.kind.what.to_string());
+        let within = self.armed(planned);
+        if let Err(error) = self.fault.inject(self.world, within) {
+            self.say(FaultStep::Unseen, format!("it cannot be done: {error:#}"));
+            return (Some(false), self.heal());
+        }
+        let seen = if self.kind.length.works() {
+            self.work(planned)
+        } else {
+            self.effect(planned)
+        };
+        (seen, self.heal())
+    }
+
+    /// Observes until the target is whole, which it may not be yet after an earlier fault. Waits at
+    /// most as long as the fault itself may take to heal.
+    fn before(&mut self) -> Observation {
+        // Includes the time for which an agent may hold a fault whose controller is gone.
+        let limit = self.kind.healed_within + self.armed(Duration::ZERO);
+        let began_ns = self.world.now_ns();
+        let until_ns = began_ns + limit.as_nanos() as u64;
+        let (mut waits, mut seen_ns) = (false, began_ns);
+        loop {
+            let taken = self.taken();
+            let look = taken.unwrap_or_else(|| self.fault.look(self.world, PATIENCE));
+            let now_ns = self.world.now_ns();
+            if look.whole.is_some() {
+                seen_ns = now_ns;
+            }
+            let is_unseen = now_ns - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
+            let is_late = is_unseen || now_ns >= until_ns;
+            if is_ready(&look) || is_late || host::process::is_interrupted() {
+                return look;
+            }
+            if !waits {
+                self.say(
+                    FaultStep::Waiting,
+                    format!("until it is whole: {}", look.words),
+                );
+                waits = true;
+            }
+            if self.world.wait(POLL) {
+                return look;
+            }
+            self.world.refresh();
+        }
+    }
+
+    /// Returns an observation if another fault has broken the target's volume. Closer observation
+    /// would be misleading, because the volume's present behaviour is not its usual one.
+    fn taken(&mut self) -> Option<Observation> {
+        let host = match self.hit {
+            _ if !self.kind.takes_volume() => None,
+            Hit::Host(host) => Some(*host),
+            Hit::Node(node) => self.world.nodes().get(*node)?.host,
+            Hit::Split(..) | Hit::Nodes(_) | Hit::Cluster => None,
+        };
+        let seen = self.world.see(Via::Host(host?), Query::VolumeTaken);
+        matches!(seen, Ok(QueryAnswer::VolumeTaken(true))).then(|| Observation {
+            broken: Some(true),
+            whole: Some(false),
+            words: "the host's volume is broken by something else".to_owned(),
+        })
+    }
+
+    /// Returns the time after which agents heal by themselves.
+    fn armed(&self, planned: Duration) -> Duration {
+        let planned = match self.kind.length {
+            Length::Staged => planned + RENEWED_WITHIN,
+            Length::Stated | Length::Moment | Length::Task => planned,
+        };
+        match self.fault.later() {
+            // Nodes that were moved must first end on the other host, which takes a while.
+            Some(_) => planned + SLACK + MOVED_BACK,
+            None => planned + SLACK,
+        }
+    }
+
+    /// Observes until the fault is visible or must end, then holds it.
+    fn effect(&mut self, planned: Duration) -> Option<bool> {
+        let injected_ns = self.world.now_ns();
+        // An observation must end before healing is due.
+        let silence = SILENCE.min(planned / 4);
+        loop {
+            let look = self.fault.look(self.world, silence);
+            if look.broken == Some(true) {
+                self.say(FaultStep::Seen, look.words);
+                if self.kind.length == Length::Stated {
+                    self.hold(injected_ns, planned);
+                }
+                return Some(true);
+            }
+            if self.world.wait(POLL) {
+                self.say(FaultStep::Unseen, look.words);
+                return look.broken;
+            }
+        }
+    }
+
+    /// Continues the fault's operation until it ends or healing is ordered, with observations in
+    /// between. Its traces prove afterwards that it was done.
+    fn work(&mut self, planned: Duration) -> Option<bool> {
+        let silence = SILENCE.min(planned / 4);
+        let (mut is_seen, mut renewal) = (false, Renewal::default());
+        let within = self.armed(planned);
+        loop {
+            if self.kind.length == Length::Staged {
+                renewal.renew(self.world, within);
+            }
+            match self.fault.proceed(self.world) {
+                Ok(Work::Going) => {}
+                Ok(Work::Did(words)) => self.say(FaultStep::Acted, words),
+                Ok(Work::Done(words)) => return self.left(&words, is_seen, planned),
+                Err(error) => {
+                    self.say(FaultStep::Failed, format!("{error:#}"));
+                    return Some(false);
+                }
+            }
+            let look = self.fault.look(self.world, silence);
+            if look.broken == Some(true) && !is_seen {
+                is_seen = true;
+                self.say(FaultStep::Seen, look.words.clone());
+            }
+            if self.world.wait(POLL) {
+                let words = format!("it was not over in time: {}", look.words);
+                self.say(FaultStep::Unfinished, words);
+                return if is_seen { Some(true) } else { look.broken };
+            }
+        }
+    }
+
+    /// Observes until the traces of a finished operation are visible. Then holds them for the
+    /// study's duration, if it has one.
+    fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Option<bool> {
+        let until_ns = self.world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
+        loop {
+            let look = self.fault.look(self.world, SILENCE);
+            let is_left = look.broken == Some(true);
+            let is_late = self.world.now_ns() >= until_ns;
+            if !is_left && !is_late && !self.world.wait(POLL) {
+                continue;
+            }
+            match (is_left, is_seen) {
+                (true, true) => {}
+                (true, false) => self.say(FaultStep::Seen, look.words.clone()),
+                (false, _) => self.say(FaultStep::Unseen, look.words.clone()),
+            }
+            self.say(FaultStep::Done, format!("{words}: {}", look.words));
+            if is_left && self.kind.length == Length::Staged {
+                while !self.world.wait(planned) {}
+            }
+            return look.broken;
+        }
+    }
+
+    /// Waits until healing is ordered, and performs the further action when it is due.
+    fn hold(&mut self, injected_ns: u64, planned: Duration) {
+        if let Some(after) = self.fault.later() {
+            let due_ns = injected_ns + after.as_nanos() as u64;
+            let left_ns = due_ns.saturating_sub(self.world.now_ns());
+            if self.world.wait(Duration::from_nanos(left_ns)) {
+                return;
+            }
+            let within = self.armed(planned);
+            match self.fault.act(self.world, within) {
+                Ok(words) => self.say(FaultStep::Acted, words),
+                Err(error) => {
+                    self.say(FaultStep::NotActed, format!("it cannot be done: {error:#}"))
+                }
+            }
+            loop {
+                let look = self.fault.look(self.world, SILENCE);
+                if look.whole == Some(true) {
+                    self.say(FaultStep::Back, look.words);
+                    break;
+                }
+                if self.world.wait(POLL) {
+                    return;
+                }
+            }
+        }
+        while !self.world.wait(planned) {}
+    }
+
+    /// Heals the fault, and observes until the target is whole. Returns true if it became whole.
+    /// Restarts nodes that do not come back by themselves, as an operator would: some stop for good
+    /// when they meet a fault.
+    fn heal(&mut self) -> bool {
+        self.say(FaultStep::Healing, self.fault.healing().to_owned());
+        let (steps, tell) = (&mut self.steps, &mut self.tell);
+        let healed = self.fault.heal(self.world, &mut |at_ns, words| {
+            let what = FaultStep::Acted;
+            steps.push(Step { at_ns, what, words });
+            tell(&steps[steps.len() - 1]);
+        });
+        let began_ns = self.world.now_ns();
+        let until_ns = began_ns + self.kind.healed_within.as_nanos() as u64;
+        let mended = healed.as_ref().map(Clone::clone).unwrap_or_default();
+        let mut revival = Revival::after(mended.started, began_ns);
+        let mut seen_ns = began_ns;
+        loop {
+            let look = self.fault.look(self.world, PATIENCE);
+            if look.whole.is_some() {
+                seen_ns = self.world.now_ns();
+            }
+            // If an agent is gone, nothing can be observed any more.
+            let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
+            if look.whole == Some(true) {
+                let early = "; its agent had healed it by itself";
+                let early = if mended.by_itself { early } else { "" };
+                let became = mended.became.map(|became| format!("; {became}"));
+                self.say(
+                    FaultStep::Whole,
+                    look.words + early + &became.unwrap_or_default(),
+                );
+                return true;
+            }
+            let is_late = self.world.now_ns() >= until_ns && !self.fault.is_healing(self.world);
+            let is_over = is_late || is_unseen;
+            if is_over || healed.is_err() || host::process::is_interrupted() {
+                let why = healed.as_ref().err().map(|error| format!("; healing failed: {error:#}"));
+                self.say(FaultStep::NotWhole, look.words + &why.unwrap_or_default());
+                return false;
+            }
+            let ours = self.fault.is_ours().then(|| observation::nodes_hit(self.hit, self.world));
+            for node in ours.unwrap_or_default() {
+                if let Some(words) = revival.revive(node, self.world) {
+                    self.say(FaultStep::Restarted, words);
+                }
+            }
+            self.world.wait(POLL);
+        }
+    }
+}
+
+/// Returns true if no trace of the fault is visible before its injection.
+fn is_ready(look: &Observation) -> bool {
+    look.whole == Some(true) && look.broken == Some(false)
+}
+
+/// Restarts of nodes that do not come back.
+struct Revival {
+    /// Nodes that are starting, with the time of their last start.
+    started: Vec<(usize, u64)>,
+    began_ns: u64,
+    restarts_count: usize,
+}
+
+/// Time that a running node, which was not restarted, may stay silent before a restart.
+const SILENT_MAX: Duration = Duration::from_secs(20);
+
+/// Time that all others may consider a node down that answers clients. The node may have announced
+/// a later gossip generation than its present one. The others ignore it until it is restarted.
+const SHUNNED_MAX: Duration = Duration::from_secs(60);
+
+/// Minimum interval between two starts of a node that fails to start.
+const BETWEEN_STARTS: Duration = Duration::from_secs(2);
+
+/// Maximum number of restarts.
+const RESTARTS_MAX: usize = 5;
+
+impl Revival {
+    fn after(started: Vec<usize>, now_ns: u64) -> Revival {
+        Revival {
+            started: started.into_iter().map(|node| (node, now_ns)).collect(),
+            began_ns: now_ns,
+            restarts_count: 0,
+        }
+    }
+
+    /// Restarts a node that has ended or was silent for too long. Returns the reason if it did.
+    fn revive(&mut self, node: usize, world: &mut dyn World) -> Option<String> {
+        let now_ns = world.now_ns();
+        let known = self.started.iter().position(|(started, _)| *started == node);
+        let since_ns = known.map_or(self.began_ns, |at| self.started[at].1);
+        let waited_ns = now_ns.saturating_sub(since_ns);
+        let has_waited = |least: Duration| waited_ns >= least.as_nanos() as u64;
+        let is_gone =
+            observation::process(world, node, |state| state.is_none()).broken == Some(true);
+        let why = if is_gone && has_waited(BETWEEN_STARTS) {
+            "its process has ended"
+        } else if is_gone {
+            return None;
+        } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
+            // A node that was just started takes a while.
+            "it runs and answers nobody, though what was broken is whole"
+        } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
+            "it answers clients, and all others hold it to be down"
+        } else {
+            return None;
+        };
+        if self.restarts_count == RESTARTS_MAX {
+            return None;
+        }
+        self.restarts_count += 1;
+        self.started.retain(|(started, _)| *started != node);
+        self.started.push((node, now_ns));
+        // The cause of a failed start would make the next one fail, too.
+        let forgiving = is_gone && self.restarts_count > 1;
+        let how = if forgiving {
+            ", and told to skip what of its files cannot be read"
+        } else {
+            ""
+        };
+        Some(match world.restart(node, forgiving) {
+            Ok(()) => format!("node {} was started again{how}: {why}", node + 1),
+            Err(error) => format!("node {} cannot be started again: {error:#}", node + 1),
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! Operations on a node by its MBeans. Shared by several kinds of faults.
+
+use crate::behaviour::Work;
+use crate::cluster_under_test::{Mbeans, World};
+use anyhow::Result;
+use cluster::Operation;
+use std::time::Duration;
+
+/// Time limit of short operations and queries.
+pub(crate) const AT_ONCE: Duration = Duration::from_secs(30);
+
+/// Time limit for an operation to stop on request.
+const ENDED_WITHIN: Duration = Duration::from_secs(30);
+
+/// Interval between two requests to stop.
+const POLL: Duration = Duration::from_millis(500);
+
+/// An operation on a node.
+pub(crate) struct Task {
+    pub node: usize,
+    /// Keyspaces of the operation.
+    pub keyspaces: Vec<String>,
+    is_at_work: bool,
+}
+
+impl Task {
+    pub fn of(node: usize) -> Task {
+        Task {
+            node,
+            keyspaces: Vec::new(),
+            is_at_work: false,
+        }
+    }
+
+    /// Determines the keyspaces, and starts the operation on them.
+    pub fn begin(
+        &mut self,
+        world: &mut dyn Mbeans,
+        limit: Duration,
+        what: impl FnOnce(Vec<String>) -> Operation,
+    ) -> Result<()> {
+        if self.keyspaces.is_empty() {
+            self.keyspaces = world.keyspaces(self.node, AT_ONCE)?;
+        }
+        world.operate(self.node, what(self.keyspaces.clone()), limit)?;
+        self.is_at_work = true;
+        Ok(())
+    }
+
+    /// Returns the progress.
+    pub fn proceed(&mut self, world: &mut dyn Mbeans) -> Result<Work> {
+        let Some(ended) = world.operated(self.node) else {
+            return Ok(Work::Going);
+        };
+        self.is_at_work = false;
+        let own = "; these are Cassandra's own: there are none of clients";
+        let is_own = self.keyspaces.iter().all(|keyspace| cluster::is_own(keyspace));
+        ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
+    }
+
+    /// Requests the node to stop the operation until it has ended. Does nothing if it has.
+    pub fn end(&mut self, world: &mut dyn World, stop: &Operation) -> Result<()> {
+        let until_ns = world.now_ns() + ENDED_WITHIN.as_nanos() as u64;
+        while self.is_at_work {
+            // An error now is that of the stopped operation.
+            if world.operated(self.node).is_some() {
+                self.is_at_work = false;
+                break;
+            }
+            let told = world.tell(self.node, stop.clone(), AT_ONCE);
+            if world.now_ns() >= until_ns {
+                anyhow::bail!(match told {
+                    Ok(_) => "it does not end, though it was told to".to_owned(),
+                    Err(error) => format!("it cannot be ended: {error:#}"),
+                });
+            }
+            world.wait(POLL);
+        }
+        Ok(())
+    }
+}
+
+/// Formats a count: `1 file`, `2 files`.
+pub(crate) fn count(count: usize, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
+    }
+}

@@ -1,0 +1,44 @@
+//! Release and schema version that a node reports to a client.
+
+use crate::cluster_under_test::Client;
+use anyhow::{Context, Result, bail};
+use cluster::View;
+use std::time::Duration;
+
+/// Time limit for a node to report them.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Release and schema version of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Itself {
+    pub release: String,
+    pub schema: String,
+}
+
+impl Itself {
+    /// Queries a node.
+    pub fn of(world: &mut dyn Client, node: usize, limit: Duration) -> Result<Itself> {
+        let rows = world.rows(node, View::Itself, limit)?;
+        let row = rows.first().context("it says nothing of itself")?;
+        let cell = |name: &str| row.get(name).cloned().unwrap_or_default();
+        Ok(Itself {
+            release: cell("release_version"),
+            schema: cell("schema_version"),
+        })
+    }
+}
+
+/// Returns the release that a node reports.
+pub(crate) fn release(world: &mut dyn Client, node: usize) -> Result<String> {
+    let seen = Itself::of(world, node, LIMIT).context("ask what it is")?;
+    Ok(seen.release)
+}
+
+/// Checks that a node reports this release.
+pub(crate) fn is_release(world: &mut dyn Client, node: usize, expected: &str) -> Result<()> {
+    let release = release(world, node)?;
+    if release != expected {
+        bail!("node{} says that it is Cassandra {release}", node + 1);
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Faults on a real cluster, through the agents of its hosts.
+
+mod agents;
+mod client;
+mod files;
+mod mbeans;
+mod pods;
+mod starter;
+
+use crate::cluster_under_test::{Agents, Timer, Via};
+use anyhow::{Context, Result};
+use cluster::{AddedNode, Handles, Isolation, NodeControl, NodeHandle};
+use host::process::Identity;
+use host::{Agent, Broken, Restartable};
+use measure::clock;
+use std::collections::BTreeMap;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use versions::Release;
+
+/// Time after which an agent restarts a node by itself, if its controller disappears between
+/// killing and starting it.
+const RESTART_LIMIT: Duration = Duration::from_secs(30);
+
+/// Order to heal. Dropping it also orders healing.
+#[derive(Debug)]
+pub struct Order(Sender<()>);
+
+impl Order {
+    /// Orders healing. Repeated calls have no effect.
+    pub fn heal(&self) {
+        // A receiver that is gone has healed.
+        let _ = self.0.send(());
+    }
+}
+
+/// Creates an order and its receiver.
+pub fn orders() -> (Order, Receiver<()>) {
+    let (sender, receiver) = channel();
+    (Order(sender), receiver)
+}
+
+/// A real cluster, and the order that ends its fault.
+#[derive(Debug)]
+pub struct Live {
+    handles: Handles,
+    /// Number of the cluster's nodes. Further ones were added by the fault.
+    members_count: usize,
+    orders: Receiver<()>,
+    is_ordered: bool,
+    broken: Vec<Entry>,
+    /// Pods that are isolated.
+    isolated: Vec<Isolation>,
+    /// Connection to a node for observation.
+    held: Option<TcpStream>,
+    /// Starts of nodes that have lost their data, by node.
+    emptied: BTreeMap<usize, Restartable>,
+    /// Operations on nodes whose result was not fetched yet, by node.
+    at_work: BTreeMap<usize, JoinHandle<Result<String>>>,
+}
+
+/// An injected fault.
+#[derive(Debug)]
+struct Entry {
+    agent: Arc<Agent>,
+    broken: Broken,
+    /// Nodes whose processes it affects.
+    nodes: Vec<usize>,
+}
+
+impl Live {
+    /// Creates a cluster without faults.
+    pub fn new(handles: Handles, orders: Receiver<()>) -> Live {
+        Live {
+            members_count: handles.nodes.len(),
+            handles,
+            orders,
+            is_ordered: false,
+            broken: Vec::new(),
+            isolated: Vec::new(),
+            held: None,
+            emptied: BTreeMap::new(),
+            at_work: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the processes of the cluster's nodes now, in node order.
+    pub fn processes(&self) -> Vec<Option<Identity>> {
+        let nodes = self.nodes().into_iter().take(self.members_count);
+        nodes.map(|node| node.process).collect()
+    }
+
+    /// Returns the releases of the cluster's nodes now, in node order.
+    pub fn releases(&self) -> Vec<Option<Release>> {
+        let members = self.handles.nodes.iter().take(self.members_count);
+        members.map(|node| node.release().cloned()).collect()
+    }
+
+    /// Returns the node that could be added to a host.
+    fn newcomer_on(&self, host: usize) -> Result<&AddedNode> {
+        let found = self.handles.newcomers.get(host);
+        found.with_context(|| format!("host{} can have no node more", host + 1))
+    }
+
+    fn at(&self, node: usize) -> Result<&NodeHandle> {
+        let found = self.handles.nodes.get(node);
+        found.with_context(|| format!("there is no node {}", node + 1))
+    }
+
+    fn control(&self, node: usize) -> Result<&NodeControl> {
+        let known = self.at(node)?;
+        let control = known.control.as_ref();
+        control.with_context(|| format!("{} shows no MBeans to be told by", known.name))
+    }
+
+    /// Returns the agent on the machine of a node's process.
+    fn agent_there(&self, node: usize) -> Result<Arc<Agent>> {
+        let known = self.at(node)?;
+        let there = known.service.as_ref().map_or(&known.agent, |service| &service.agent);
+        Ok(Arc::clone(there))
+    }
+
+    /// Records the processes of nodes after healing, given in node order. Returns the nodes that
+    /// were started. An attached node may not have shown its process yet.
+    fn note(&mut self, nodes: &[usize], processes: Vec<Identity>) -> Vec<usize> {
+        let mut processes = processes.into_iter();
+        let mut started = Vec::new();
+        for index in nodes {
+            let node = &mut self.handles.nodes[*index];
+            let now = processes.next();
+            if now.is_none() && node.service.is_none() {
+                continue;
+            }
+            if now.is_none() || node.process != now {
+                started.push(*index);
+            }
+            node.process = now;
+        }
+        started
+    }
+
+    fn agent(&self, by: Via) -> Result<Arc<Agent>> {
+        let found = match by {
+            Via::Node(index) => Some(&self.at(index)?.agent),
+            Via::Host(index) => self.handles.hosts.get(index).map(|host| &host.agent),
+            Via::Switch => self.handles.switch.as_ref(),
+        };
+        found.cloned().with_context(|| format!("there is no agent of {by:?}"))
+    }
+}
+
+impl Timer for Live {
+    fn now_ns(&self) -> u64 {
+        clock::now_ns()
+    }
+
+    fn wait(&mut self, for_: Duration) -> bool {
+        if self.is_ordered {
+            clock::sleep(for_);
+            return true;
+        }
+        let ordered = self.orders.recv_timeout(for_);
+        self.is_ordered = !matches!(ordered, Err(RecvTimeoutError::Timeout));
+        self.is_ordered
+    }
+}

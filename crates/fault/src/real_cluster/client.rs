@@ -1,0 +1,43 @@
+//! Client access to a real node.
+
+use super::Live;
+use crate::cluster_under_test::Client;
+use anyhow::{Context, Result};
+use cluster::{Row, View};
+use std::io::ErrorKind;
+use std::net::TcpStream;
+use std::time::Duration;
+
+impl Client for Live {
+    fn connect(&mut self, node: usize, limit: Duration) -> Result<()> {
+        let address = self.at(node)?.address;
+        let stream = TcpStream::connect_timeout(&address, limit)
+            .with_context(|| format!("connect to {address}"))?;
+        stream.set_nonblocking(true).context("look at a connection")?;
+        self.held = Some(stream);
+        Ok(())
+    }
+
+    fn is_connected(&mut self) -> bool {
+        let Some(stream) = &self.held else {
+            return false;
+        };
+        // No request was sent, so only the end of the connection can be read.
+        match stream.peek(&mut [0]) {
+            Ok(bytes) => bytes > 0,
+            Err(error) => error.kind() == ErrorKind::WouldBlock,
+        }
+    }
+
+    fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>> {
+        self.at(node)?.rows(view, limit)
+    }
+
+    fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {
+        self.at(node)?.ask(limit)
+    }
+
+    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
+        self.at(node)?.clock_off_ms(limit)
+    }
+}

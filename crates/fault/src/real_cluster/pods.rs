@@ -1,0 +1,51 @@
+//! Pods of a real cluster's nodes.
+
+use super::Live;
+use crate::cluster_under_test::{Agents, Pods, Via};
+use anyhow::{Context, Result};
+use cluster::{Deletion, PodHandle, PodSeen};
+use host::Injection;
+use std::time::Duration;
+
+impl Live {
+    fn pod_of(&self, node: usize) -> Result<&PodHandle> {
+        let known = self.at(node)?;
+        known
+            .pod
+            .as_ref()
+            .with_context(|| format!("{} is no pod of Kubernetes", known.name))
+    }
+}
+
+impl Pods for Live {
+    fn pod(&mut self, node: usize) -> Result<PodSeen> {
+        self.pod_of(node)?.seen()
+    }
+
+    fn is_schedulable(&mut self, node: usize, machine: &str) -> Result<bool> {
+        self.pod_of(node)?.is_schedulable(machine)
+    }
+
+    fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()> {
+        self.pod_of(node)?.delete(how)
+    }
+
+    fn restart_pods(&mut self) -> Result<String> {
+        let operator = self.handles.operator.as_ref();
+        operator.context("nobody runs these nodes in Kubernetes but us")?.restart()
+    }
+
+    fn cordon(&mut self, node: usize, within: Duration) -> Result<()> {
+        let [inject, heal] = self.pod_of(node)?.cordon()?;
+        let what = Injection::Command { inject, heal };
+        self.inject(Via::Node(node), what, &[], within)
+    }
+
+    fn isolate(&mut self, host: usize) -> Result<()> {
+        let known = self.handles.hosts.get(host).context("there is no such host")?;
+        let none = || format!("{} is no pod of Kubernetes", known.name);
+        let isolation = known.pod.as_ref().with_context(none)?.isolate()?;
+        self.isolated.push(isolation);
+        Ok(())
+    }
+}

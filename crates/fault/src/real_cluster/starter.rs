@@ -1,0 +1,74 @@
+//! Starting a real cluster's nodes.
+
+use super::{Live, RESTART_LIMIT};
+use crate::cluster_under_test::Starter;
+use anyhow::{Context, Result};
+use cluster::RestartMode;
+use host::{Injection, Join, Restartable, Step as FileStep};
+use std::path::PathBuf;
+use std::sync::Arc;
+use versions::Release;
+
+impl Starter for Live {
+    fn restartable(&self, node: usize) -> Result<Restartable> {
+        self.at(node)?.restartable()
+    }
+
+    fn stopping(&self, node: usize) -> Result<Injection> {
+        self.at(node)?.stopping()
+    }
+
+    fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection> {
+        let found = self.handles.nodes.get_mut(node);
+        found.with_context(|| format!("there is no node {}", node + 1))?.upgrade(to)
+    }
+
+    fn downgrade(&mut self, node: usize) -> Result<Injection> {
+        let found = self.handles.nodes.get_mut(node);
+        found.with_context(|| format!("there is no node {}", node + 1))?.downgrade()
+    }
+
+    fn killing(&self, node: usize) -> Result<Injection> {
+        self.at(node)?.killing()
+    }
+
+    fn pausing(&self, node: usize) -> Result<Injection> {
+        self.at(node)?.pausing()
+    }
+
+    fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
+        let known = self.at(node)?;
+        Ok((known.anew(how)?, known.kept()?.to_vec()))
+    }
+
+    fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
+        self.at(node)?.shifted(by_ms)
+    }
+
+    fn newcomer(&self, host: usize) -> Result<Join> {
+        Ok(self.newcomer_on(host)?.join.clone())
+    }
+
+    fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
+        let known = self.at(node)?;
+        if let Some(service) = &known.service {
+            let process = service.restart(RESTART_LIMIT)?;
+            self.note(&[node], process.into_iter().collect());
+            return Ok(());
+        }
+        let again = if forgiving {
+            known.forgiving()?
+        } else {
+            known.restartable()?
+        };
+        // A node without its data must not start in the usual way, which would stream none.
+        let what = Injection::Kill(match self.emptied.get(&node) {
+            Some(anew) => anew.of(again.process),
+            None => again,
+        });
+        let agent = Arc::clone(&known.agent);
+        let healed = agent.heal(agent.inject(what, RESTART_LIMIT)?)?;
+        self.handles.nodes[node].process = healed.processes.first().copied();
+        Ok(())
+    }
+}

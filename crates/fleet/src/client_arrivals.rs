@@ -1,0 +1,69 @@
+//! Starts clients whose seats become available one by one, like pods.
+
+use crate::clients::{Client, Clients, SILENCE_S, Seat, name_of};
+use crate::on_all_clients::all_or_failures;
+use crate::wire::Begin;
+use anyhow::{Context, Result, anyhow};
+use remote::Link;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
+
+/// Maximum number of such clients that are started at a time. Each gets a copy of this program.
+const COMING_MAX: usize = 8;
+
+impl Clients {
+    /// Starts a client on each of `count` seats, which become available in any order, several at a
+    /// time. `next` waits for a seat and returns its position in the fleet, from 0, and the seat.
+    ///
+    /// # Errors
+    /// A seat does not become available, or clients cannot be started; the error lists all with
+    /// their reasons. No client is then left running.
+    pub fn as_they_come(
+        count: usize,
+        mut next: impl FnMut() -> Result<(usize, Seat)>,
+    ) -> Result<Clients> {
+        let (give, taken) = sync_channel::<(usize, Seat)>(0);
+        let taken = Mutex::new(taken);
+        let take = || taken.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let come = || {
+            let mut mine = Vec::new();
+            while let Ok((at, seat)) = take() {
+                let (name, place) = (name_of(at + 1), seat.place());
+                mine.push((at, Client::come(name, seat), place));
+            }
+            mine
+        };
+        let mut all = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..COMING_MAX.min(count)).map(|_| scope.spawn(come)).collect();
+            let mut feed = || -> Result<()> {
+                for _ in 0..count {
+                    give.send(next()?).context("give a seat away")?;
+                }
+                Ok(())
+            };
+            let fed = feed();
+            drop(give);
+            let mine = |thread: ScopedJoinHandle<'_, Vec<_>>| match thread.join() {
+                Ok(mine) => mine,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            let came: Vec<_> = threads.into_iter().flat_map(mine).collect();
+            fed.map(|()| came)
+        })?;
+        all.sort_by_key(|(at, ..)| *at);
+        let came = all.into_iter().map(|(_, client, place)| (client, place));
+        all_or_failures(came).map(Clients::of)
+    }
+}
+
+impl Client {
+    /// Starts a client on a remote seat.
+    fn come(name: String, seat: Seat) -> Result<Client> {
+        let far = seat.far.clone().context("a seat on this machine")?.for_agent(&name);
+        match Link::to(&far, &Begin { lease_s: SILENCE_S }) {
+            Ok(link) => Client::over(Arc::new(link), name, seat),
+            Err(refusal) => Err(anyhow!(refusal.why())),
+        }
+    }
+}

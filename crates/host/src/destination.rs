@@ -1,0 +1,29 @@
+//! Destinations of machines and pods, as a target names them.
+
+use anyhow::{Context, Result};
+use remote::{Destination, Pod};
+use std::net::IpAddr;
+use target_spec::{NODE_FOLDER, RemoteHost};
+
+/// Returns the destination of a machine.
+///
+/// # Errors
+/// Its name is invalid for ssh, or its folder is not a plain path.
+pub fn destination(machine: &RemoteHost) -> Result<Destination> {
+    let folder = match &machine.folder {
+        Some(folder) => Some(folder.to_str().context("a folder that is no Unicode")?),
+        None => None,
+    };
+    let Some(pod) = &machine.pod else {
+        return Destination::new(&machine.ssh, machine.sudo, folder);
+    };
+    let there = Pod {
+        context: pod.context.clone(),
+        namespace: pod.namespace.clone(),
+        name: pod.name.clone(),
+        container: pod.container.clone(),
+        node: pod.node.clone(),
+        address: machine.address.map(IpAddr::V4),
+    };
+    Destination::of_pod(there, folder.unwrap_or(NODE_FOLDER))
+}

@@ -1,0 +1,122 @@
+//! Calls by which a controller injects and heals faults.
+
+use super::Injection;
+use crate::Agent;
+use crate::process::Identity;
+use anyhow::Result;
+use remote::Call;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Injects a fault. Returns its number for healing.
+#[derive(Serialize, Deserialize)]
+pub struct Inject {
+    /// Fault to inject.
+    pub what: Injection,
+    /// Time after which the agent heals it by itself, ms.
+    pub within_ms: u64,
+}
+
+impl Call for Inject {
+    const NAME: &'static str = "break";
+    type Answer = Broken;
+}
+
+/// An injected fault, by its number at the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broken(pub u64);
+
+/// Resets the deadline of a fault: the agent heals it by itself this long from now.
+#[derive(Serialize, Deserialize)]
+pub struct Renew {
+    /// Fault to renew.
+    pub broken: Broken,
+    /// Time until the agent heals it, ms.
+    pub within_ms: u64,
+}
+
+impl Call for Renew {
+    const NAME: &'static str = "let-a-break-be";
+    type Answer = ();
+}
+
+/// Heals a fault.
+#[derive(Serialize, Deserialize)]
+pub struct Heal(pub Broken);
+
+impl Call for Heal {
+    const NAME: &'static str = "heal";
+    type Answer = Healed;
+}
+
+/// Result of healing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Healed {
+    /// Present processes, in the order of those in the fault. Empty if it has none.
+    pub processes: Vec<Identity>,
+    /// True if the agent had already healed it by itself.
+    pub by_itself: bool,
+    /// Remark on the result, if it varies.
+    #[serde(default)]
+    pub became: Option<String>,
+}
+
+/// Returns the processes that a fault has started.
+#[derive(Serialize, Deserialize)]
+pub struct Started(pub Broken);
+
+impl Call for Started {
+    const NAME: &'static str = "list-what-a-break-started";
+    type Answer = Vec<Identity>;
+}
+
+/// Time limit of injecting and healing: processes end and start, volumes are mounted.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Time limit for a server of another user: it drains, systemd waits 90 s by default, and its
+/// process is waited for.
+const SERVICE_LIMIT: Duration = Duration::from_secs(240);
+
+impl Agent {
+    /// Injects a fault on its host. If it is not healed before, the agent heals it after `within`.
+    ///
+    /// # Errors
+    /// It cannot be done (the process is not the agent's, or the machine does not permit it), or
+    /// the guard cannot be informed. Partial changes are undone.
+    pub fn inject(&self, what: Injection, within: Duration) -> Result<Broken> {
+        let within_ms = within.as_millis() as u64;
+        // A server of another user may take long to drain.
+        let limit = match what {
+            Injection::Service(_) => SERVICE_LIMIT,
+            _ => LIMIT,
+        };
+        self.call_for(&Inject { what, within_ms }, limit)
+    }
+
+    /// Resets the deadline: the agent heals the fault `within` from now on, unless it is healed
+    /// before. Does nothing if it is healed.
+    ///
+    /// # Errors
+    /// The agent is gone, or has no fault of this number.
+    pub fn renew(&self, broken: Broken, within: Duration) -> Result<()> {
+        let within_ms = within.as_millis() as u64;
+        self.call_for(&Renew { broken, within_ms }, LIMIT)
+    }
+
+    /// Heals a fault. Repeated calls have no effect.
+    ///
+    /// # Errors
+    /// It cannot be done.
+    pub fn heal(&self, broken: Broken) -> Result<Healed> {
+        self.call_for(&Heal(broken), LIMIT)
+    }
+
+    /// Returns the processes that a fault such as [`Injection::Adopt`] has started, in order. Empty
+    /// once it is healed.
+    ///
+    /// # Errors
+    /// The agent is gone, or has no fault of this number.
+    pub fn started(&self, broken: Broken) -> Result<Vec<Identity>> {
+        self.call_for(&Started(broken), LIMIT)
+    }
+}

@@ -1,0 +1,141 @@
+//! Calls for remote machines as hosts of nodes: preparation, checks before nodes start, and removal
+//! of what an earlier command left.
+
+use crate::agent::Agent;
+use crate::calls::calls;
+use anyhow::Result;
+use linux::cgroup::CgroupDir;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddrV4;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use target_spec::{HostSpec, JavaWanted};
+
+/// Time limit for removing what an earlier command left: agents and nodes are killed, a volume
+/// unmounted, a tree removed.
+const CLEAR_LIMIT: Duration = Duration::from_secs(300);
+
+calls! {
+    Settle = "make-it-ready-for-nodes" -> Settled;
+    FindJava = "find-a-Java" -> FoundJava;
+    TakenPort = "say-whether-ports-are-free" -> Option<String>;
+    AvailableMemory = "say-how-much-memory-is-available" -> u64;
+    ClearCluster = "end-what-a-cluster-has-left" -> usize;
+    FindMarked = "find-processes-by-their-marks" -> Vec<crate::process::Identity>;
+}
+
+/// Creates a folder for nodes, and limits where permitted.
+#[derive(Serialize, Deserialize)]
+pub struct Settle {
+    /// Name of its control groups.
+    pub group: String,
+    /// Mount point of its volume, or its plain folder.
+    pub folder: PathBuf,
+    /// Limits of the host. Those that its machine does not permit are refused together.
+    pub limits: HostSpec,
+}
+
+/// Result of [`Settle`].
+#[derive(Serialize, Deserialize)]
+pub struct Settled {
+    /// Control groups of the host. Empty if they are not permitted.
+    pub places: Vec<CgroupDir>,
+    /// Name of its volume's device. `None` without a volume.
+    pub device: Option<String>,
+    /// True if writes to its volume bypass the machine's page cache.
+    pub is_direct: bool,
+    /// True if its folder is in memory.
+    pub is_in_memory: bool,
+}
+
+/// Finds a Java for nodes.
+#[derive(Serialize, Deserialize)]
+pub struct FindJava(pub JavaWanted);
+
+/// A Java on a machine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FoundJava {
+    /// Path of its `bin/java`.
+    pub program: PathBuf,
+    /// Version that it reports: `17.0.15`.
+    pub version: String,
+    /// Complete version text that it reports.
+    pub build: String,
+    /// Sentence about a Java earlier in the search order that was unsuitable.
+    pub passed_over: Option<String>,
+}
+
+/// Returns one of these addresses that is in use, and by which process.
+#[derive(Serialize, Deserialize)]
+pub struct TakenPort(pub Vec<SocketAddrV4>);
+
+/// Returns the memory available without swapping, bytes.
+#[derive(Serialize, Deserialize)]
+pub struct AvailableMemory;
+
+/// Ends what remains of a cluster: agents with their guards, nodes, volumes, control groups,
+/// folder. Returns the number of killed nodes.
+#[derive(Serialize, Deserialize)]
+pub struct ClearCluster {
+    /// Id of the cluster.
+    pub id: String,
+    /// Folder of the cluster on this machine.
+    pub folder: PathBuf,
+    /// Name of its host on this machine.
+    pub host: String,
+    /// Known control groups of that host.
+    pub places: Vec<CgroupDir>,
+    /// Argument that marks the processes of its nodes.
+    pub mark: String,
+}
+
+/// Returns the running JVMs that have all these arguments; at least one is required.
+#[derive(Serialize, Deserialize)]
+pub struct FindMarked(pub Vec<String>);
+
+impl Agent {
+    /// Returns a Java on its machine for nodes.
+    ///
+    /// # Errors
+    /// There is none. The message lists unsuitable ones, and how to install one.
+    pub fn find_java(&self, wanted: &JavaWanted) -> Result<FoundJava> {
+        self.call(&FindJava(wanted.clone()))
+    }
+
+    /// Returns one of these addresses that is in use, and by which process. `None` if all are free.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn taken_port(&self, addresses: Vec<SocketAddrV4>) -> Result<Option<String>> {
+        self.call(&TakenPort(addresses))
+    }
+
+    /// Returns the memory available without swapping, bytes.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn available_memory(&self) -> Result<u64> {
+        self.call(&AvailableMemory)
+    }
+
+    /// Returns the running JVMs that were started with all of `marks`.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn find_marked(&self, marks: Vec<String>) -> Result<Vec<crate::process::Identity>> {
+        self.call(&FindMarked(marks))
+    }
+
+    /// Ends what remains of a cluster on its machine. Returns the number of killed nodes.
+    ///
+    /// # Errors
+    /// Something cannot be removed.
+    pub fn clear_cluster(&self, what: &ClearCluster) -> Result<usize> {
+        self.call_for(what, CLEAR_LIMIT)
+    }
+}
+
+/// Returns the folder of a machine for the jars of all clusters.
+pub fn supply_folder(folder: &Path) -> PathBuf {
+    folder.join("supply")
+}

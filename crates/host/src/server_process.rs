@@ -1,0 +1,196 @@
+//! Finds, stops and starts the process of a server that cassay did not start.
+//!
+//! Invariants: a process is identified by its socket or by its supervisor (systemd, Docker), never
+//! by its name. A server is started only after a check that it does not run.
+
+use crate::invocation::{self, ProgramResult};
+use crate::process::Identity;
+use crate::service::Service;
+use anyhow::{Context, Result, bail, ensure};
+use linux::listener;
+use measure::clock::{self, Deadline};
+use std::path::PathBuf;
+use std::time::Duration;
+use target_spec::{Invocation, ProcessControl};
+
+/// Time limit of a program that only reports.
+const TELL_LIMIT: Duration = Duration::from_secs(10);
+
+/// Time limit of a program that stops a server: it drains, and systemd waits 90 s by default.
+const STOP_LIMIT: Duration = Duration::from_secs(120);
+
+/// Time that a process may remain after the stop program has ended.
+const GONE_LIMIT: Duration = Duration::from_secs(20);
+
+/// Time to wait for the process of a started server. If it is found only by its socket, it may
+/// appear later.
+const FOUND_LIMIT: Duration = Duration::from_secs(20);
+
+const POLL: Duration = Duration::from_millis(250);
+
+impl Service {
+    /// Returns its present process. `None` if it does not run.
+    ///
+    /// # Errors
+    /// It cannot be determined: the owner of its socket is not visible, or a program fails.
+    pub fn process(&self) -> Result<Option<Identity>> {
+        let pid = match &self.control {
+            // The socket may be that of Docker's own proxy.
+            Some(ProcessControl::Docker(name)) => {
+                let words = ["docker", "inspect", "--format", "{{.State.Pid}}", name];
+                told_pid(&words)?
+            }
+            Some(ProcessControl::Systemd(unit)) => match listener::pid(self.serves) {
+                Ok(Some(pid)) => Some(pid),
+                // It does not serve yet or any more, or this user may not see the owner.
+                _ => {
+                    let words = ["systemctl", "show", "--property=MainPID", "--value", unit];
+                    told_pid(&words)?
+                }
+            },
+            Some(ProcessControl::Command { .. }) | None => listener::pid(self.serves)?,
+        };
+        Ok(pid.and_then(Identity::of))
+    }
+
+    /// Stops it, and waits until `process` is gone.
+    ///
+    /// # Errors
+    /// The stop program fails, or the process is still there.
+    pub fn stop(&self, process: Identity) -> Result<()> {
+        let [stop, _] = self.programs()?;
+        invocation::succeed(&stop, STOP_LIMIT)?;
+        wait_until_gone(process).with_context(|| format!("{stop} has ended with 0"))
+    }
+
+    /// Kills its process, and waits until it is gone.
+    ///
+    /// # Errors
+    /// It is still there.
+    pub fn kill(&self, process: Identity) -> Result<()> {
+        // A server that cannot be started again must not be killed.
+        self.programs()?;
+        process.signal(rustix::process::Signal::KILL);
+        wait_until_gone(process)
+    }
+
+    /// Starts it unless it runs. Returns its process if it appears soon.
+    ///
+    /// # Errors
+    /// The start program fails.
+    pub fn start(&self) -> Result<Option<Identity>> {
+        if let Some(process) = self.process()? {
+            return Ok(Some(process));
+        }
+        let [_, start] = self.programs()?;
+        invocation::succeed(&start, invocation::LIMIT)?;
+        let deadline = Deadline::after(FOUND_LIMIT);
+        loop {
+            match self.process()? {
+                None if !deadline.passed() => clock::sleep(POLL),
+                found => return Ok(found),
+            }
+        }
+    }
+
+    /// Starts it like `start`, without waiting for its process.
+    ///
+    /// # Errors
+    /// The start program fails.
+    pub(crate) fn start_again(&self) -> Result<()> {
+        // If it is unknown whether it runs, starting it does no harm.
+        if matches!(self.process(), Ok(Some(_))) {
+            return Ok(());
+        }
+        let [_, start] = self.programs()?;
+        invocation::succeed(&start, invocation::LIMIT)
+    }
+
+    /// Returns the programs that stop and start it.
+    fn programs(&self) -> Result<[Invocation; 2]> {
+        let control = self.control.as_ref().with_context(|| {
+            format!(
+                "nothing is known here that starts what serves {}",
+                self.serves
+            )
+        })?;
+        let folder = PathBuf::from("/");
+        let programs = control.programs(self.serves.ip());
+        Ok(programs.map(|words| Invocation {
+            words,
+            folder: folder.clone(),
+        }))
+    }
+}
+
+/// Returns the process id that a program prints. `None` if it prints 0.
+fn told_pid(words: &[&str]) -> Result<Option<u32>> {
+    let what = Invocation {
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
+        folder: "/".into(),
+    };
+    let ProgramResult { code, said } = invocation::run(&what, TELL_LIMIT)?;
+    ensure!(code == Some(0), "{what} has failed: {said}");
+    match said.parse() {
+        Ok(0) => Ok(None),
+        Ok(pid) => Ok(Some(pid)),
+        Err(_) => bail!("{what} tells no process id: {said}"),
+    }
+}
+
+fn wait_until_gone(process: Identity) -> Result<()> {
+    let deadline = Deadline::after(GONE_LIMIT);
+    while process.alive() {
+        ensure!(
+            !deadline.passed(),
+            "process {} is still there after {} s",
+            process.pid,
+            GONE_LIMIT.as_secs()
+        );
+        clock::sleep(POLL);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{SocketAddr, TcpListener};
+
+    fn service(serves: SocketAddr, start: &[&str]) -> Service {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Service {
+            serves,
+            control: Some(ProcessControl::Command {
+                stop: words(&["true"]),
+                start: words(start),
+            }),
+        }
+    }
+
+    #[test]
+    fn what_runs_is_not_started_and_what_does_not_is() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let fails = service(address, &["false"]);
+        assert_eq!(fails.process().unwrap(), Some(Identity::own()));
+        assert_eq!(fails.start().unwrap(), Some(Identity::own()));
+        fails.start_again().unwrap();
+        drop(listener);
+        assert_eq!(fails.process().unwrap(), None);
+        let said = fails.start_again().unwrap_err().to_string();
+        assert!(said.starts_with("false ended with 1"), "{said}");
+        service(address, &["true"]).start_again().unwrap();
+    }
+
+    #[test]
+    fn what_nothing_starts_is_not_killed_and_a_process_that_stays_is_told_of() {
+        let unknown = Service {
+            serves: "127.0.0.1:1".parse().unwrap(),
+            control: None,
+        };
+        let said = unknown.kill(Identity::own()).unwrap_err().to_string();
+        assert!(said.contains("nothing is known here"), "{said}");
+        assert!(Identity::own().alive());
+    }
+}

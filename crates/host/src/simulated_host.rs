@@ -1,0 +1,205 @@
+//! A host, simulated or a remote machine: its agent, its limits, and the sources of its metrics.
+
+use crate::agent::Agent;
+use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
+use crate::state::HostState;
+use crate::switch::Switch;
+use anyhow::{Context, Result};
+use linux::capability;
+use linux::cgroup::CgroupDir;
+use linux::probe::HostSources;
+use linux::volume::VolumeUse;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use target_spec::HostSpec;
+
+/// A host.
+#[derive(Debug)]
+pub struct Host {
+    name: String,
+    address: Ipv4Addr,
+    /// Position among the hosts, counted from 1. For a simulated host, also its position on the
+    /// switch.
+    number: usize,
+    folder: PathBuf,
+    agent: Arc<Agent>,
+    /// Agent of the switch of a simulated host. `None` for a machine.
+    switch: Option<Arc<Agent>>,
+    places: Vec<CgroupDir>,
+    device: Option<String>,
+    volume_bytes: Option<u64>,
+}
+
+impl Host {
+    /// Returns a simulated host as described by `state`, which its agent has created.
+    pub(super) fn of_switch(
+        state: &HostState,
+        number: usize,
+        agent: Agent,
+        switch: &Switch,
+    ) -> Host {
+        let (address, switch) = (switch.address(number), Some(Arc::clone(&switch.agent)));
+        Host::of(state, (number, address), agent, switch)
+    }
+
+    /// Returns a machine as described by `state`, which its agent has prepared.
+    pub(super) fn of_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
+        let address = state.address.context("no address is known of a machine")?;
+        Ok(Host::of(state, (number, address), agent, None))
+    }
+
+    fn of(
+        state: &HostState,
+        (number, address): (usize, Ipv4Addr),
+        agent: Agent,
+        switch: Option<Arc<Agent>>,
+    ) -> Host {
+        Host {
+            name: state.name.clone(),
+            address,
+            number,
+            folder: state.folder.clone(),
+            agent: Arc::new(agent),
+            switch,
+            places: state.places.clone(),
+            device: state.device.clone(),
+            volume_bytes: state.volume_bytes,
+        }
+    }
+
+    /// Returns its agent.
+    pub fn agent(&self) -> &Arc<Agent> {
+        &self.agent
+    }
+
+    /// Returns its name, such as `host1`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns its position among the hosts, counted from 1. For a simulated host, that is also its
+    /// position on the switch.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Returns true if it is a remote machine.
+    pub fn is_machine(&self) -> bool {
+        self.switch.is_none()
+    }
+
+    /// Returns true if it has control groups: all simulated hosts do, and machines that permit it.
+    pub fn has_groups(&self) -> bool {
+        !self.places.is_empty()
+    }
+
+    /// Address that answers on this machine and on all hosts of the cluster.
+    pub fn address(&self) -> Ipv4Addr {
+        self.address
+    }
+
+    /// Returns the mount point of its volume, or its plain folder without a volume. A mounted
+    /// volume is visible only to its agent and to processes on the host.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Adds an address to its link, unless it has it.
+    pub(super) fn add_address(&self, address: Ipv4Addr) -> Result<()> {
+        self.agent.call(&Address(address))
+    }
+
+    /// Changes the limits of this host while it runs. Its volume stays as it is.
+    ///
+    /// # Errors
+    /// This machine cannot do it (limits may be changed in part then), or another volume size is
+    /// requested.
+    pub fn set_limits(&self, spec: &HostSpec) -> Result<()> {
+        anyhow::ensure!(
+            spec.volume_bytes == self.volume_bytes,
+            "{}: the size of a volume is fixed when its host is made; start the cluster anew",
+            self.name
+        );
+        let Some(switch) = &self.switch else {
+            // A machine checks its own kernel.
+            return self.agent.call(&Limit(spec.clone()));
+        };
+        // The volume exists already, so this process need not be able to create one.
+        capability::require(&HostSpec {
+            volume_bytes: None,
+            ..spec.clone()
+        })?;
+        self.agent.call(&Limit(spec.clone()))?;
+        // Limits what the switch sends to the host. The host itself limits what it sends.
+        let (number, link) = (self.number, spec.link);
+        switch.call(&LimitPort { number, link })
+    }
+
+    /// Returns the kernel's limits for this host: `cpus` (a list), `cpu_quota` (cores), `memory`
+    /// (bytes), those of [`crate::DiskSpec::each`], `link_rate` (bit/s) and `link_delay` (ns, one
+    /// way). Unlimited ones are absent, except `cpus`.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn limits(&self) -> Result<BTreeMap<String, String>> {
+        let own = self.agent.call(&Limits)?;
+        let Some(switch) = &self.switch else {
+            return Ok(own.groups);
+        };
+        let number = self.number;
+        let (to, from) = (switch.call(&PortLimits { number })?, own.link);
+        let mut limits = own.groups;
+        anyhow::ensure!(
+            to == from,
+            "{}: its link is limited to {to:?} towards it and {from:?} from it",
+            self.name
+        );
+        if let Some(rate) = to.rate_bits_per_s {
+            limits.insert("link_rate".to_string(), rate.to_string());
+        }
+        if let Some(delay) = to.delay {
+            limits.insert("link_delay".to_string(), delay.as_nanos().to_string());
+        }
+        Ok(limits)
+    }
+
+    /// Syncs its volume, then drops the page cache that is charged to this host, while its
+    /// processes run. A file is charged to the host or program that has read it first.
+    ///
+    /// # Errors
+    /// The kernel cannot do it.
+    pub fn drop_page_cache(&self) -> Result<()> {
+        self.agent.call(&DropPageCache)
+    }
+
+    /// Returns the use of its volume, or without one, of the file system of its folder.
+    ///
+    /// # Errors
+    /// The folder is gone.
+    pub fn usage(&self) -> Result<VolumeUse> {
+        self.agent.space(&self.folder)
+    }
+
+    /// Returns true if it has a volume of its own.
+    pub fn has_volume(&self) -> bool {
+        self.volume_bytes.is_some()
+    }
+
+    /// Returns the name of its volume's device. `None` without a volume.
+    pub fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
+    /// Returns the sources of its metrics.
+    pub(crate) fn sources(&self) -> Result<HostSources> {
+        let rate = self.limits()?.remove("link_rate");
+        Ok(HostSources {
+            groups: self.places.clone(),
+            device: self.device.clone(),
+            volume: self.has_volume().then(|| self.folder.clone()),
+            link_bits_per_s: rate.and_then(|rate| rate.parse().ok()),
+        })
+    }
+}

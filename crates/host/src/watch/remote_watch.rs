@@ -1,0 +1,90 @@
+//! Fetches an agent's readings repeatedly, and converts their times to our clock.
+
+use super::{BeginWatch, Decoder, TakeReadings, Watch};
+use crate::Agent;
+use anyhow::{Result, ensure};
+use linux::probe::{Look, Out, ProbeCost, Task};
+use remote::TheirClock;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Name of the probe that measures the cost of fetching, on both sides.
+const PROBE: &str = "agent";
+
+/// Limits of the fetch interval, which is otherwise the shortest sampling interval.
+const TAKE_EVERY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
+
+/// Number of clock exchanges at the beginning. On the worst network measured, the shortest of 16
+/// was within 3 ms of the truth 99 times in 100. Later there is one per fetch.
+const FIRST_EXCHANGES_COUNT: usize = 16;
+
+/// A watch at an agent.
+pub(super) struct Remote {
+    agent: Arc<Agent>,
+    watch: u64,
+    theirs: TheirClock,
+    breaks: u64,
+    decoder: Decoder,
+    costs: Vec<ProbeCost>,
+}
+
+impl Remote {
+    /// Starts the watch at `agent`.
+    pub fn begin(agent: &Arc<Agent>, watch: Watch) -> Result<Task> {
+        let period = watch.0.iter().map(|one| one.period).min();
+        let (least, most) = TAKE_EVERY;
+        let period = period.unwrap_or(most).clamp(least, most);
+        let mut theirs = TheirClock::default();
+        for _ in 0..FIRST_EXCHANGES_COUNT {
+            agent.ask_clock(&mut theirs)?;
+        }
+        let remote = Remote {
+            watch: agent.call(&BeginWatch(watch))?,
+            agent: Arc::clone(agent),
+            theirs,
+            breaks: 0,
+            decoder: Decoder::default(),
+            costs: Vec::new(),
+        };
+        Ok(Task::new(PROBE, agent.name(), period, Box::new(remote)))
+    }
+
+    /// Fetches all queued readings.
+    fn take(&mut self, end: bool, out: &mut Out) -> Result<()> {
+        self.agent.ask_clock(&mut self.theirs)?;
+        let watch = self.watch;
+        loop {
+            let taken = self.agent.call(&TakeReadings { watch, end })?;
+            if let Some(offset) = self.theirs.offset() {
+                self.decoder.decode(taken.batch, offset, out)?;
+            }
+            self.costs.extend(taken.costs.into_iter().flatten());
+            if !taken.rest {
+                break;
+            }
+        }
+        let breaks = std::mem::replace(&mut self.breaks, self.theirs.breaks());
+        ensure!(
+            breaks == self.breaks,
+            "the monotonic clock of {} and ours have moved against each other: one of the machines \
+             stood still, or its clock was set",
+            self.agent.name()
+        );
+        Ok(())
+    }
+}
+
+impl Look for Remote {
+    fn look(&mut self, _now_ns: u64, out: &mut Out) -> Result<()> {
+        self.take(false, out)
+    }
+
+    fn last(&mut self, _now_ns: u64, out: &mut Out) -> Result<()> {
+        self.take(true, out)
+    }
+
+    fn ended(&mut self, own: &mut ProbeCost) -> Vec<ProbeCost> {
+        own.clock_bound_ns = self.theirs.offset().map(|offset| offset.bound_ns);
+        std::mem::take(&mut self.costs)
+    }
+}

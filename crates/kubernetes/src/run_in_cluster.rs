@@ -1,0 +1,337 @@
+//! A run within the cluster: a Job whose pod gets the study from a ConfigMap, and goes on when the
+//! command that began it ends. Its results are fetched when it has ended, and then it is deleted.
+
+use crate::job;
+use crate::kubectl::{self, Kubectl};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use measure::clock::{self, Deadline};
+use remote::{Destination, Pod, process};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::time::Duration;
+
+/// Script of its container.
+const SCRIPT: &str = include_str!("inside.sh");
+
+/// Name of the container.
+const CONTAINER: &str = "run";
+
+/// Folder for the program.
+const FOLDER: &str = "/cassay";
+
+/// Prefix of the output line that reports the end and its status.
+const ENDED: &str = "cassay-inside: ";
+
+/// Time limit for its pod to run.
+const READY_LIMIT: Duration = Duration::from_secs(600);
+
+/// Pause before its output is requested again after it broke off.
+const AGAIN_AFTER: Duration = Duration::from_secs(2);
+
+/// Maximum content of a ConfigMap, bytes.
+const FILES_BYTES_MAX: usize = 1 << 20;
+
+/// A run and its pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InsideRun {
+    /// The study's files by their names; that of the study is `study.yaml`.
+    pub files: BTreeMap<String, String>,
+    /// Further arguments of `cassay run`.
+    pub arguments: Vec<String>,
+    /// The image, with `sh`, `head`, `chmod` and `tar`.
+    pub image: String,
+    /// CPUs, as request and limit, in thousandths.
+    pub millicpus: u32,
+    /// Memory, as request and limit, in bytes.
+    pub memory_bytes: u64,
+    /// Service account, if it accesses the API server.
+    pub account: Option<String>,
+    /// Claim of a volume for the results. `None`: they are only in the pod, until they are fetched.
+    pub claim: Option<String>,
+}
+
+/// A run that has begun.
+#[derive(Debug)]
+pub struct BegunRun {
+    kubectl: Kubectl,
+    name: String,
+    pod: String,
+    destination: Destination,
+}
+
+impl InsideRun {
+    /// Creates the objects, and waits until its pod runs, which then waits for the program.
+    ///
+    /// # Errors
+    /// The cluster is not reached, refuses something, or the pod does not run, with the reason;
+    /// Ctrl-C.
+    pub fn begin(&self, kubectl: &Kubectl, say: &mut dyn FnMut(&str)) -> Result<BegunRun> {
+        let bytes: usize = self.files.values().map(String::len).sum();
+        ensure!(
+            bytes < FILES_BYTES_MAX,
+            "the study's files have {bytes} bytes, and a ConfigMap holds {FILES_BYTES_MAX}"
+        );
+        let name = job::new_name("run");
+        let made = kubectl.create(&self.job(&name)).context("make a Job for the run")?;
+        let namespace = made["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
+        let kubectl = kubectl.within(&namespace)?;
+        let begun = self.begun(&kubectl, (&name, &namespace), &made, say);
+        begun.inspect_err(|_| {
+            let _ = kubectl.delete("job", &name);
+        })
+    }
+
+    fn begun(
+        &self,
+        kubectl: &Kubectl,
+        (name, namespace): (&str, &str),
+        owner: &Value,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<BegunRun> {
+        kubectl
+            .create(&self.config_map(name, owner))
+            .context("make a ConfigMap of the study")?;
+        say(&format!("waiting for the pod of {name}"));
+        let pods = job::watch_set(kubectl, name)?;
+        let mut told = String::new();
+        let pod = pods.until_told(
+            Deadline::after(READY_LIMIT),
+            (&mut told, say),
+            |pods| {
+                let Some(pod) = pods.values().next() else {
+                    return Ok(None);
+                };
+                if let Some(why) = pod.stuck.as_ref().or(pod.fate.as_ref()) {
+                    bail!("the pod {} does not run: {why}", pod.name);
+                }
+                Ok(pod.is_running.then(|| pod.clone()))
+            },
+            |_| anyhow!("its pod does not run after {} s", READY_LIMIT.as_secs()),
+        )?;
+        let there = Pod {
+            context: kubectl.context().map(str::to_owned),
+            namespace: namespace.to_owned(),
+            name: pod.name.clone(),
+            container: CONTAINER.to_owned(),
+            node: pod.node,
+            address: pod.address,
+        };
+        Ok(BegunRun {
+            destination: Destination::of_pod(there, FOLDER)?.by_program(kubectl.program()),
+            kubectl: kubectl.clone(),
+            name: name.to_owned(),
+            pod: pod.name,
+        })
+    }
+
+    fn config_map(&self, name: &str, owner: &Value) -> Value {
+        let numbered = self.files.values().enumerate();
+        let data: BTreeMap<String, &String> =
+            numbered.map(|(number, text)| (format!("file-{number}"), text)).collect();
+        json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": name,
+                "labels": job::labels(name, "run"),
+                "ownerReferences": [job::owned_by(name, owner)],
+            },
+            "data": data,
+        })
+    }
+
+    fn job(&self, name: &str) -> Value {
+        let labels = job::labels(name, "run");
+        let amounts = json!({
+            "cpu": job::cpus(self.millicpus), "memory": self.memory_bytes.to_string(),
+        });
+        let command = ["sh", "-c", SCRIPT, "cassay"].map(str::to_owned);
+        let command: Vec<&String> = command.iter().chain(&self.arguments).collect();
+        let numbered = self.files.keys().enumerate();
+        let items =
+            numbered.map(|(number, path)| json!({"key": format!("file-{number}"), "path": path}));
+        let results = match &self.claim {
+            Some(claim) => {
+                json!({"name": "results", "persistentVolumeClaim": {"claimName": claim}})
+            }
+            None => json!({"name": "results", "emptyDir": {}}),
+        };
+        let mut pod = json!({
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 60,
+            "automountServiceAccountToken": self.account.is_some(),
+            "enableServiceLinks": false,
+            "containers": [{
+                "name": CONTAINER,
+                "image": self.image,
+                "imagePullPolicy": "IfNotPresent",
+                "command": command,
+                "resources": {"requests": amounts, "limits": amounts},
+                "securityContext": job::security(),
+                "volumeMounts": [
+                    {"name": "work", "mountPath": FOLDER},
+                    {"name": "study", "mountPath": "/cassay/study"},
+                    {"name": "results", "mountPath": "/results"},
+                ],
+            }],
+            "volumes": [
+                {"name": "work", "emptyDir": {}},
+                {"name": "study", "configMap": {"name": name, "items": items.collect::<Vec<_>>()}},
+                results,
+            ],
+        });
+        if let Some(account) = &self.account {
+            pod["serviceAccountName"] = account.as_str().into();
+        }
+        json!({
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": name, "labels": labels},
+            "spec": {
+                "backoffLimit": 0,
+                "ttlSecondsAfterFinished": job::TTL_S,
+                "template": {"metadata": {"labels": labels}, "spec": pod},
+            },
+        })
+    }
+}
+
+impl BegunRun {
+    /// Returns its name in the cluster.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the destination for the program, which it needs to go on.
+    pub fn destination(&self) -> &Destination {
+        &self.destination
+    }
+
+    /// Lets it go on: the program is there.
+    ///
+    /// # Errors
+    /// Its pod is gone.
+    pub fn go(&self) -> Result<()> {
+        self.exec(&["touch", "/cassay/go"]).map(drop)
+    }
+
+    /// Passes on its output, line by line, until it has ended. Returns its status.
+    ///
+    /// # Errors
+    /// Its pod is gone; Ctrl-C, after which it goes on.
+    pub fn follow(&self, mut line: impl FnMut(&str)) -> Result<i32> {
+        let mut seen = 0;
+        loop {
+            let mut logs = self.kubectl.follow_logs(&self.pod)?;
+            let stdout = logs.stdout.take().context("kubectl has no pipes")?;
+            for (number, text) in BufReader::new(stdout).lines().enumerate() {
+                let Ok(text) = text else { break };
+                if number < seen {
+                    continue;
+                }
+                seen = number + 1;
+                if let Some(code) = text.strip_prefix(ENDED) {
+                    kubectl::end(&mut logs);
+                    return code.parse().context("read with which status it ended");
+                }
+                line(&text);
+            }
+            kubectl::end(&mut logs);
+            ensure!(
+                !process::is_interrupted(),
+                "interrupted: {} goes on",
+                self.name
+            );
+            // If the connection was cut, it resumes at the same line; a pod that is gone gives an
+            // error.
+            self.exec(&["true"])?;
+            clock::sleep(AGAIN_AFTER);
+        }
+    }
+
+    /// Passes its results as a tar archive to `take`, which reads it.
+    ///
+    /// # Errors
+    /// Its image has no tar, or its pod is gone; or the error of `take`.
+    pub fn take_results(&self, take: impl FnOnce(&mut dyn Read) -> Result<()>) -> Result<()> {
+        let words = [
+            "exec", &self.pod, "-c", CONTAINER, "--", "tar", "-C", "/results", "-cf", "-", ".",
+        ];
+        let mut child = self.kubectl.read_from(&words)?;
+        let mut stdout = child.stdout.take().context("kubectl has no pipes")?;
+        if let Err(error) = take(&mut stdout) {
+            kubectl::end(&mut child);
+            return Err(error);
+        }
+        // Bytes after the end of the archive have to be read as well, or the status is never
+        // success.
+        let rest = std::io::copy(&mut stdout, &mut std::io::sink());
+        let status = child.wait().context("wait for kubectl")?;
+        rest.context("read what kubectl says")?;
+        ensure!(
+            status.success(),
+            "its results could not be taken whole ({status}): its image needs `tar`"
+        );
+        Ok(())
+    }
+
+    /// Deletes its pod, with all objects that were created for it.
+    ///
+    /// # Errors
+    /// The cluster is not reached.
+    pub fn end(&self) -> Result<()> {
+        self.kubectl.delete("job", &self.name)
+    }
+
+    fn exec(&self, words: &[&str]) -> Result<String> {
+        let exec = ["exec", &self.pod, "-c", CONTAINER, "--"];
+        self.kubectl.ask(&[&exec[..], words].concat(), None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> InsideRun {
+        InsideRun {
+            files: [("study.yaml", "study: s"), ("data/keys.csv", "k")]
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+                .into(),
+            arguments: vec!["--allow".into(), "create=ks".into()],
+            image: "cassandra:5.0".into(),
+            millicpus: 2000,
+            memory_bytes: 1 << 30,
+            account: None,
+            claim: Some("results".into()),
+        }
+    }
+
+    #[test]
+    fn files_keep_their_names_and_arguments_are_no_words_of_a_shell() {
+        let job = run().job("cassay-run-1");
+        let pod = &job["spec"]["template"]["spec"];
+        let items = &pod["volumes"][1]["configMap"]["items"];
+        assert_eq!(items[0], json!({"key": "file-0", "path": "data/keys.csv"}));
+        assert_eq!(items[1], json!({"key": "file-1", "path": "study.yaml"}));
+        let command = pod["containers"][0]["command"].as_array().unwrap();
+        assert_eq!(command[4..], ["--allow", "create=ks"]);
+        assert_eq!(
+            pod["volumes"][2]["persistentVolumeClaim"]["claimName"],
+            "results"
+        );
+        assert_eq!(pod["automountServiceAccountToken"], false);
+        let map = run().config_map("cassay-run-1", &json!({"metadata": {"uid": "u"}}));
+        assert_eq!(map["data"]["file-1"], "study: s");
+        assert_eq!(map["metadata"]["ownerReferences"][0]["uid"], "u");
+    }
+
+    #[test]
+    fn the_script_is_one_that_sh_reads() {
+        let mut command = process::command(std::path::Path::new("sh"));
+        command.args(["-n", "-c", SCRIPT]);
+        let child = process::spawn(command, process::Life::Ours);
+        assert!(child.unwrap().wait().unwrap().success());
+    }
+}

@@ -1,0 +1,322 @@
+//! Abilities of this machine that simulated hosts need. They are found by trial on objects that
+//! vanish with the process that tries, or by asking the kernel.
+//!
+//! The id of the user never decides: root may lack rights in a container, and other users may have
+//! them.
+
+mod disk;
+
+use crate::cgroup::{self, CgroupDir, Hierarchy};
+use crate::message::Message;
+use crate::net::{self, Namespace, Netlink};
+use crate::packet_filter::{Filter, HostLoss, Link, Lose, Loss, PortEnd, Way};
+use crate::sockets::Sockets;
+use crate::volume;
+use anyhow::{Context, Result};
+use rustix::fs::Access;
+use rustix::io::Errno;
+use std::net::Ipv4Addr;
+use std::sync::OnceLock;
+use target_spec::{Ability, Capability, HostSpec};
+
+/// Returns the capability for an ability, with how the machine does it, or why it cannot and what
+/// would help.
+fn capability(ability: Ability, found: Result<String>) -> Capability {
+    Capability::of(ability, found.map_err(|error| format!("{error:#}")))
+}
+
+/// Returns the capability for each [`Ability`] that hosts need, present or not. Tries them on the
+/// first call only, since that creates namespaces. Nothing of them stays.
+pub fn abilities() -> &'static [Capability] {
+    static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
+    KNOWN.get_or_init(ask)
+}
+
+/// Returns the capability for each [`Ability`] that volume faults need, present or not. Tries them
+/// on the first call only and apart from the others: that takes some 40 ms, most of it to make a
+/// file system.
+pub fn volume_abilities() -> &'static [Capability] {
+    static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
+    KNOWN.get_or_init(disk::abilities)
+}
+
+/// Returns the abilities of a machine that drops packets and connections of its own hosts' nodes
+/// itself, because it has no switch to do so. The other abilities are those of [`abilities`]. Tries
+/// them on the first call only.
+pub fn machine_abilities() -> &'static [Capability] {
+    static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let filter = capability(Ability::PacketFilter, host_filter(1.0));
+        vec![
+            Capability {
+                ability: Ability::HostCut,
+                ..filter.clone()
+            },
+            filter,
+            capability(Ability::PacketLoss, host_filter(0.5)),
+            capability(Ability::Reset, reset_here()),
+        ]
+    })
+}
+
+fn ask() -> Vec<Capability> {
+    let places = cgroup::hierarchies().and_then(|hierarchies| groups(&hierarchies));
+    let of_groups = |look: &dyn Fn(&[CgroupDir]) -> Result<String>| match &places {
+        Ok(places) => look(places),
+        Err(error) => Err(anyhow::anyhow!("{error:#}")),
+    };
+    let controller = |name: &str| of_groups(&|places| controller(places, name));
+    let hosts = capability(Ability::Hosts, network());
+    vec![
+        Capability {
+            ability: Ability::HostCut,
+            ..hosts.clone()
+        },
+        hosts,
+        capability(Ability::CpuSet, controller("cpuset")),
+        capability(Ability::CpuLimit, controller("cpu")),
+        capability(Ability::MemoryLimit, controller("memory")),
+        capability(Ability::Volume, volume()),
+        capability(Ability::DiskLimit, of_groups(&disk_limits)),
+        capability(Ability::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
+        capability(Ability::LinkDelay, queue("netem", "CONFIG_NET_SCH_NETEM")),
+        capability(Ability::DropPageCache, of_groups(&page_cache)),
+        capability(Ability::PacketFilter, packet_filter(1.0)),
+        capability(Ability::PacketLoss, packet_filter(0.5)),
+        capability(Ability::Reset, reset()),
+    ]
+}
+
+/// Refuses everything at once that `spec` demands of a simulated host and this machine cannot do.
+///
+/// # Errors
+/// The missing abilities, each with its reason.
+pub fn require(spec: &HostSpec) -> Result<()> {
+    let mut wanted = wanted(spec);
+    wanted.push((Ability::Hosts, "network", true));
+    let missing = missing(&wanted);
+    anyhow::ensure!(
+        missing.is_empty(),
+        "this machine cannot make such hosts: {}",
+        missing.join("; ")
+    );
+    Ok(())
+}
+
+/// Does the same check for this machine as a host itself, which already has a network.
+///
+/// # Errors
+/// The missing abilities, each with its reason.
+pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
+    let missing = missing(&wanted(spec));
+    let hint = if rustix::process::geteuid().is_root() {
+        ""
+    } else {
+        " (with `sudo: true` it is asked as root)"
+    };
+    anyhow::ensure!(
+        missing.is_empty(),
+        "its machine does not permit it: {}{hint}",
+        missing.join("; ")
+    );
+    Ok(())
+}
+
+/// Returns the abilities, each with the word for it and whether `spec` asks for it.
+fn wanted(spec: &HostSpec) -> Vec<(Ability, &'static str, bool)> {
+    vec![
+        (Ability::CpuSet, "cpus", spec.cpus.is_some()),
+        (Ability::CpuLimit, "cpu quota", spec.cpu_quota.is_some()),
+        (
+            Ability::MemoryLimit,
+            "memory limit",
+            spec.memory_bytes.is_some(),
+        ),
+        (Ability::Volume, "volume", spec.volume_bytes.is_some()),
+        (Ability::DiskLimit, "disk limits", spec.disk.limits()),
+        (
+            Ability::LinkRate,
+            "link rate",
+            spec.link.rate_bits_per_s.is_some(),
+        ),
+        (Ability::LinkDelay, "link delay", spec.link.delay.is_some()),
+    ]
+}
+
+/// Returns the wanted abilities that are missing, each with its reason.
+fn missing(wanted: &[(Ability, &str, bool)]) -> Vec<String> {
+    let missing = |one: &Capability| {
+        let is_it = |(ability, _, is_wanted): &&(Ability, &str, bool)| {
+            *ability == one.ability && *is_wanted
+        };
+        let (_, name, _) = wanted.iter().find(is_it).filter(|_| !one.present)?;
+        Some(format!("{name}: {}", one.detail))
+    };
+    abilities().iter().filter_map(missing).collect()
+}
+
+/// Tries a bridge and a link in a namespace that vanishes, and the right to make links in ours.
+fn network() -> Result<String> {
+    let needs = "hosts need root, or CAP_SYS_ADMIN and CAP_NET_ADMIN";
+    let (outer, inner) = (Namespace::new(), Namespace::new());
+    let (outer, inner) = (outer.context(needs)?, inner.context(needs)?);
+    let mut socket = outer.socket()?;
+    socket.bridge("bridge").context("make a bridge (kernel option CONFIG_BRIDGE)")?;
+    socket
+        .veth("outer", "inner", &inner)
+        .context("make a pair of links (kernel option CONFIG_VETH)")?;
+    let mut own = Netlink::open()?;
+    let lo = own.index("lo")?;
+    own.ask(Message::touch(lo))
+        .context("change links of this machine")
+        .context(needs)?;
+    Ok("namespaces, links and a bridge".to_string())
+}
+
+/// Checks that the kernel knows a queueing discipline: creates one without its options in a
+/// namespace that vanishes.
+fn queue(kind: &str, option: &str) -> Result<String> {
+    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
+    let mut socket = namespace.socket()?;
+    let lo = socket.index("lo")?;
+    match socket.ask(Message::bare_queue(lo, kind)) {
+        // The kernel knows it. Some kinds require options.
+        Ok(()) | Err(Errno::INVAL) => Ok(format!("queueing discipline {kind}")),
+        Err(Errno::NOENT) => anyhow::bail!(
+            "this kernel has no queueing discipline {kind} (option {option}, a module sch_{kind} \
+             on most distributions: modprobe sch_{kind}); leave it out, or use a kernel with it"
+        ),
+        Err(error) => Err(error).with_context(|| format!("ask for the discipline {kind}")),
+    }
+}
+
+/// Tries to drop packets of all kinds and packets of one port, in a namespace that vanishes.
+fn packet_filter(share: f64) -> Result<String> {
+    let mut losses = Loss::both_ways(&[Link::Host(1)], &[Link::Machine]);
+    losses[1].tcp_ports.push(1);
+    losses.iter_mut().for_each(|loss| loss.share = share);
+    let needs = "needs nf_tables for bridges (option CONFIG_NF_TABLES_BRIDGE: modprobe nf_tables)";
+    try_filter(&losses, share, needs)?;
+    Ok("nf_tables of a bridge".to_owned())
+}
+
+/// Tries the packet filter of a host in a namespace that vanishes. Then checks the right to use it
+/// in the process's own namespace, where it only lists tables.
+fn host_filter(share: f64) -> Result<String> {
+    let loss = HostLoss {
+        way: Way::In,
+        peers: vec![Ipv4Addr::LOCALHOST],
+        tcp_ports: vec![1],
+        end: PortEnd::Either,
+        share,
+    };
+    let needs = "needs nf_tables for IPv4 (option CONFIG_NF_TABLES_IPV4: modprobe nf_tables)";
+    try_filter(&loss.both_ways(), share, needs)?;
+    let own = Filter::<HostLoss>::open()?.tables();
+    own.context("the network is not this user's to change (root, or CAP_NET_ADMIN)")?;
+    Ok("nf_tables of the machine".to_owned())
+}
+
+fn try_filter<L: Lose + Sync>(losses: &[L], share: f64, needs: &'static str) -> Result<()> {
+    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
+    let made = namespace.inside(|| Filter::open()?.add("tried", losses))?;
+    made.context(if share < 1.0 {
+        "needs nf_tables with random numbers (option CONFIG_NFT_NUMGEN: modprobe nft_numgen)"
+    } else {
+        needs
+    })
+}
+
+/// Tries to reset a connection that does not exist, in a namespace that vanishes.
+fn reset() -> Result<String> {
+    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
+    namespace.inside(|| Sockets::open()?.try_reset())??;
+    Ok("sock_diag".to_owned())
+}
+
+/// Does the same, then checks the right to reset in the process's own namespace, on a connection
+/// that does not exist.
+fn reset_here() -> Result<String> {
+    let how = reset()?;
+    let own = Sockets::open()?.try_reset();
+    own.context("connections are not this user's to reset (root, or CAP_NET_ADMIN)")?;
+    Ok(how)
+}
+
+fn volume() -> Result<String> {
+    volume::loop_device::control()
+        .context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
+    let mkfs = volume::ext4::mkfs()?;
+    net::own_mounts().context("mounts of its own need root, or CAP_SYS_ADMIN")?;
+    Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
+}
+
+/// Returns the places for control groups if they are writable. Creates nothing to find out, since a
+/// directory would outlive a command that is killed.
+fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
+    let needs = "limits of hosts need root, or write access to /sys/fs/cgroup";
+    let places = cgroup::places(hierarchies, "cassay");
+    for place in &places {
+        let top = place.dir.parent().context("a control group at the root")?;
+        let writable = rustix::fs::access(top, Access::WRITE_OK);
+        writable.with_context(|| format!("make a group in {}: {needs}", top.display()))?;
+    }
+    Ok(places)
+}
+
+fn controller(places: &[CgroupDir], name: &str) -> Result<String> {
+    let place = places.iter().find(|place| place.has(name));
+    let missing = || format!("this machine has no control group for {name}: none is mounted");
+    let place = place.with_context(missing)?;
+    let version = if place.unified { 2 } else { 1 };
+    Ok(format!("control groups, version {version}"))
+}
+
+fn disk_limits(places: &[CgroupDir]) -> Result<String> {
+    controller(places, "blkio").or_else(|_| controller(places, "io"))
+}
+
+fn page_cache(places: &[CgroupDir]) -> Result<String> {
+    let place = places.iter().find(|place| place.has("memory")).context("no memory group")?;
+    let top = place.dir.parent().context("a control group at the root")?;
+    let files = ["memory.force_empty", "memory.reclaim"];
+    let found = files.into_iter().find(|file| top.join(file).exists());
+    found.map(str::to_owned).with_context(|| {
+        format!(
+            "{} has neither memory.force_empty nor memory.reclaim (version 2: Linux 5.19)",
+            top.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_is_asked_once_what_it_can_do() {
+        abilities();
+        let made = net::MADE.get();
+        for _ in 0..3 {
+            // Refused on a machine that cannot create hosts: that is known by now, too.
+            let _ = require(&HostSpec::default());
+            abilities();
+        }
+        assert_eq!(net::MADE.get(), made);
+    }
+
+    /// The abilities of a machine replace others of the same name.
+    #[test]
+    fn abilities_are_told_each_once() {
+        let told: Vec<&Capability> = abilities().iter().chain(volume_abilities()).collect();
+        for able in machine_abilities() {
+            assert!(!able.detail.is_empty(), "{able:?}");
+            assert!(told.iter().any(|other| other.ability == able.ability));
+        }
+        assert_eq!(told.len(), 18);
+        for (at, able) in told.iter().enumerate() {
+            assert!(!able.detail.is_empty(), "{able:?}");
+            assert!(!told[..at].iter().any(|other| other.ability == able.ability));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Volume faults that this machine permits. They are tried on a volume in memory that has no mount
+//! point, and that vanishes with the descriptors that hold it.
+//!
+//! The trial freezes nothing: a freeze would outlive a process that is killed meanwhile.
+
+use super::capability;
+use crate::volume::loop_device::LoopDevice;
+use crate::volume::{BLOCK_BYTES, SECTOR_BYTES, ext4};
+use anyhow::{Context, Result};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create};
+use std::path::PathBuf;
+use target_spec::{Ability, Capability};
+
+/// Size of the smallest file system on which ext4 has a journal. Without one an abort means
+/// nothing.
+const BYTES: u64 = 8 << 20;
+
+const NEEDS: &str = "faults of volumes need what volumes need";
+
+/// Returns the capabilities for all volume faults, present or not.
+pub(super) fn abilities() -> Vec<Capability> {
+    let (device, root) = match trial() {
+        Ok(trial) => trial,
+        Err(error) => {
+            let none = |what| capability(what, Err(anyhow::anyhow!("{NEEDS}: {error:#}")));
+            return ALL.map(none).into();
+        }
+    };
+    let mended = ext4::program("e2fsck").map(|_| ());
+    let mended = |found: Result<String>| match &mended {
+        Ok(()) => found,
+        Err(error) => Err(anyhow::anyhow!("{error:#}")),
+    };
+    // In an order in which no trial disturbs the next.
+    let found = [
+        corrupt(&root),
+        stalled(&root),
+        mended(read_only(&root)),
+        mended(errors(&device)),
+        mended(off(&root)),
+    ];
+    let pairs = ALL.into_iter().zip(found);
+    pairs.map(|(what, found)| capability(what, found)).collect()
+}
+
+const ALL: [Ability; 5] = [
+    Ability::VolumeCorrupt,
+    Ability::VolumeStalled,
+    Ability::VolumeReadOnly,
+    Ability::VolumeErrors,
+    Ability::VolumeOff,
+];
+
+/// Creates a volume in memory and returns its device and its root.
+fn trial() -> Result<(LoopDevice, OwnedFd)> {
+    let memory = memfd_create("cassay-trial", MemfdFlags::CLOEXEC).context("have memory")?;
+    ftruncate(&memory, BYTES).context("give it a size")?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd());
+    let path = PathBuf::from(path);
+    ext4::make(&path)?;
+    let device = LoopDevice::attach(&path, &memory)?;
+    let root = ext4::open_placeless(&device.path())?;
+    Ok((device, root))
+}
+
+fn corrupt(root: &OwnedFd) -> Result<String> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(root, ".", flags, Mode::from_raw_mode(0o600))
+        .context("make a file without a name")?;
+    let bytes = [1; BLOCK_BYTES as usize];
+    rustix::io::pwrite(&file, &bytes, 0).context("write it")?;
+    ext4::extents(&file, 0, BLOCK_BYTES)?;
+    Ok("the bytes of a file, in the image behind its loop device".to_owned())
+}
+
+fn stalled(root: &OwnedFd) -> Result<String> {
+    let thawed = ext4::thaw(root).context("ask for a thaw (CAP_SYS_ADMIN)")?;
+    anyhow::ensure!(!thawed, "a volume that was never frozen was thawed");
+    Ok("the whole file system is frozen: writes wait, reads go on".to_owned())
+}
+
+fn read_only(root: &OwnedFd) -> Result<String> {
+    ext4::abort(root).context("have its journal end (mount option abort)")?;
+    Ok("the journal ends as after an error of the disk".to_owned())
+}
+
+fn errors(device: &LoopDevice) -> Result<String> {
+    device.limit_size(Some(SECTOR_BYTES))?;
+    Ok(
+        "all from some place on to the end, by a loop device that is made shorter; single blocks \
+         would take device-mapper"
+            .to_owned(),
+    )
+}
+
+fn off(root: &OwnedFd) -> Result<String> {
+    ext4::shut_down(root).context("shut it down (EXT4_IOC_SHUTDOWN, Linux 4.10)")?;
+    Ok("the file system is shut down, without its journal".to_owned())
+}

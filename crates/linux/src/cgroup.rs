@@ -1,0 +1,433 @@
+//! The control groups of one host: its CPUs, its share of them, its memory, its disk.
+//!
+//! Supports both versions, also side by side. Version 1 has a hierarchy per controller. Version 2
+//! has one for all, which even without any controller kills a group at once. Invariants: [`places`]
+//! names a group's directory before it is created, since directories are the only part of a host
+//! that outlives this process. A directory is removed only after the last process in it has gone.
+//! Each process in it was started by this program.
+
+mod disk;
+mod empty;
+mod files;
+mod hierarchy;
+mod process_group;
+mod weight;
+
+pub use hierarchy::{Hierarchy, hierarchies, places, places_of, step_aside};
+pub use process_group::Pending;
+
+use anyhow::{Context, Result};
+use files::{CPUS, MEMS, effective, inherited, read, write};
+use measure::clock::{self, Deadline};
+use process_group::Confined;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+use target_spec::HostSpec;
+
+/// Period of a CPU quota, µs: the kernel's own default. A shorter one would throttle more often and
+/// more briefly, unlike the usual system.
+const PERIOD_US: u64 = 100_000;
+
+/// Smallest quota that the kernel accepts, µs in each period.
+const QUOTA_US_MIN: u64 = 1000;
+
+/// Time limit for the processes of a group to be gone after SIGKILL: the kernel has to tear down
+/// their memory.
+const END_LIMIT: Duration = Duration::from_secs(20);
+
+/// Interval between two checks of a group that is ending.
+const POLL: Duration = Duration::from_millis(5);
+
+/// Directory of a group in one hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CgroupDir {
+    /// Path of the directory.
+    pub dir: PathBuf,
+    /// True if it is of version 2.
+    pub unified: bool,
+    /// Controllers of this directory: `cpu`, `cpuset`, `memory`, `blkio`, `io`.
+    pub controllers: Vec<String>,
+}
+
+/// The control groups of one host.
+#[derive(Debug)]
+pub struct Group {
+    places: Vec<CgroupDir>,
+    /// Locked while a process enters its group, and while limits change that its group mirrors.
+    confined: Mutex<Confined>,
+}
+
+impl Group {
+    /// Returns the group in these places, which was created before.
+    pub fn of(places: Vec<CgroupDir>) -> Group {
+        Group {
+            places,
+            confined: Mutex::default(),
+        }
+    }
+
+    /// Creates the directories and lets processes in: a `cpuset` without CPUs would refuse them.
+    ///
+    /// # Errors
+    /// Not permitted, or a directory already exists.
+    pub fn make(places: Vec<CgroupDir>) -> Result<Group> {
+        let group = Group::of(places);
+        for place in &group.places {
+            if place.unified {
+                hand_down(place)?;
+            }
+            std::fs::create_dir(&place.dir)
+                .with_context(|| format!("make the control group {}", place.dir.display()))?;
+            if !place.unified && place.has("cpuset") {
+                for key in [CPUS, MEMS] {
+                    write(&place.dir.join(key), &inherited(&place.dir, key)?)?;
+                }
+            }
+            group.make_leaf(place)?;
+        }
+        Ok(group)
+    }
+
+    /// Refuses directories that are not control groups. The places were read from a file, and every
+    /// process that a file called `cgroup.procs` lists there would be killed. The places cannot be
+    /// derived from the cluster's id, since the groups of another login lie below another group.
+    ///
+    /// # Errors
+    /// A directory exists and does not lie on the kernel's file system for control groups.
+    pub fn check(&self) -> Result<()> {
+        self.places.iter().try_for_each(|place| is_group(&place.dir))
+    }
+
+    /// Returns the directory of a controller, if this machine has it.
+    pub fn place(&self, controller: &str) -> Option<&CgroupDir> {
+        self.places.iter().find(|place| place.has(controller))
+    }
+
+    /// Limits CPUs, their share, memory and the use of the block device `device` (`7:0`), and gives
+    /// the group its weight against others. An absent value sets no limit.
+    ///
+    /// # Errors
+    /// The machine lacks a requested controller, or refuses the value.
+    pub fn limit(&self, spec: &HostSpec, device: Option<&str>) -> Result<()> {
+        self.weigh(spec)?;
+        self.limit_disk(&spec.disk, device)?;
+        self.limit_cpus(spec.cpus.as_deref())?;
+        self.limit_quota(spec.cpu_quota)?;
+        self.limit_memory(spec.memory_bytes)
+    }
+
+    fn limit_cpus(&self, cpus: Option<&[usize]>) -> Result<()> {
+        let Some(place) = self.wanted("cpuset", cpus.is_some())? else {
+            return Ok(());
+        };
+        let value = match cpus {
+            Some(cpus) => {
+                anyhow::ensure!(!cpus.is_empty(), "a host needs at least one CPU");
+                let words: Vec<String> = cpus.iter().map(usize::to_string).collect();
+                words.join(",")
+            }
+            None => inherited(&place.dir, CPUS)?,
+        };
+        self.move_cpus(place, &value).with_context(|| {
+            let have = inherited(&place.dir, CPUS).unwrap_or_default();
+            format!("use the CPUs {value} of this machine, which gives us {have}")
+        })
+    }
+
+    /// Limits its share of the CPUs, in cores. `None` removes the limit.
+    ///
+    /// # Errors
+    /// Those of [`Group::limit`].
+    pub fn limit_quota(&self, cores: Option<f64>) -> Result<()> {
+        let Some(place) = self.wanted("cpu", cores.is_some())? else {
+            return Ok(());
+        };
+        let quota_us = match cores {
+            Some(cores) => {
+                let quota_us = (cores * PERIOD_US as f64).round();
+                anyhow::ensure!(
+                    quota_us >= QUOTA_US_MIN as f64 && quota_us <= 1e12,
+                    "a CPU quota of {cores} cores: the kernel takes {} and more",
+                    QUOTA_US_MIN as f64 / PERIOD_US as f64
+                );
+                Some(quota_us as u64)
+            }
+            None => None,
+        };
+        if place.unified {
+            let quota = quota_us.map_or("max".to_string(), |quota| quota.to_string());
+            write(&place.dir.join("cpu.max"), &format!("{quota} {PERIOD_US}"))?;
+            return self.mirror("cpu");
+        }
+        write(&place.dir.join("cpu.cfs_period_us"), &PERIOD_US.to_string())?;
+        let quota = quota_us.map_or("-1".to_string(), |quota| quota.to_string());
+        write(&place.dir.join("cpu.cfs_quota_us"), &quota)
+    }
+
+    /// Sets the memory limit. It includes swap where the kernel counts swap. A host that swaps
+    /// instead of dropping its page cache would be another machine than the one asked for.
+    fn limit_memory(&self, bytes: Option<u64>) -> Result<()> {
+        let Some(place) = self.wanted("memory", bytes.is_some())? else {
+            return Ok(());
+        };
+        if place.unified {
+            let swap = place.dir.join("memory.swap.max");
+            if swap.exists() {
+                write(&swap, if bytes.is_some() { "0" } else { "max" })?;
+            }
+            let value = bytes.map_or("max".to_string(), |bytes| bytes.to_string());
+            write(&place.dir.join("memory.max"), &value)?;
+            return self.mirror("memory");
+        }
+        let value = bytes.map_or("-1".to_string(), |bytes| bytes.to_string());
+        // The limit of memory and swap may never be below that of memory, before and after the
+        // change.
+        let with_swap = place.dir.join("memory.memsw.limit_in_bytes");
+        if with_swap.exists() {
+            write(&with_swap, "-1")?;
+        }
+        write(&place.dir.join("memory.limit_in_bytes"), &value)?;
+        if with_swap.exists() {
+            write(&with_swap, &value)?;
+        }
+        Ok(())
+    }
+
+    fn wanted(&self, controller: &str, wanted: bool) -> Result<Option<&CgroupDir>> {
+        let place = self.place(controller);
+        anyhow::ensure!(
+            place.is_some() || !wanted,
+            "this machine has no control group for {controller}; mount the controller or leave the \
+             limit out"
+        );
+        Ok(place)
+    }
+
+    /// Reads the limits back from the kernel: `cpus` as a list, `cpu_quota` in cores, `cpu_weight`
+    /// in busy threads, `memory` in bytes. Adds those of [`crate::DiskSpec::each`] for the block
+    /// device `device`. A value without a limit is absent, except `cpus` and the weight.
+    ///
+    /// # Errors
+    /// A group cannot be read.
+    pub fn limits(&self, device: Option<&str>) -> Result<BTreeMap<String, String>> {
+        let mut limits = self.disk_limits(device)?;
+        if let Some(place) = self.place("cpuset") {
+            let value = effective(&place.dir, CPUS)?;
+            limits.insert("cpus".to_string(), value);
+        }
+        if let Some(place) = self.place("cpu") {
+            let (quota, period) = if place.unified {
+                let text = read(&place.dir.join("cpu.max"))?;
+                let (quota, period) = text.split_once(' ').unwrap_or((&text, "100000"));
+                (quota.to_string(), period.to_string())
+            } else {
+                let quota = read(&place.dir.join("cpu.cfs_quota_us"))?;
+                (quota, read(&place.dir.join("cpu.cfs_period_us"))?)
+            };
+            if let (Ok(quota), Ok(period)) = (quota.parse::<u64>(), period.parse::<u64>()) {
+                let cores = quota as f64 / period.max(1) as f64;
+                limits.insert("cpu_quota".to_string(), cores.to_string());
+            }
+        }
+        if let Some(threads) = self.weight() {
+            limits.insert("cpu_weight".to_string(), threads.to_string());
+        }
+        if let Some(place) = self.place("memory") {
+            let value = read(&place.dir.join(memory_limit_file(place)))?;
+            // Version 1 reports "no limit" as a number that exceeds the memory of any machine.
+            let limited = value.parse::<u64>().is_ok_and(|bytes| bytes < 1 << 60);
+            if limited {
+                limits.insert("memory".to_string(), value);
+            }
+        }
+        Ok(limits)
+    }
+
+    /// Returns the CPU time that its processes have used since the group was created.
+    ///
+    /// # Errors
+    /// No group counts CPU time, or it cannot be read.
+    pub fn used(&self) -> Result<Duration> {
+        if let Some(place) = self.place("cpuacct") {
+            let text = read(&place.dir.join("cpuacct.usage"))?;
+            return Ok(Duration::from_nanos(text.parse()?));
+        }
+        let unified = self.places.iter().find(|place| place.unified);
+        let place = unified.context("no control group counts CPU time")?;
+        let text = read(&place.dir.join("cpu.stat"))?;
+        let mut lines = text.lines();
+        let used = lines.find_map(|line| line.strip_prefix("usage_usec ")?.parse().ok());
+        used.map(Duration::from_micros)
+            .with_context(|| format!("find usage_usec in {}", place.dir.display()))
+    }
+
+    /// Drops the page cache that is charged to this group, while its processes run on.
+    ///
+    /// # Errors
+    /// The kernel cannot do it.
+    pub fn drop_cache(&self) -> Result<()> {
+        let place = self.wanted("memory", true)?.context("no memory group")?;
+        if !place.unified {
+            return write(&place.dir.join("memory.force_empty"), "0");
+        }
+        let stat = read(&place.dir.join("memory.stat"))?;
+        let cached = stat
+            .lines()
+            .find_map(|line| line.strip_prefix("file ")?.parse::<u64>().ok())
+            .unwrap_or(0);
+        let path = place.dir.join("memory.reclaim");
+        match std::fs::OpenOptions::new().write(true).open(&path).and_then(|mut file| {
+            std::io::Write::write_all(&mut file, cached.to_string().as_bytes())
+        }) {
+            // The kernel could reclaim less than asked for: mapped pages in use stay.
+            Err(error) if is(&error, Errno::AGAIN) => Ok(()),
+            done => done.with_context(|| format!("reclaim memory by {}", path.display())),
+        }
+    }
+
+    /// Kills the processes of the group and removes it. Does nothing if it does not exist.
+    ///
+    /// # Errors
+    /// A process does not go, or a directory cannot be removed.
+    pub fn end(&self) -> Result<()> {
+        self.check()?;
+        let deadline = Deadline::after(END_LIMIT);
+        let mut left: Vec<&CgroupDir> = self.places.iter().collect();
+        // First the groups that are killed as a whole: no process can fork out of them.
+        left.sort_by_key(|place| !place.unified);
+        loop {
+            for place in &left {
+                kill(&place.dir);
+            }
+            let mut problem = None;
+            left.retain(|place| match remove(&place.dir) {
+                Ok(()) => false,
+                Err(error) if error.kind() == ErrorKind::NotFound => false,
+                Err(error) => {
+                    problem = Some((place.dir.clone(), error));
+                    true
+                }
+            });
+            let Some((dir, error)) = problem else {
+                return Ok(());
+            };
+            if !is(&error, Errno::BUSY) || deadline.passed() {
+                let pids = all_pids(&dir);
+                return Err(error).with_context(|| {
+                    format!(
+                        "remove the control group {} (processes in it: {pids:?})",
+                        dir.display()
+                    )
+                });
+            }
+            clock::sleep(POLL);
+        }
+    }
+}
+
+impl CgroupDir {
+    pub(crate) fn has(&self, controller: &str) -> bool {
+        self.controllers.iter().any(|name| name == controller)
+    }
+}
+
+/// Switches the controllers on for the groups beside `place` in version 2. They stay on, as other
+/// groups may have begun to use them. They have no effect by themselves.
+fn hand_down(place: &CgroupDir) -> Result<()> {
+    let top = place.dir.parent().context("a control group at the root")?;
+    switch_on(top, &place.controllers).context("a container's own group cannot: run outside")
+}
+
+/// Switches controllers on for the groups in `dir`.
+fn switch_on(dir: &Path, controllers: &[String]) -> Result<()> {
+    let file = dir.join("cgroup.subtree_control");
+    let on = std::fs::read_to_string(&file).unwrap_or_default();
+    for name in controllers {
+        if !on.split_ascii_whitespace().any(|other| other == name) {
+            write(&file, &format!("+{name}"))
+                .with_context(|| format!("hand the controller {name} down"))?;
+        }
+    }
+    Ok(())
+}
+
+fn memory_limit_file(place: &CgroupDir) -> &'static str {
+    if place.unified {
+        "memory.max"
+    } else {
+        "memory.limit_in_bytes"
+    }
+}
+
+/// Implements [`Group::check`].
+fn is_group(dir: &Path) -> Result<()> {
+    /// File system types of version 1 and version 2 in `statfs`, see `linux/magic.h`.
+    const CONTROL_GROUPS: [u64; 2] = [0x0027_e0eb, 0x6367_7270];
+    let kind = match rustix::fs::statfs(dir) {
+        Err(Errno::NOENT) => return Ok(()),
+        found => found.with_context(|| format!("look at {}", dir.display()))?.f_type as u64,
+    };
+    anyhow::ensure!(
+        CONTROL_GROUPS.contains(&kind),
+        "{} is no control group, so nothing in it is killed or removed\nhint: state.json of the \
+         cluster is not what cassay has written; if no cluster of yours runs, remove its folder",
+        dir.display()
+    );
+    Ok(())
+}
+
+/// Kills the processes of a group. The caller repeats this until the directory is gone, so a
+/// process that cannot be signalled shows up there.
+fn kill(dir: &Path) {
+    if write(&dir.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    for pid in all_pids(dir) {
+        if let Some(pid) = Pid::from_raw(pid) {
+            // It may have ended by now.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+/// Returns the processes in a group, without 0, which stands for a process of another namespace.
+fn pids(dir: &Path) -> Vec<i32> {
+    let text = std::fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| line.parse().ok())
+        .filter(|&pid: &i32| pid > 0)
+        .collect()
+}
+
+/// Returns the processes of a group and of the groups in it.
+fn all_pids(dir: &Path) -> Vec<i32> {
+    let below = process_group::groups_in(dir);
+    let of_each = below.iter().map(PathBuf::as_path).chain([dir]);
+    of_each.flat_map(pids).collect()
+}
+
+/// Removes a group with the groups in it.
+fn remove(dir: &Path) -> std::io::Result<()> {
+    for below in process_group::groups_in(dir) {
+        std::fs::remove_dir(below)?;
+    }
+    match std::fs::remove_dir(dir) {
+        // On a read-only hierarchy, as in a container, this error also comes for a missing
+        // directory.
+        Err(error) if is(&error, Errno::ROFS) && !dir.exists() => Err(ErrorKind::NotFound.into()),
+        removed => removed,
+    }
+}
+
+fn is(error: &std::io::Error, errno: Errno) -> bool {
+    error.raw_os_error() == Some(errno.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+//! Groups within a host's own: one for each process that is confined to a part of its CPUs or
+//! memory.
+//!
+//! They are created when such a process starts and are removed with the host's group, so no list
+//! has to name them. In version 2 a group that hands controllers down has no processes itself. So
+//! there the processes of a host that are not confined have a group of their own, too.
+
+use super::files::{CPUS, MEMS, effective, inherited, read, write};
+use super::{CgroupDir, Group, switch_on};
+use crate::cpu_affinity::{self, Confinement};
+use anyhow::{Context, Result};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{MutexGuard, PoisonError};
+use topology::CpuSet;
+
+/// Name of the group for processes that are not confined, in version 2.
+const LEAF: &str = "all";
+
+/// Files of version 2 that each group within a host's own copies from the host, with their
+/// controllers. Java 17 reads its own group and none above it (JDK-8322420 is for later ones), and
+/// would take the machine's memory and CPUs for its host's. Memory comes after swap, as in the
+/// host.
+const MIRRORED: [(&str, &str); 4] = [
+    ("cpu", WEIGHT),
+    ("cpu", "cpu.max"),
+    ("memory", "memory.swap.max"),
+    ("memory", "memory.max"),
+];
+
+/// File for the weight of a group among those beside it. The groups of a host compete with each
+/// other: a JVM gets the host's weight, and the few threads that are not confined keep the default.
+const WEIGHT: &str = "cpu.weight";
+
+/// Each group within a host's own that was created for a process, with its confinement.
+pub(super) type Confined = BTreeMap<String, Confinement>;
+
+/// A process that is about to enter its group. No limit changes while this value exists, so no
+/// group is removed before its process has arrived.
+#[must_use = "the process is not in its group before it was started"]
+pub struct Pending<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, Confined>);
+
+impl Group {
+    /// Creates the group [`LEAF`]. Must run before any process is there, since a group with
+    /// processes hands nothing down.
+    pub(super) fn make_leaf(&self, place: &CgroupDir) -> Result<()> {
+        if !place.has_leaves() {
+            return Ok(());
+        }
+        switch_on(&place.dir, &place.controllers).context("hand what a host has down in it")?;
+        make_dir(&place.dir.join(LEAF))
+    }
+
+    /// Returns true if its processes can be confined to CPUs and memory of their own.
+    pub fn confines(&self) -> bool {
+        self.place("cpuset").is_some()
+    }
+
+    /// Lets the child of `command` enter between its fork and its exec, by system calls alone.
+    ///
+    /// # Errors
+    /// The group is gone.
+    pub fn let_in(&self, command: &mut Command) -> Result<()> {
+        self.open_doors(command, None)
+    }
+
+    /// Lets the child enter a group of its own, if it can be confined. The caller keeps the
+    /// returned value until the process has started.
+    ///
+    /// # Errors
+    /// The group is gone, or lacks the CPUs or memory of the confinement.
+    pub fn admit(&self, command: &mut Command, to: &Confinement) -> Result<Pending<'_>> {
+        let mut confined = self.lock();
+        if let Some(place) = self.place("cpuset") {
+            self.confine(place, to)?;
+            confined.insert(to.name.clone(), to.clone());
+        }
+        self.open_doors(command, Some(to))?;
+        Ok(Pending(confined))
+    }
+
+    fn open_doors(&self, command: &mut Command, to: Option<&Confinement>) -> Result<()> {
+        let open = |place: &CgroupDir| {
+            let path = place.door(to).join("cgroup.procs");
+            rustix::fs::open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+                .with_context(|| format!("open {}", path.display()))
+        };
+        let doors: Vec<OwnedFd> = self.places.iter().map(open).collect::<Result<_>>()?;
+        let enter = move || {
+            for door in &doors {
+                // To the kernel, "0" is the process that writes it.
+                rustix::io::write(door, b"0")?;
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec only system calls are made: no allocation, no lock.
+        unsafe { command.pre_exec(enter) };
+        Ok(())
+    }
+
+    /// Creates the group of a process to confine, or changes the existing one.
+    fn confine(&self, place: &CgroupDir, to: &Confinement) -> Result<()> {
+        cpu_affinity::check_name(&to.name)?;
+        let dir = place.dir.join(&to.name);
+        make_dir(&dir)?;
+        for (controller, file) in MIRRORED {
+            place.mirror_into(&dir, controller, file)?;
+        }
+        let cpus = match &to.cpus {
+            Some(cpus) => cpus.to_string(),
+            None => inherited(&dir, CPUS)?,
+        };
+        let has = |key| effective(&place.dir, key).unwrap_or_default();
+        write(&dir.join(CPUS), &cpus).with_context(|| {
+            let (name, has) = (&to.name, has(CPUS));
+            format!("confine {name} to the CPUs {cpus} of a host that has {has}")
+        })?;
+        let nodes = match to.memory.nodes() {
+            Some(nodes) => nodes.to_string(),
+            None => inherited(&dir, MEMS)?,
+        };
+        write(&dir.join(MEMS), &nodes).with_context(|| {
+            let (name, has) = (&to.name, has(MEMS));
+            format!("confine {name} to the memory of nodes {nodes} of a host that has {has}")
+        })?;
+        if let Some(cpus) = &to.cpus {
+            place.check_given(&dir, CPUS, cpus)?;
+        }
+        let nodes = to.memory.nodes();
+        nodes.map_or(Ok(()), |nodes| place.check_given(&dir, MEMS, nodes))
+    }
+
+    /// Copies the host's values of a controller to each group within the host's own.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(super) fn mirror(&self, controller: &str) -> Result<()> {
+        let Some(place) = self.place(controller).filter(|place| place.has_leaves()) else {
+            return Ok(());
+        };
+        let _confined = self.lock();
+        for dir in groups_in(&place.dir) {
+            for (_, file) in MIRRORED.iter().filter(|(of, _)| *of == controller) {
+                place.mirror_into(&dir, controller, file)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the host other CPUs, and likewise each group in it that has all of the host's CPUs.
+    ///
+    /// # Errors
+    /// A process is confined to others, or the kernel refuses.
+    pub(super) fn move_cpus(&self, place: &CgroupDir, cpus: &str) -> Result<()> {
+        let asked = list(cpus)?;
+        let mut confined = self.lock();
+        forget_ended(place, &mut confined);
+        for to in confined.values() {
+            let own = to.cpus.as_ref().filter(|own| !own.is_subset(&asked));
+            let own = own.map(|own| format!("{} is confined to the CPUs {own}", to.name));
+            anyhow::ensure!(own.is_none(), own.unwrap_or_default());
+        }
+        let follows = |dir: &PathBuf| {
+            let name = dir.file_name().and_then(|name| name.to_str());
+            let to = name.and_then(|name| confined.get(name));
+            to.map_or(place.has_leaves(), |to| to.cpus.is_none())
+        };
+        let followers: Vec<PathBuf> = groups_in(&place.dir)
+            .into_iter()
+            .filter(follows)
+            .map(|dir| dir.join(CPUS))
+            .collect();
+        // In version 1 a group never has more than its parent. A group that loses CPUs does so
+        // before its host. One that gains them is refused here and follows after its host.
+        for file in followers.iter().filter(|_| !place.unified) {
+            let _ = write(file, cpus);
+        }
+        write(&place.dir.join(CPUS), cpus)?;
+        let has = effective(&place.dir, CPUS)?;
+        anyhow::ensure!(list(&has)? == asked, "of them it has {has}");
+        followers.iter().try_for_each(|file| write(file, cpus))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Confined> {
+        self.confined.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CgroupDir {
+    /// Returns true if the processes of a host are in groups within its own and never in its own.
+    fn has_leaves(&self) -> bool {
+        self.unified && self.has("cpuset")
+    }
+
+    /// Copies a value of the host to a group within its own, see [`MIRRORED`].
+    fn mirror_into(&self, dir: &Path, controller: &str, file: &str) -> Result<()> {
+        let from = self.dir.join(file);
+        let is_asked = self.has_leaves() && self.has(controller);
+        // Not every kernel counts swap.
+        if !is_asked || !from.exists() || (file == WEIGHT && dir.ends_with(LEAF)) {
+            return Ok(());
+        }
+        write(&dir.join(file), &read(&from)?)
+    }
+
+    /// Checks that a group within the host's own has exactly the requested set. Version 2 accepts
+    /// numbers that the host lacks and leaves them out; if none are left, the group has all of the
+    /// host's.
+    fn check_given(&self, dir: &Path, key: &str, asked: &CpuSet) -> Result<()> {
+        let given = effective(dir, key)?;
+        if list(&given)? == *asked {
+            return Ok(());
+        }
+        let name = dir.file_name().unwrap_or_default().display();
+        let what = match key {
+            MEMS => "the memory of nodes",
+            _ => "the CPUs",
+        };
+        let has = effective(&self.dir, key)?;
+        anyhow::bail!("{name} is to be confined to {what} {asked}, and its host has {has}")
+    }
+
+    /// Returns the directory of the group that a process enters.
+    fn door(&self, to: Option<&Confinement>) -> PathBuf {
+        match (self.has("cpuset"), to) {
+            (true, Some(to)) => self.dir.join(&to.name),
+            (true, None) if self.unified => self.dir.join(LEAF),
+            _ => self.dir.clone(),
+        }
+    }
+}
+
+fn list(text: &str) -> Result<CpuSet> {
+    CpuSet::parse_list(text).map_err(anyhow::Error::msg)
+}
+
+/// Removes the groups of processes that have ended: version 1 takes no CPU from a host while a
+/// group in it has that CPU.
+fn forget_ended(place: &CgroupDir, confined: &mut Confined) {
+    let groups = groups_in(&place.dir).into_iter();
+    for dir in groups.filter(|dir| dir.file_name().is_none_or(|name| name != LEAF)) {
+        // A group that has processes stays.
+        let _ = std::fs::remove_dir(dir);
+    }
+    confined.retain(|name, _| place.dir.join(name).exists());
+}
+
+/// Returns the groups in a group.
+pub(super) fn groups_in(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).collect()
+}
+
+fn make_dir(dir: &Path) -> Result<()> {
+    match std::fs::create_dir(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.with_context(|| format!("make the control group {}", dir.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

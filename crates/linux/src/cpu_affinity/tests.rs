@@ -1,0 +1,82 @@
+//! Tests of masks, of names, and of a real process of this machine.
+
+use super::*;
+use remote::process::{self, Life};
+use std::path::{Path, PathBuf};
+
+fn set(list: &str) -> CpuSet {
+    CpuSet::parse_list(list).unwrap()
+}
+
+#[test]
+fn a_mask_has_a_bit_for_each_number_and_ends_with_the_last() {
+    assert_eq!(Mask::of(&set("")).0, [0]);
+    assert_eq!(Mask::of(&set("0,3")).0, [9]);
+    assert_eq!(Mask::of(&set("64,127")).0, [0, 1 | 1 << 63]);
+    assert_eq!(Mask::of(&set("384")).0.len(), 7);
+}
+
+#[test]
+fn a_name_is_one_folder_and_no_path() {
+    check_name("node-1_a").unwrap();
+    for name in ["", ".", "..", "a/b", "node 1", "n\n"] {
+        assert!(check_name(name).is_err(), "{name:?}");
+    }
+}
+
+/// Without groups: checks the kernel's report on a process that was started in this way.
+#[test]
+fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
+    let own = Whereabouts::read(Path::new("/proc/self")).unwrap();
+    let cpu = own.all_cpus().first().unwrap();
+    let one: CpuSet = [cpu].into_iter().collect();
+    let confinement = Confinement {
+        name: "node1".to_owned(),
+        cpus: Some(one.clone()),
+        memory: Memory::Anywhere,
+    };
+    let mut command = process::command(Path::new("/bin/sh"));
+    command.args(["-c", "read line"]);
+    command.stdin(std::process::Stdio::piped());
+    let pending = admit(&mut command, None, Some(&confinement)).unwrap();
+    assert!(pending.is_none());
+    let mut child = process::spawn(command, Life::Ours).unwrap();
+    let folder = PathBuf::from(format!("/proc/{}", child.id()));
+    let found = Whereabouts::read(&folder).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(found.all_cpus(), one);
+}
+
+/// Under `numactl --interleave=all` each node without a policy of its own was interleaved, too.
+#[test]
+fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
+    let own = Whereabouts::own().unwrap();
+    let nodes = own.all_memory_nodes();
+    if own.policy_bytes.is_empty() || Mask::of(&nodes).govern(libc::MPOL_INTERLEAVE).is_err() {
+        return crate::skipped_tests::unable("no memory policies");
+    }
+    let policies = |to: Option<&Confinement>| {
+        let mut command = process::command(Path::new("/bin/sh"));
+        command.args(["-c", "read line"]);
+        command.stdin(std::process::Stdio::piped());
+        admit(&mut command, None, to).unwrap();
+        // Spawned by this thread, whose policy it inherits; the keeper of processes has another.
+        let mut child = command.spawn().unwrap();
+        let found = Whereabouts::read(&PathBuf::from(format!("/proc/{}", child.id())));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        found.unwrap().policy_bytes
+    };
+    let confinement = Confinement {
+        name: "node1".to_owned(),
+        cpus: None,
+        memory: Memory::Anywhere,
+    };
+    let inherited = policies(None);
+    let ours = format!("interleave:{nodes}");
+    assert!(inherited.contains_key(&ours), "{inherited:?}");
+    let found = policies(Some(&confinement));
+    assert!(found.keys().eq(["default"]), "{found:?}");
+    govern_by_default().unwrap();
+}

@@ -1,0 +1,26 @@
+//! The only crate that knows what the kernel of a machine is told and says: links, packet filters,
+//! control groups, volumes, settings, figures.
+//!
+//! These settings turn parts of a machine into simulated hosts. This crate does not know which code
+//! applies and undoes them. [`able`] reports the abilities of this machine, [`settings`] reads its
+//! settings once, and [`probe`] reads its counters again and again.
+
+pub mod capability;
+pub mod cgroup;
+pub mod cpu_affinity;
+pub mod disk_work;
+pub mod links;
+pub mod listener;
+pub mod memory;
+mod message;
+pub mod mounts;
+pub mod net;
+pub mod packet_filter;
+pub mod ports;
+pub mod probe;
+pub mod settings;
+#[cfg(test)]
+mod skipped_tests;
+pub mod sockets;
+pub mod tcp;
+pub mod volume;

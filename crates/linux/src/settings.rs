@@ -1,0 +1,91 @@
+//! Settings of a host that affect a database on it, read once: of its kernel, its devices, and the
+//! processes that are asked about.
+//!
+//! Plain facts: the recommended values, and the purpose of the processes, are not known here.
+//! Invariants: nothing is changed and no program is run. Of a process's arguments only requested
+//! ones are reported, and of these only numbers, since any other value may be a secret. There is an
+//! answer for any content of the files. All files are below a root, which is `/` except in tests.
+
+mod devices;
+mod interrupts;
+mod kernel;
+mod processes;
+mod query;
+mod root;
+
+use root::Root;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub use devices::{Device, Mount};
+pub use interrupts::{Interrupt, Queue};
+pub use kernel::ClockState;
+pub use processes::{Limit, ProcessSettings};
+pub use query::Question;
+pub use root::Reported;
+
+/// The settings of a host that it reports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostSettings {
+    /// Values of the kernel by their names: `vm.swappiness`, `thp.enabled`, `clocksource.current`.
+    pub values: BTreeMap<String, Reported<String>>,
+    /// The present CPUs, in the kernel's list format: `0-3,8`.
+    pub cpus: Reported<String>,
+    /// Its NUMA nodes with memory, in the same format.
+    pub memory_nodes: Reported<String>,
+    /// Number of CPUs by their frequency governor; empty if no CPU has one.
+    pub governors: BTreeMap<String, usize>,
+    /// Total memory, bytes.
+    pub memory_bytes: Reported<u64>,
+    /// Total swap, bytes.
+    pub swap_bytes: Reported<u64>,
+    /// State of the clock synchronization.
+    pub clock: Reported<ClockState>,
+    /// Kind of the container that this process runs in, in a word.
+    pub container: Option<String>,
+    /// True if it is a virtual machine.
+    pub is_virtual: bool,
+    /// Interrupts of queues of networks and disks.
+    pub interrupts: Reported<Vec<Interrupt>>,
+    /// The process that answers: processes that it would start have the same limits. `None` if it
+    /// is not visible.
+    pub own: Option<ProcessSettings>,
+    /// The requested processes that exist, in the order of their names.
+    pub processes: Vec<ProcessSettings>,
+    /// The mounts that hold the folders, each once.
+    pub mounts: Vec<Mount>,
+    /// Other facts that could not be read, a sentence each.
+    pub unseen: Vec<String>,
+}
+
+impl HostSettings {
+    /// Reads the settings of the machine whose files are below `root`.
+    pub fn read(root: &Path, question: &Question) -> HostSettings {
+        let root = Root::new(root);
+        let mut unseen = Vec::new();
+        let own = processes::look(&root, "", std::process::id(), question);
+        let (processes, mut folders) = processes::all(&root, question, &mut unseen);
+        folders.extend(question.folders.iter().cloned());
+        let (memory_bytes, swap_bytes) = kernel::memory(&root);
+        HostSettings {
+            values: kernel::values(&root),
+            cpus: root.word("/sys/devices/system/cpu/online"),
+            memory_nodes: root.word("/sys/devices/system/node/has_memory"),
+            governors: kernel::governors(&root),
+            memory_bytes,
+            swap_bytes,
+            clock: kernel::clock(&root),
+            container: kernel::container(&root),
+            is_virtual: kernel::is_virtual(&root),
+            interrupts: interrupts::of_queues(&root),
+            mounts: devices::mounts(&root, &folders, &mut unseen),
+            own,
+            processes,
+            unseen,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

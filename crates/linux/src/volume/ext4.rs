@@ -1,0 +1,269 @@
+//! Operations of ext4 beside files: abort, freeze, shut down, and find a file's blocks. Programs of
+//! e2fsprogs create it and repair it.
+
+use anyhow::{Context, Result};
+use remote::process::{self, Patience};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::ioctl;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, FsPickFlags, MountAttrFlags, fsconfig_create, fsconfig_reconfigure,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, fspick,
+};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Time limit of a tool: checking a volume of a TiB takes some minutes.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// `FIFREEZE` of `linux/fs.h`.
+const FREEZE: ioctl::Opcode = 0xC004_5877;
+/// `FITHAW` of `linux/fs.h`.
+const THAW: ioctl::Opcode = 0xC004_5878;
+/// `EXT4_IOC_SHUTDOWN` of `fs/ext4/ext4.h`.
+const SHUTDOWN: ioctl::Opcode = 0x8004_587D;
+/// `EXT4_GOING_FLAGS_NOLOGFLUSH`: not even the journal is written out.
+const WITHOUT_JOURNAL: u32 = 2;
+/// `FS_IOC_FIEMAP` of `linux/fiemap.h`.
+const FIEMAP: ioctl::Opcode = 0xC020_660B;
+/// `FS_IOC_GETVERSION` of `linux/fs.h`.
+const GET_VERSION: ioctl::Opcode = 0x8008_7601;
+/// `FIEMAP_FLAG_SYNC`: writes dirty data before the lookup.
+const MAP_SYNCED: u32 = 1;
+/// `FIEMAP_EXTENT_UNKNOWN`, `_DELALLOC`, `_ENCODED`, `_DATA_ENCRYPTED`, `_NOT_ALIGNED`,
+/// `_DATA_INLINE`, `_DATA_TAIL`, `_UNWRITTEN`: the blocks do not hold the file's plain bytes.
+const NO_PLAIN_BYTES: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800;
+
+/// Maximum number of extents of one request: a range of a few MiB seldom has more.
+const EXTENTS: usize = 64;
+
+/// Exit codes of e2fsck for a clean file system, and for a repaired one.
+const CHECKED: [i32; 2] = [0, 1];
+
+/// Position of a piece of a file on its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Offset in the file.
+    pub at: u64,
+    /// Offset on the device.
+    pub place: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+/// Creates a file system on `image`.
+///
+/// # Errors
+/// The program is missing, or it fails.
+pub fn make(image: &Path) -> Result<()> {
+    let made = run(&mkfs()?, |command| {
+        // No blocks are kept for root (-m 0), so that the stated size is for data. Tables are
+        // written when they are needed, so that 20 GiB are ready in some 30 ms.
+        command
+            .args(["-q", "-F", "-m", "0", "-E"])
+            .arg("lazy_itable_init=1,lazy_journal_init=1,nodiscard")
+            .arg(image);
+    });
+    let (code, said) = made?;
+    anyhow::ensure!(
+        code == Some(0),
+        "mkfs.ext4 {} failed ({code:?}): {said}",
+        image.display()
+    );
+    Ok(())
+}
+
+/// Replays the journal of the file system on `device`, which is not mounted, and repairs all
+/// errors. For e2fsck, files that were removed while they were open are orphans, and it asks about
+/// them (so `-y`, and not `-p`).
+///
+/// # Errors
+/// The program is missing, or it cannot repair an error.
+pub(super) fn mend(device: &str) -> Result<()> {
+    let (code, said) = run(&program("e2fsck")?, |command| {
+        command.args(["-y", device]);
+    })?;
+    anyhow::ensure!(
+        code.is_some_and(|code| CHECKED.contains(&code)),
+        "e2fsck -y {device} failed ({code:?}): {said}"
+    );
+    Ok(())
+}
+
+/// Returns the path of the program that creates file systems.
+pub fn mkfs() -> Result<PathBuf> {
+    program("mkfs.ext4")
+}
+
+/// Returns the path of a program of e2fsprogs, which is often outside of a user's search path.
+pub fn program(name: &str) -> Result<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+        .with_context(|| {
+            format!(
+                "{name} is not installed; it is in the package e2fsprogs (Debian, Ubuntu, Fedora)"
+            )
+        })
+}
+
+/// Runs a program and returns its exit code and all its output.
+fn run(
+    program: &Path,
+    prepare: impl FnOnce(&mut std::process::Command),
+) -> Result<(Option<i32>, String)> {
+    let mut command = process::command(program);
+    prepare(&mut command);
+    // A volume is cleared up after Ctrl-C as well.
+    let patience = Patience {
+        limit: LIMIT,
+        heeds_interrupt: false,
+    };
+    let answer = process::ask(command, b"", patience)?;
+    let said = [&*answer.output, &*answer.errors].concat();
+    let said = String::from_utf8_lossy(&said).trim().to_owned();
+    Ok((answer.status.code(), said))
+}
+
+/// Opens the root of the file system on `device`, by a mount without a mount point that ends with
+/// the returned descriptor. If it is mounted already, this is the same file system.
+///
+/// # Errors
+/// There is no file system, or the kernel refuses.
+pub fn open_placeless(device: &str) -> Result<OwnedFd> {
+    let mount = || -> Result<OwnedFd, Errno> {
+        let context = fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(context.as_fd(), "source", device)?;
+        fsconfig_create(context.as_fd())?;
+        let flags = FsMountFlags::FSMOUNT_CLOEXEC;
+        let mount = fsmount(context.as_fd(), flags, MountAttrFlags::empty())?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::openat(&mount, ".", flags, Mode::empty())
+    };
+    mount().with_context(|| format!("mount {device} at no place (Linux 5.2)"))
+}
+
+/// Freezes all writes from now on, after writing dirty data.
+pub fn freeze(root: &OwnedFd) -> Result<(), Errno> {
+    // SAFETY: FIFREEZE looks at no argument.
+    let request = unsafe { ioctl::NoArg::<FREEZE>::new() };
+    // SAFETY: the same.
+    unsafe { ioctl::ioctl(root, request) }
+}
+
+/// Lets writes go on. Returns false if it was not frozen.
+pub fn thaw(root: &OwnedFd) -> Result<bool, Errno> {
+    // SAFETY: FITHAW looks at no argument.
+    let request = unsafe { ioctl::NoArg::<THAW>::new() };
+    // SAFETY: the same.
+    match unsafe { ioctl::ioctl(root, request) } {
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Shuts the file system down: no more reads or writes, not even of dirty data or of the journal.
+pub fn shut_down(root: &OwnedFd) -> Result<(), Errno> {
+    // SAFETY: EXT4_IOC_SHUTDOWN reads a u32.
+    let request = unsafe { ioctl::Setter::<SHUTDOWN, u32>::new(WITHOUT_JOURNAL) };
+    // SAFETY: the same.
+    unsafe { ioctl::ioctl(root, request) }
+}
+
+/// Makes it read-only as after an error of its device: the journal aborts.
+pub fn abort(root: &OwnedFd) -> Result<(), Errno> {
+    reconfigure(root, "abort")
+}
+
+/// Reconfigures the mount with one more option. This writes nothing.
+pub(super) fn reconfigure(root: &OwnedFd, option: &str) -> Result<(), Errno> {
+    let flags = FsPickFlags::FSPICK_CLOEXEC | FsPickFlags::FSPICK_EMPTY_PATH;
+    let context = fspick(root.as_fd(), "", flags)?;
+    fsconfig_set_flag(context.as_fd(), option)?;
+    fsconfig_reconfigure(context.as_fd())
+}
+
+/// Returns the identity of a file: the number of its inode, which is reused after a deletion, and
+/// the inode's generation.
+///
+/// # Errors
+/// The kernel does not report it.
+pub fn identity(file: &OwnedFd) -> Result<(u64, u32), Errno> {
+    // SAFETY: FS_IOC_GETVERSION writes an int, although the size in its number differs.
+    let request = unsafe { ioctl::Getter::<GET_VERSION, u32>::new() };
+    // SAFETY: the same.
+    let generation = unsafe { ioctl::ioctl(file, request) }?;
+    Ok((rustix::fs::fstat(file)?.st_ino, generation))
+}
+
+/// `struct fiemap`, with room for some extents.
+#[repr(C)]
+struct Fiemap {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+    extents: [FiemapExtent; EXTENTS],
+}
+
+/// `struct fiemap_extent`, one piece of a file.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct FiemapExtent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved: [u64; 2],
+    flags: u32,
+    reserved_too: [u32; 3],
+}
+
+/// Returns the positions on the device of the file's `bytes` from `at` on, in their order.
+///
+/// # Errors
+/// The kernel does not report them. Some bytes have no blocks of their own (a hole, or a block that
+/// was allocated and never written). Or the bytes are in more pieces than one request returns.
+pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
+    let mut map = Fiemap {
+        start: at,
+        length: bytes,
+        flags: MAP_SYNCED,
+        mapped_extents: 0,
+        extent_count: EXTENTS as u32,
+        reserved: 0,
+        extents: [FiemapExtent::default(); EXTENTS],
+    };
+    // SAFETY: FS_IOC_FIEMAP reads and writes a struct fiemap with the number of extents that it
+    // states.
+    let request = unsafe { ioctl::Updater::<FIEMAP, Fiemap>::new(&mut map) };
+    // SAFETY: the same.
+    unsafe { ioctl::ioctl(file, request) }.context("ask where its blocks are (FIEMAP)")?;
+    let end = at.saturating_add(bytes);
+    let mut found = Vec::new();
+    let mut reached = at;
+    for extent in map.extents.iter().take(map.mapped_extents as usize) {
+        let last = extent.logical.saturating_add(extent.length);
+        if extent.logical > reached || last <= reached || extent.flags & NO_PLAIN_BYTES != 0 {
+            break;
+        }
+        found.push(Extent {
+            at: reached,
+            place: extent.physical.saturating_add(reached - extent.logical),
+            bytes: last.min(end) - reached,
+        });
+        reached = last.min(end);
+    }
+    anyhow::ensure!(
+        reached == end,
+        "of the {bytes} bytes at {at} only {} stand on the device as they are, in its first \
+         {EXTENTS} pieces",
+        reached - at
+    );
+    Ok(found)
+}

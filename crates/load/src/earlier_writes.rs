@@ -1,0 +1,450 @@
+//! Acknowledged writes of earlier runs. They distinguish a lost row from one that was never
+//! written, and an overwritten or deleted row from one whose overwrite or deletion was lost.
+//!
+//! It supports programs whose load stage writes row n in operation n, and whose main-stage
+//! operations use their row as key. Invariant: a row is called lost, stale or resurrected only if
+//! the ledgers prove it.
+//!
+//! If a row is written twice, the later timestamp wins. A node or the client sets it between the
+//! sending and the acknowledgement of the write. Suppose that a write was acknowledged, and that
+//! another one was sent later by more than the possible difference of the clocks. Once that other
+//! write is acknowledged, the first one must not be seen any more. Writes whose times overlap, or
+//! are not known, are not judged. A write of unknown outcome may be applied at any time, or never.
+
+use crate::history::{HISTORY_OPERATIONS_MAX, Happened, History};
+use crate::ledger::{Ledger, WriteState};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use workload::{Program, RegisterRequest, Stage};
+
+mod lost_writes;
+
+use lost_writes::Losses;
+pub use lost_writes::{Lost, MissedRow};
+
+/// Maximum of remembered rows of the main stage: at most about 1.2 GB. Other rows are not judged.
+const ROWS_MAX: usize = 1 << 24;
+/// Maximum size of the kept ledgers of main stages, bytes. Writes of older stages are not judged.
+const LEDGERS_BYTES_MAX: u64 = 1 << 30;
+/// Unit of the times here, ns.
+const TICK_NS: u64 = 100_000;
+/// Usual margin, in ticks: a millisecond. The client's own timestamps run ahead of its clock by a
+/// batch of operations at most, and so do those of a node.
+const MARGIN_USUAL: u32 = 10;
+/// End of a write that may still be applied, or whose end is unknown.
+const FOREVER: u32 = u32::MAX;
+
+/// Acknowledged writes of earlier runs.
+#[derive(Debug)]
+pub struct Written {
+    loaded: Loaded,
+    /// Maximum difference of two clocks that set timestamps, in ticks.
+    margin: u32,
+    /// Time of tick 1, monotonic clock: before the first main stage and after the load.
+    epoch_ns: Option<u64>,
+    /// Writes of the main stage, by row.
+    rows: HashMap<u64, RowWrites>,
+    /// True if there were more rows than are remembered.
+    forgets: bool,
+    /// Main stages by the numbers of their operations, in order of time.
+    mains: Vec<(Range<u64>, Arc<Ledger>)>,
+    /// True if there were more main stages than are kept.
+    forgets_mains: bool,
+    /// Sums of counter increments, by row.
+    sums: HashMap<u64, Sum>,
+    /// True if counters may have existed before the load, which adds nothing to them.
+    counters_are_old: bool,
+    /// All recorded operations on registers since they were loaded.
+    registers: Vec<Recorded>,
+    /// True if unrecorded operations followed these.
+    registers_end: bool,
+    /// Time spans in which acknowledged writes may have been lost, and the losses found.
+    losses: Losses,
+}
+
+/// Rows that the load stage has written.
+#[derive(Clone, Debug, Default)]
+enum Loaded {
+    #[default]
+    Unknown,
+    /// Rows that its ledger lists as acknowledged.
+    Ledger(Arc<Ledger>),
+    /// All rows below this one, and no other.
+    Below(u64),
+}
+
+/// Writes and deletions of a row in the main stage. For each, the time at which the last
+/// acknowledged one was sent (0: there is none) and done, and the time at which all had ended
+/// ([`FOREVER`]: unknown; 0: there is none). In ticks; 0 is the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowWrites {
+    pub write_sent: u32,
+    write_done: u32,
+    write_ended: u32,
+    pub delete_sent: u32,
+    delete_done: u32,
+    pub delete_ended: u32,
+}
+
+/// Sums of the increments of a counter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    /// Sum of acknowledged increments.
+    acknowledged: i64,
+    /// Sum of the positive increments of unknown outcome.
+    unknown_up: i64,
+    /// Sum of the negative increments of unknown outcome.
+    unknown_down: i64,
+}
+
+impl Sum {
+    fn add(&mut self, amount: i64, state: WriteState) {
+        let sum = match (state, amount) {
+            (WriteState::NotSent, _) => return,
+            (WriteState::Acknowledged, _) => &mut self.acknowledged,
+            (WriteState::Unknown, 0..) => &mut self.unknown_up,
+            (WriteState::Unknown, _) => &mut self.unknown_down,
+        };
+        *sum = sum.saturating_add(amount);
+    }
+
+    /// Returns the deviation of a counter from its possible range: below 0, too low; 0: within the
+    /// range.
+    pub fn off_by(&self, counted: i64) -> i64 {
+        let least = self.acknowledged.saturating_add(self.unknown_down);
+        let most = self.acknowledged.saturating_add(self.unknown_up);
+        counted.saturating_sub(counted.clamp(least, most))
+    }
+}
+
+/// Operation on a register.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded {
+    /// Key of the register.
+    pub key: u64,
+    /// Stage of the operation.
+    pub stage: Stage,
+    /// Number of the operation in its stage.
+    pub number: u64,
+    /// Requested operation.
+    pub asked: RegisterRequest,
+    /// Times and response.
+    pub happened: Happened,
+}
+
+/// Writes of a run, by outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    /// Acknowledged writes.
+    pub acknowledged: u64,
+    /// Writes that were sent and not acknowledged; they may have been applied.
+    pub unknown: u64,
+}
+
+impl Default for Written {
+    /// Nothing is known about the load.
+    fn default() -> Written {
+        Written::over(Loaded::Unknown)
+    }
+}
+
+impl Written {
+    fn over(loaded: Loaded) -> Written {
+        Written {
+            loaded,
+            margin: MARGIN_USUAL,
+            epoch_ns: None,
+            rows: HashMap::new(),
+            forgets: false,
+            mains: Vec::new(),
+            forgets_mains: false,
+            sums: HashMap::new(),
+            counters_are_old: false,
+            registers: Vec::new(),
+            registers_end: false,
+            losses: Losses::default(),
+        }
+    }
+
+    /// Assumes that all rows below `rows` were loaded, by load stages whose operations were all
+    /// acknowledged.
+    pub fn by_loads(rows: u64) -> Written {
+        Written::over(Loaded::Below(rows))
+    }
+
+    /// Returns only the writes of the load stage, which a snapshot of its data restores.
+    #[must_use]
+    pub fn without_main(&self) -> Written {
+        Written {
+            margin: self.margin,
+            counters_are_old: self.counters_are_old,
+            ..Written::over(self.loaded.clone())
+        }
+    }
+
+    /// Uses the ledger of the load stage.
+    pub fn by_load(ledger: Arc<Ledger>) -> Written {
+        Written::over(Loaded::Ledger(ledger))
+    }
+
+    /// Sets the maximum difference of the clocks that set timestamps to `margin`, in place of the
+    /// millisecond for the clocks of one machine. If nodes set timestamps, these are the clocks of
+    /// the nodes.
+    #[must_use]
+    pub fn with_margin(self, margin: Duration) -> Written {
+        let ticks = margin.as_nanos().div_ceil(u128::from(TICK_NS));
+        Written {
+            margin: u32::try_from(ticks).unwrap_or(FOREVER),
+            ..self
+        }
+    }
+
+    /// Marks that counters may have existed before the load: then they are not judged.
+    #[must_use]
+    pub fn with_old_counters(self) -> Written {
+        Written {
+            counters_are_old: true,
+            ..self
+        }
+    }
+
+    /// Adds the writes in `operations` of the main stage of `program`. It generates each operation
+    /// again, about 50 ns each. Returns their number by outcome.
+    pub fn add_main(
+        &mut self,
+        program: &Arc<Program>,
+        ledger: &Arc<Ledger>,
+        operations: Range<u64>,
+    ) -> Outcomes {
+        let mut outcomes = Outcomes::default();
+        let mut generator = program.generator(Stage::Main);
+        self.epoch_ns.get_or_insert(ledger.start_ns());
+        for number in operations.clone() {
+            let state = ledger.state(number);
+            match state {
+                WriteState::NotSent => continue,
+                WriteState::Acknowledged => outcomes.acknowledged += 1,
+                WriteState::Unknown => outcomes.unknown += 1,
+            }
+            let operation = generator.begin(number);
+            if let Some(amount) = generator.amount() {
+                let sum = self.sums.entry(operation.key).or_default();
+                sum.add(amount, state);
+                continue;
+            }
+            let sent = self.ticks(ledger.sent_after_ns(number));
+            let ended =
+                ledger.done_before_ns(number).map(|ns| self.ticks(ns) + 1).unwrap_or(FOREVER);
+            let is_remembered =
+                self.rows.len() < ROWS_MAX || self.rows.contains_key(&operation.key);
+            self.forgets |= !is_remembered;
+            if is_remembered {
+                let statement = usize::from(operation.statement);
+                let deletes = program.statements()[statement].deletes;
+                let row = self.rows.entry(operation.key).or_default();
+                row.add(deletes, state, (sent, ended));
+            }
+        }
+        self.mains.push((operations, Arc::clone(ledger)));
+        while self.mains.iter().map(|(_, l)| l.bytes()).sum::<u64>() > LEDGERS_BYTES_MAX {
+            self.mains.remove(0);
+            self.forgets_mains = true;
+        }
+        outcomes
+    }
+
+    /// Adds the register operations of a run of a stage of `program`. `None`: the run may have
+    /// changed registers without a record, so that nothing later can be judged.
+    pub fn add_history(&mut self, program: &Arc<Program>, stage: Stage, history: Option<&History>) {
+        let Some(history) = history.filter(|_| !self.registers_end) else {
+            self.registers_end = true;
+            return;
+        };
+        let mut generator = program.generator(stage);
+        let recorded = history.operations().filter_map(|(number, happened)| {
+            let key = generator.begin(number).key;
+            let asked = generator.asked()?;
+            Some(Recorded {
+                key,
+                stage,
+                number,
+                asked,
+                happened,
+            })
+        });
+        self.registers.extend(recorded);
+        let is_full = self.registers.len() as u64 >= HISTORY_OPERATIONS_MAX;
+        self.registers_end = is_full || history.until_ns().is_some();
+    }
+
+    /// Returns all operations on loaded registers; each register was 0 before the first of them.
+    pub fn registers(&self) -> impl Iterator<Item = &Recorded> {
+        let all = self.registers.iter();
+        all.filter(|recorded| self.is_loaded(recorded.key) == Some(true))
+    }
+
+    /// Converts a time to ticks, which start at 1.
+    fn ticks(&self, ns: u64) -> u32 {
+        let since_ns = ns.saturating_sub(self.epoch_ns.unwrap_or(ns));
+        u32::try_from(since_ns / TICK_NS + 1).unwrap_or(FOREVER - 1)
+    }
+
+    /// Returns the row number after the last row that was written, or may have been.
+    pub fn rows_end(&self, loaded_rows: u64) -> u64 {
+        let loaded = match &self.loaded {
+            Loaded::Below(rows) => *rows,
+            Loaded::Unknown | Loaded::Ledger(_) => loaded_rows,
+        };
+        let last = self.rows.keys().chain(self.sums.keys()).max();
+        last.map_or(0, |row| row + 1).max(loaded)
+    }
+
+    /// Returns the writes of the main stage to `row`; `None` if they are not remembered.
+    pub(crate) fn row(&self, row: u64) -> Option<RowWrites> {
+        match self.rows.get(&row) {
+            None if self.forgets => None,
+            known => Some(known.copied().unwrap_or_default()),
+        }
+    }
+
+    /// Returns the sums for the counter of `row`, if every increment is known. The counter was 0
+    /// when it was loaded.
+    pub(crate) fn sum(&self, row: u64) -> Option<Sum> {
+        if self.sums.is_empty() || self.counters_are_old || self.is_loaded(row) != Some(true) {
+            return None;
+        }
+        Some(self.sums.get(&row).copied().unwrap_or_default())
+    }
+
+    /// Returns true if the load has written `row`; `None` if that is unknown.
+    fn is_loaded(&self, row: u64) -> Option<bool> {
+        match &self.loaded {
+            Loaded::Unknown => None,
+            Loaded::Ledger(ledger) => Some(ledger.state(row) == WriteState::Acknowledged),
+            Loaded::Below(rows) => Some(row < *rows),
+        }
+    }
+
+    /// Returns true if some value of `row`, or its deletion, was acknowledged; `None` if that is
+    /// unknown.
+    pub(crate) fn is_acknowledged(&self, row: u64) -> Option<bool> {
+        let main = self.rows.get(&row).copied().unwrap_or_default();
+        if main.write_sent > 0 || main.delete_sent > 0 {
+            return Some(true);
+        }
+        self.is_loaded(row)
+    }
+
+    /// Returns the latest time at which the write of a value was done, in ticks. A value that does
+    /// not name its writer may be of the last write.
+    pub(crate) fn ended(&self, writer: Option<(Stage, u64)>, row: &RowWrites) -> u32 {
+        match writer {
+            None => row.write_ended,
+            Some((Stage::Main, number)) => self.main_ended(number),
+            Some(_) => 0,
+        }
+    }
+
+    /// Numbers may recur in later trials, so the write of any of them is possible.
+    fn main_ended(&self, number: u64) -> u32 {
+        let of_it = self.mains.iter().filter(|(range, ledger)| {
+            range.contains(&number) && ledger.state(number) != WriteState::NotSent
+        });
+        let ended = of_it.map(|(_, ledger)| match ledger.done_before_ns(number) {
+            Some(ns) => self.ticks(ns) + 1,
+            None => FOREVER,
+        });
+        ended.max().unwrap_or(FOREVER)
+    }
+
+    /// Returns true if the value names a writer that was certainly never sent. The main stages of
+    /// the number must all be known.
+    pub(crate) fn is_by_nobody(&self, writer: Option<(Stage, u64)>, row: u64) -> bool {
+        let Some((Stage::Main, number)) = writer else {
+            return false;
+        };
+        let was_sent = |(range, ledger): &(Range<u64>, Arc<Ledger>)| {
+            range.contains(&number) && ledger.state(number) != WriteState::NotSent
+        };
+        // A row that the load has not written may be left from another program.
+        let is_ours = self.is_loaded(row) == Some(true);
+        is_ours && !self.forgets_mains && !self.mains.iter().any(was_sent)
+    }
+
+    /// Returns true if an operation that had ended by `ended` was overwritten or deleted by one
+    /// sent at `sent` (0: no such operation).
+    pub(crate) fn is_before(&self, ended: u32, sent: u32) -> bool {
+        match ended {
+            // The load had ended long before.
+            0 => sent > 0,
+            ended => ended.saturating_add(self.margin) < sent,
+        }
+    }
+}
+
+impl RowWrites {
+    fn add(&mut self, deletes: bool, state: WriteState, (sent, ended): (u32, u32)) {
+        let (of_sent, of_done, of_ended) = if deletes {
+            (
+                &mut self.delete_sent,
+                &mut self.delete_done,
+                &mut self.delete_ended,
+            )
+        } else {
+            (
+                &mut self.write_sent,
+                &mut self.write_done,
+                &mut self.write_ended,
+            )
+        };
+        if state == WriteState::Acknowledged {
+            if sent >= *of_sent {
+                (*of_sent, *of_done) = (sent, ended);
+            }
+            *of_ended = ended.max(*of_ended);
+        } else {
+            *of_ended = FOREVER;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_snapshot_brings_back_is_what_was_loaded() {
+        let mut written = Written::by_loads(5);
+        let mut row = RowWrites::default();
+        row.add(false, WriteState::Acknowledged, (1, 2));
+        written.rows.insert(7, row);
+        assert_eq!(written.is_acknowledged(4), Some(true));
+        assert_eq!(written.is_acknowledged(5), Some(false));
+        assert_eq!(written.is_acknowledged(7), Some(true), "it was overwritten");
+        assert_eq!(written.rows_end(5), 8);
+        let restored = written.without_main();
+        assert_eq!(restored.is_acknowledged(7), Some(false));
+        assert_eq!(restored.is_acknowledged(4), Some(true));
+        assert_eq!(restored.rows_end(5), 5);
+        assert_eq!(Written::default().is_acknowledged(0), None);
+    }
+
+    #[test]
+    fn a_counter_is_within_what_unknown_outcomes_allow() {
+        let mut sum = Sum::default();
+        sum.add(10, WriteState::Acknowledged);
+        sum.add(-3, WriteState::Acknowledged);
+        sum.add(5, WriteState::Unknown);
+        sum.add(-2, WriteState::Unknown);
+        sum.add(100, WriteState::NotSent);
+        for (counted, off_by) in [(4, -1), (5, 0), (7, 0), (12, 0), (13, 1)] {
+            assert_eq!(sum.off_by(counted), off_by, "{counted}");
+        }
+        let mut most = Sum::default();
+        most.add(i64::MAX, WriteState::Acknowledged);
+        most.add(i64::MAX, WriteState::Acknowledged);
+        assert_eq!(most.off_by(i64::MAX), 0, "and nothing overflows");
+    }
+}

@@ -1,0 +1,212 @@
+//! Handles more than one try of an operation: after a failed one (retries), or in parallel with an
+//! unanswered one (speculation).
+//!
+//! Invariants: an operation has at most `1 + retries` successive tries. At most two wait at a time,
+//! and then each knows the other. The first response ends the operation, and no result of the other
+//! try is counted.
+
+use super::Worker;
+use super::operation_state::Course;
+use crate::inflight::{NONE, Slot, State};
+use crate::statement_facts::{did_nothing, may_be_tried_again};
+use crate::worker_io::World;
+use measure::{KindCount, Outcome};
+use std::fmt::Display;
+use workload::Operation;
+
+/// Failed try that will be retried.
+pub(crate) struct Again {
+    operation: Operation,
+    class: u8,
+    intended_ns: u64,
+    /// Connection of the failed try; any other one is preferred.
+    avoid: u16,
+    failed_ns: u64,
+    outcome: Outcome,
+    course: Course,
+}
+
+impl<W: World> Worker<W> {
+    /// Returns the number of operations that have been sent and have not ended.
+    #[inline]
+    pub(super) fn operations_count(&self) -> u32 {
+        self.in_flight.waiting_count() - self.twins_count + self.again.len() as u32
+    }
+
+    /// Handles the failed try of `slot`, whose slot has been freed or orphaned. Its operation ends
+    /// unless another try waits or may follow.
+    pub(super) fn fail_try(
+        &mut self,
+        id: u16,
+        slot: &Slot,
+        outcome: Outcome,
+        now_ns: u64,
+        message: &impl Display,
+    ) {
+        if slot.is_plain() || !self.outlives(id, slot, outcome, now_ns) {
+            return self.note_failure(id, slot, outcome, now_ns, message);
+        }
+        let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
+        kind.extra_uncertain += u64::from(!did_nothing(outcome));
+        let node = usize::from(slot.connection) / self.connections_per_node;
+        self.note_first(outcome, node, message);
+    }
+
+    /// Returns true if the operation goes on without the try in slot `id`.
+    fn outlives(&mut self, id: u16, slot: &Slot, outcome: Outcome, now_ns: u64) -> bool {
+        let twin = std::mem::replace(&mut self.courses[usize::from(id)].twin, NONE);
+        if twin != NONE {
+            self.courses[usize::from(twin)].twin = NONE;
+            self.twins_count -= 1;
+            return true;
+        }
+        let retries_max = self.facts.kinds[usize::from(slot.operation.kind)].retries;
+        if self.courses[usize::from(id)].retries >= retries_max
+            || !may_be_tried_again(outcome, self.is_idempotent(slot.operation))
+        {
+            return false;
+        }
+        let mut course = self.spare_courses.pop().unwrap_or_default();
+        std::mem::swap(&mut course, &mut self.courses[usize::from(id)]);
+        course.retries += 1;
+        course.is_repeated = true;
+        course.speculative = false;
+        self.again.push_back(Again {
+            operation: slot.operation,
+            class: slot.class,
+            intended_ns: slot.intended_ns,
+            avoid: slot.connection,
+            failed_ns: now_ns,
+            outcome,
+            course,
+        });
+        true
+    }
+
+    fn is_idempotent(&mut self, operation: Operation) -> bool {
+        let statements = &self.facts.statements;
+        let statement = usize::from(operation.statement);
+        if self.batches[statement].is_none() {
+            return statements[statement].idempotent;
+        }
+        self.generator.seek(operation);
+        (0..self.generator.entries()).all(|entry| {
+            let statement = self.generator.entry_statement(entry);
+            statements[usize::from(statement)].idempotent
+        })
+    }
+
+    /// Sends the retries, as far as there are connections.
+    pub(super) fn try_again(&mut self, now_ns: u64) {
+        while let Some(again) = self.again.front() {
+            let (operation, avoid) = (again.operation, again.avoid);
+            self.generator.seek(operation);
+            let other = self.pick_other(avoid);
+            let index = other.or(self.has_room(usize::from(avoid)).then_some(avoid));
+            let Some(index) = index.filter(|_| self.in_flight.has_room()) else {
+                if self.open_count > 0 {
+                    self.unblock(now_ns);
+                    return;
+                }
+                if !self.give_up(now_ns) {
+                    return;
+                }
+                continue;
+            };
+            let Some(again) = self.again.pop_front() else {
+                return;
+            };
+            let inserted =
+                self.in_flight.insert(operation, index, again.class, again.intended_ns, now_ns);
+            let Some(id) = inserted else { return };
+            let spare = std::mem::replace(&mut self.courses[usize::from(id)], again.course);
+            self.spare_courses.push(spare);
+            self.recorder.part.kinds[usize::from(operation.kind)].counts[KindCount::Retries] += 1;
+            self.send_other(id, now_ns);
+        }
+    }
+
+    /// If no connection is open, ends the operation of the oldest failed try after its time-out.
+    fn give_up(&mut self, now_ns: u64) -> bool {
+        let Some(again) = self.again.front() else {
+            return false;
+        };
+        let timeout_ns = self.facts.kinds[usize::from(again.operation.kind)].timeout_ns;
+        now_ns.saturating_sub(again.failed_ns) >= timeout_ns && self.end_failed(now_ns)
+    }
+
+    /// Ends the operation of the oldest failed try without a retry. Returns false if there is none.
+    pub(super) fn end_failed(&mut self, now_ns: u64) -> bool {
+        let Some(again) = self.again.pop_front() else {
+            return false;
+        };
+        let (operation, outcome) = (again.operation, again.outcome);
+        let begun = again.course.begun(again.intended_ns);
+        self.spare_courses.push(again.course);
+        self.note_end(&operation, &begun, outcome, now_ns);
+        true
+    }
+
+    /// The try in slot `id` has waited too long: sends a second try in parallel, if allowed.
+    pub(super) fn speculate(&mut self, id: u16, now_ns: u64) {
+        let slot = *self.in_flight.slot(id);
+        let course = &self.courses[usize::from(id)];
+        let is_free = slot.state == State::Waiting && course.twin == NONE && !course.speculative;
+        if slot.is_plain() || !is_free || !self.is_idempotent(slot.operation) {
+            return;
+        }
+        // Second tries never take the streams of upcoming operations.
+        let to_come = self.in_flight_max.saturating_sub(self.operations_count());
+        if self.in_flight.free_count() <= to_come as usize {
+            return;
+        }
+        self.generator.seek(slot.operation);
+        let Some(index) = self.pick_other(slot.connection) else {
+            return;
+        };
+        let (operation, class) = (slot.operation, slot.class);
+        let inserted = self.in_flight.insert(operation, index, class, slot.intended_ns, now_ns);
+        let Some(twin) = inserted else { return };
+        let mut course = std::mem::take(&mut self.courses[usize::from(twin)]);
+        self.courses[usize::from(id)].is_repeated = true;
+        course.copy_from(&self.courses[usize::from(id)]);
+        course.speculative = true;
+        course.twin = id;
+        self.courses[usize::from(id)].twin = twin;
+        self.courses[usize::from(twin)] = course;
+        self.twins_count += 1;
+        self.recorder.part.kinds[usize::from(operation.kind)].counts[KindCount::Speculations] += 1;
+        self.send_other(twin, now_ns);
+    }
+
+    /// Encodes a further try; the generator is set to its operation.
+    fn send_other(&mut self, id: u16, now_ns: u64) {
+        self.sockets.unsent = true;
+        if let Err(why) = self.send_special(id) {
+            let slot = *self.in_flight.slot(id);
+            self.in_flight.release(id);
+            self.fail_try(id, &slot, Outcome::ClientRefused, now_ns, &why);
+        }
+    }
+
+    /// Returns a connection other than `avoid` for the operation to which the generator is set: to
+    /// the next replica, else to any other node, else to the same node.
+    fn pick_other(&mut self, avoid: u16) -> Option<u16> {
+        let per_node = self.connections_per_node;
+        let nodes = self.connections.len() / per_node;
+        let avoided = usize::from(avoid) / per_node;
+        let replica = self
+            .router
+            .as_ref()
+            .and_then(|router| router.other_node(self.generator.token()?, avoided as u16));
+        let first = replica.map_or((avoided + 1) % nodes, usize::from);
+        self.rotor = self.rotor.wrapping_add(1);
+        let others = (0..nodes).map(|step| (first + step) % nodes).filter(|&node| node != avoided);
+        others
+            .chain([avoided])
+            .flat_map(|node| (0..per_node).map(move |step| (node, step)))
+            .map(|(node, step)| node * per_node + (self.rotor + step) % per_node)
+            .find(|&index| index != usize::from(avoid) && self.has_room(index))
+            .map(|index| index as u16)
+    }
+}

@@ -1,0 +1,290 @@
+//! Answers each request: the fast path for prepared statements, the slow path for the rest.
+//!
+//! There is one [`Engine`] per event loop and one [`Peer`] per connection. The effects of
+//! statements are in `operations`. Bytes that are not CQL are answered with a PROTOCOL_ERROR that
+//! ends the connection. Valid CQL that cannot be executed gets the same error as in Cassandra.
+
+use super::catalog::{ID_BYTES, Shared};
+use super::errors::{append_refusal, refuse};
+use super::prepared::{Effect, PreparedTable};
+use super::refused_operations::Refusals;
+use super::{NullCounts, OPCODES_COUNT};
+use cql::Compression;
+use cql::frame::{Header, flag, opcode};
+use cql::reply;
+use cql::request::{self, Request};
+use cql::response::{ErrorCode, ErrorDetail};
+use std::sync::Arc;
+use target_spec::{NullSpec, Reads};
+
+/// Authenticator of a server that requires a password. Drivers know it by this name.
+const AUTHENTICATOR: &str = "org.apache.cassandra.auth.PasswordAuthenticator";
+/// Maximum body after decompression, the same as for an uncompressed frame.
+const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Offset of the parameters' flags in the body of an EXECUTE: after the id and the consistency.
+const EXECUTE_FLAGS_OFFSET: usize = 2 + ID_BYTES + 2;
+/// Flag that requests rows without a description of their columns.
+const SKIP_METADATA: u8 = 0x02;
+
+/// A server's state of a connection.
+#[derive(Debug, Default)]
+pub struct Peer {
+    phase: Phase,
+    /// The keyspace in use. Empty if there is none.
+    pub(super) keyspace: String,
+    /// Requested compression.
+    compression: Option<Compression>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Before STARTUP.
+    #[default]
+    New,
+    /// Before credentials.
+    Authenticating,
+    /// Requests are answered.
+    Ready,
+}
+
+/// Decision about a connection after a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The request was answered.
+    Answered,
+    /// The connection got an error and will end.
+    Refused,
+}
+
+/// Answers the requests of one event loop.
+#[derive(Debug)]
+pub struct Engine {
+    /// Counters of this loop.
+    pub counts: NullCounts,
+    pub(super) shared: Arc<Shared>,
+    pub(super) reads: Reads,
+    token: Option<Vec<u8>>,
+    pub(super) refusals: Refusals,
+    /// Effects by the id of a prepared statement.
+    pub(super) table: PreparedTable,
+    /// Effects by the hash of an unprepared text and the keyspace in use.
+    pub(super) texts: PreparedTable,
+    /// Number of schema changes when `table` was filled.
+    changes: u64,
+    /// Work space for decompressed bodies, and for compressing answers.
+    body: Vec<u8>,
+    compressed: Vec<u8>,
+}
+
+impl Engine {
+    /// Returns an engine for `spec`, whose values were checked.
+    pub fn new(spec: &NullSpec, shared: Arc<Shared>) -> Result<Engine, String> {
+        let token = |(user, password): &(String, String)| request::sasl_plain(user, password);
+        Ok(Engine {
+            counts: NullCounts::default(),
+            shared,
+            reads: spec.reads,
+            token: spec.credentials.as_ref().map(token),
+            refusals: Refusals::new(&spec.errors)?,
+            table: PreparedTable::new(),
+            texts: PreparedTable::new(),
+            changes: 0,
+            body: Vec::new(),
+            compressed: Vec::new(),
+        })
+    }
+
+    /// Drops ready-made answers if the schema has changed since. Called once per batch.
+    pub fn refresh(&mut self) {
+        let changes = self.shared.changes();
+        if changes != self.changes {
+            self.changes = changes;
+            self.table.clear();
+            self.texts.clear();
+        }
+    }
+
+    /// Appends the answer to the request `header`, `body`.
+    #[inline]
+    pub fn answer(
+        &mut self,
+        peer: &mut Peer,
+        header: &Header,
+        body: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Verdict {
+        self.counts.requests_by_opcode[usize::from(header.opcode) % OPCODES_COUNT] += 1;
+        if header.opcode == opcode::EXECUTE
+            && header.flags == 0
+            && self.execute_ready(peer, header.stream, body, out)
+        {
+            return Verdict::Answered;
+        }
+        self.answer_any(peer, header, body, out)
+    }
+
+    /// The fast path: the statement is known to this loop and its answer is ready-made. Returns
+    /// false, and does nothing, if it is not.
+    #[inline]
+    fn execute_ready(&mut self, peer: &Peer, stream: i16, body: &[u8], out: &mut Vec<u8>) -> bool {
+        if peer.phase != Phase::Ready {
+            return false;
+        }
+        let Some(effect) = request::execute_id(body).and_then(|id| self.table.find(id)) else {
+            return false;
+        };
+        let (ready, count) = match effect {
+            Effect::Write(ready, _) => (ready, &mut self.counts.writes),
+            Effect::Read(ready) => (ready, &mut self.counts.reads),
+            Effect::Conditional(ready) => (ready, &mut self.counts.reads),
+            Effect::Pages(_) | Effect::System(_) | Effect::Schema => return false,
+        };
+        if !self.refusals.is_empty()
+            && let Some(code) = self.refusals.next_code()
+        {
+            self.counts.refused += 1;
+            append_refusal(out, stream, code, body);
+            return true;
+        }
+        let flags = body.get(EXECUTE_FLAGS_OFFSET).copied().unwrap_or(0);
+        ready.append(out, stream, flags & SKIP_METADATA != 0, peer.compression);
+        *count += 1;
+        true
+    }
+
+    /// The slow path.
+    fn answer_any(
+        &mut self,
+        peer: &mut Peer,
+        header: &Header,
+        body: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Verdict {
+        if header.flags & flag::COMPRESSED != 0 {
+            return self.answer_compressed(peer, header, body, out);
+        }
+        let start = out.len();
+        let was_compressed = peer.compression.is_some();
+        let verdict = match request::parse(header, body) {
+            Ok(request) => self.answer_request(peer, header.stream, request, out),
+            Err(error) => refuse(out, header.stream, &error.to_string()),
+        };
+        // The answer to STARTUP itself is not compressed yet.
+        if let Some(compression) = peer.compression
+            && was_compressed
+        {
+            compression.compress(out, start, &mut self.compressed);
+        }
+        verdict
+    }
+
+    fn answer_compressed(
+        &mut self,
+        peer: &mut Peer,
+        header: &Header,
+        body: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Verdict {
+        let Some(compression) = peer.compression else {
+            let why = "a compressed frame came on a connection that did not ask for compression";
+            return refuse(out, header.stream, why);
+        };
+        let mut plain = std::mem::take(&mut self.body);
+        let verdict = match compression.decompress(body, &mut plain, BODY_BYTES_MAX) {
+            Ok(()) => {
+                let header = Header {
+                    flags: header.flags & !flag::COMPRESSED,
+                    ..*header
+                };
+                let is_execute = header.opcode == opcode::EXECUTE && header.flags == 0;
+                if is_execute && self.execute_ready(peer, header.stream, &plain, out) {
+                    Verdict::Answered
+                } else {
+                    self.answer_any(peer, &header, &plain, out)
+                }
+            }
+            Err(error) => refuse(out, header.stream, &error.to_string()),
+        };
+        self.body = plain;
+        verdict
+    }
+
+    fn answer_request(
+        &mut self,
+        peer: &mut Peer,
+        stream: i16,
+        request: Request<'_>,
+        out: &mut Vec<u8>,
+    ) -> Verdict {
+        match (peer.phase, request) {
+            (_, Request::Options) => {
+                let options: [(&str, &[&str]); 3] = [
+                    ("CQL_VERSION", &["3.4.7"]),
+                    ("COMPRESSION", &["lz4", "snappy"]),
+                    ("PROTOCOL_VERSIONS", &["4/v4"]),
+                ];
+                reply::supported(out, stream, &options);
+            }
+            (Phase::New, Request::Startup { options }) => {
+                return self.start(peer, stream, &options, out);
+            }
+            (Phase::Authenticating, Request::AuthResponse { token }) => {
+                if token == self.token.as_deref() {
+                    peer.phase = Phase::Ready;
+                    reply::auth_success(out, stream);
+                } else {
+                    let why = "the user or the password is not the null target's";
+                    let none = ErrorDetail::None;
+                    reply::error(out, stream, ErrorCode::BadCredentials, why, &none);
+                }
+            }
+            (Phase::Ready, Request::Register { .. }) => reply::ready(out, stream),
+            (Phase::Ready, Request::Prepare { cql }) => self.prepare(peer, stream, cql, out),
+            (Phase::Ready, Request::Execute { id, parameters }) => {
+                self.execute(peer, stream, id, &parameters, out);
+            }
+            (Phase::Ready, Request::Query { cql, parameters }) => {
+                let keyspace = peer.keyspace.clone();
+                self.query(peer, stream, &keyspace, cql, &parameters, out);
+            }
+            (Phase::Ready, Request::Batch { statements, .. }) => {
+                let statements = statements.iter().map(|(statement, _)| statement);
+                self.batch(&peer.keyspace, stream, statements, out);
+            }
+            (phase, _) => {
+                let why = match phase {
+                    Phase::New => "the first request must be OPTIONS or STARTUP",
+                    Phase::Authenticating => "credentials must come before any other request",
+                    Phase::Ready => "the connection has been started already",
+                };
+                return refuse(out, stream, why);
+            }
+        }
+        Verdict::Answered
+    }
+
+    fn start(
+        &mut self,
+        peer: &mut Peer,
+        stream: i16,
+        options: &[(&str, &str)],
+        out: &mut Vec<u8>,
+    ) -> Verdict {
+        let compression = options.iter().find(|(name, _)| *name == "COMPRESSION");
+        match compression.map(|(_, value)| value.to_ascii_lowercase()).as_deref() {
+            None | Some("") => {}
+            Some(name) => match Compression::named(name) {
+                None => return refuse(out, stream, "compressions spoken are lz4 and snappy"),
+                spoken => peer.compression = spoken,
+            },
+        }
+        if self.token.is_some() {
+            peer.phase = Phase::Authenticating;
+            reply::authenticate(out, stream, AUTHENTICATOR);
+        } else {
+            peer.phase = Phase::Ready;
+            reply::ready(out, stream);
+        }
+        Verdict::Answered
+    }
+}

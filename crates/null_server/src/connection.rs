@@ -1,0 +1,159 @@
+//! A client's connection: its buffers, receiving and sending.
+
+use super::answer_request::Peer;
+use super::delayed_answers::{ConnectionId, Released};
+use rustix::event::epoll::EventFlags;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+/// Initial room for answers. It is more than an ordinary batch needs: 5 000 acknowledgements, or
+/// 300 rows of standard1. Growing during a run would add latency of the null target, not of the
+/// client.
+const OUTPUT_BYTES: usize = 64 << 10;
+
+/// Maximum bytes per `recv`: 800 EXECUTE frames of 300 bytes, more than a client has in flight on a
+/// connection by default. It still fits a core's second-level cache.
+const INPUT_BYTES: usize = 256 * 1024;
+/// Limit of unsent bytes. Beyond it, reading from the connection pauses.
+const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Limit of answers held in the heap. Beyond it, reading pauses. A client that follows the protocol
+/// cannot have more than 32768 requests in flight on a connection.
+const HELD_ANSWERS_MAX: usize = 65_536;
+/// Generation of a connection that is ending. Held answers no longer find it.
+pub const ENDED: u32 = 0;
+
+/// A connection of an event loop.
+pub struct Connection {
+    /// The non-blocking socket.
+    pub socket: OwnedFd,
+    /// Id by which held answers find it.
+    pub id: ConnectionId,
+    /// State of the engine for this connection.
+    pub peer: Peer,
+    /// Received and unanswered bytes: `input[..filled]`, which begins with a header.
+    pub input: Vec<u8>,
+    /// Bytes received into `input`.
+    pub filled: usize,
+    /// `output[sent..releasable]` may be sent. The rest is held back.
+    pub output: Vec<u8>,
+    /// Number of sent bytes of `output`.
+    pub sent: usize,
+    /// Number of bytes of `output` that may be sent.
+    pub releasable: usize,
+    /// Number of answers of this connection in the heap.
+    pub held_answers: usize,
+    /// Events for which epoll was last told to watch.
+    pub interest: EventFlags,
+    /// True if it ends as soon as all releasable bytes have been sent.
+    pub closing: bool,
+    /// True if it will be flushed at the end of the wake-up.
+    pub touched: bool,
+}
+
+/// A connection that cannot continue.
+pub struct Gone;
+
+impl Connection {
+    pub fn new(socket: OwnedFd, id: ConnectionId) -> Connection {
+        Connection {
+            socket,
+            id,
+            peer: Peer::default(),
+            // The kernel provides zeroed pages when they are first touched.
+            input: vec![0; INPUT_BYTES],
+            filled: 0,
+            output: Vec::with_capacity(OUTPUT_BYTES),
+            sent: 0,
+            releasable: 0,
+            held_answers: 0,
+            interest: EventFlags::IN,
+            closing: false,
+            touched: false,
+        }
+    }
+
+    /// Receives once. Returns `Ok(0)` if no data has arrived.
+    pub fn receive(&mut self) -> Result<usize, Gone> {
+        match recv(
+            &self.socket,
+            &mut self.input[self.filled..],
+            RecvFlags::empty(),
+        ) {
+            Ok((_, 0)) => Err(Gone),
+            Ok((_, count)) => {
+                self.filled += count;
+                Ok(count)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(_) => Err(Gone),
+        }
+    }
+
+    /// Sends the releasable bytes with one system call. Returns the number of bytes sent.
+    pub fn flush(&mut self) -> Result<usize, Gone> {
+        let ready = &self.output[self.sent..self.releasable];
+        if ready.is_empty() {
+            return if self.closing { Err(Gone) } else { Ok(0) };
+        }
+        let count = match send(&self.socket, ready, SendFlags::NOSIGNAL) {
+            Ok(count) => count,
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Err(_) => return Err(Gone),
+        };
+        self.sent += count;
+        if self.closing && self.sent == self.releasable {
+            return Err(Gone);
+        }
+        self.forget_sent();
+        Ok(count)
+    }
+
+    /// Releases held bytes or an answer.
+    pub fn release(&mut self, released: Released<'_>) {
+        match released {
+            Released::Held { bytes } => self.releasable += bytes,
+            Released::Answer(answer) => {
+                self.output.extend_from_slice(answer);
+                self.releasable = self.output.len();
+                self.held_answers -= 1;
+            }
+        }
+    }
+
+    /// Limits the output buffer: sent bytes are dropped once they are the larger part.
+    fn forget_sent(&mut self) {
+        if self.sent == self.output.len() {
+            self.output.clear();
+        } else if self.sent > self.output.len() / 2 {
+            self.output.drain(..self.sent);
+        } else {
+            return;
+        }
+        self.releasable -= self.sent;
+        self.sent = 0;
+    }
+
+    /// Ends the connection once all of the output has been sent. Bytes still held back are sent
+    /// now, ahead of the error that gives the reason. Answers in the heap are lost.
+    pub fn end(&mut self) {
+        self.closing = true;
+        self.releasable = self.output.len();
+        self.id.generation = ENDED;
+    }
+
+    /// Returns the events to watch for: writability while bytes wait, and requests unless too many
+    /// bytes wait.
+    pub fn wanted(&self) -> EventFlags {
+        let mut flags = EventFlags::empty();
+        if self.releasable > self.sent {
+            flags |= EventFlags::OUT;
+        }
+        let crowded = self.output.len() - self.sent > OUTPUT_BYTES_MAX
+            || self.held_answers > HELD_ANSWERS_MAX;
+        if !crowded && !self.closing {
+            flags |= EventFlags::IN;
+        }
+        flags
+    }
+}

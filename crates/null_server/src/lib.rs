@@ -1,0 +1,185 @@
+//! The only crate that knows what a server is that answers at once and stores nothing: the null
+//! target.
+//!
+//! It exists to measure the client: the whole cost of a run against it is the client's own. It
+//! speaks protocol version 4 on loopback. It remembers the keyspaces and tables that are created on
+//! it (so that drivers find their metadata), and prepares any statement. It acknowledges every
+//! write and batch, reports every condition as applied, and answers every read with a canned
+//! result. It can add a known latency, stall periodically, and refuse an exact share of the
+//! operations, so that the measurement itself can be tested against known values.
+//!
+//! Invariants: an EXECUTE without latency causes no allocation and no system call of its own (one
+//! `recv` and one `send` per batch of requests). Bytes that are not CQL close only the connection
+//! that sent them. Dropping the [`NullServer`] ends its threads and connections.
+//!
+//! It is not a Cassandra. Statements are accepted without being checked, there is no coordination,
+//! written data cannot be read back, and no events are pushed.
+
+mod answer_request;
+mod answer_time;
+mod arrivals;
+mod catalog;
+mod compile;
+mod connection;
+mod definition;
+mod delayed_answers;
+mod errors;
+mod event_loop;
+mod markers;
+mod operations;
+mod pages;
+mod prepared;
+mod refused_operations;
+mod server;
+mod statement;
+mod system;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod types;
+
+pub use arrivals::{Arrival, lags_ns};
+pub use server::NullServer;
+pub use system::CLUSTER_NAME;
+
+pub use cql::response::ErrorCode;
+
+use cql::frame::opcode;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use target_spec::{Drift, Latency, NullSpec, Reads};
+
+/// Checks the values of a spec. The error gives the value, the limit and a hint.
+fn check(spec: &NullSpec) -> Result<(), String> {
+    refused_operations::Refusals::new(&spec.errors)?;
+    if let Some(stall) = spec.stall
+        && (stall.length.is_zero() || stall.length >= stall.every)
+    {
+        return Err(format!(
+            "a stall of {:?} every {:?} is not possible; the length must be above zero and \
+             below the period",
+            stall.length, stall.every
+        ));
+    }
+    if spec.capacity_per_s == Some(0) {
+        return Err(
+            "a capacity of 0 answers nothing; name at least one operation a second".to_owned(),
+        );
+    }
+    if let Some(drift) = spec.drift {
+        check_drift(spec, drift)?;
+    }
+    if let Latency::Uniform { from_ns, to_ns } = spec.latency
+        && from_ns > to_ns
+    {
+        return Err(format!(
+            "uniform latency from {from_ns} ns to {to_ns} ns is not a range; swap the two"
+        ));
+    }
+    if let Reads::Row { cell_bytes } | Reads::Rows { cell_bytes, .. } = spec.reads
+        && cell_bytes > CELL_BYTES_MAX
+    {
+        return Err(format!(
+            "cells of {cell_bytes} bytes are too large; the limit is {CELL_BYTES_MAX}"
+        ));
+    }
+    Ok(())
+}
+
+fn check_drift(spec: &NullSpec, drift: Drift) -> Result<(), String> {
+    if spec.capacity_per_s.is_none() {
+        return Err("a drift is of the capacity; name how many operations a second".to_owned());
+    }
+    let is_possible = drift.to.is_finite() && drift.to > 0.0 && !drift.over.is_zero();
+    is_possible.then_some(()).ok_or_else(|| {
+        format!(
+            "a drift to {} times the capacity over {:?} is not possible; both must be above \
+             zero",
+            drift.to, drift.over
+        )
+    })
+}
+
+/// Maximum bytes of a cell. A row of 100 such cells still fits a frame that every driver accepts
+/// (256 MiB).
+const CELL_BYTES_MAX: u32 = 1 << 20;
+
+/// Counters of a null server since its start. They never decrease.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NullCounts {
+    /// Connections accepted.
+    pub connections: u64,
+    /// Connections closed because of bytes that are not CQL version 4.
+    pub connections_refused: u64,
+    /// Requests, indexed by opcode.
+    pub requests_by_opcode: [u64; OPCODES_COUNT],
+    /// Acknowledged writes, without refused ones.
+    pub writes: u64,
+    /// Answered reads, without refused ones.
+    pub reads: u64,
+    /// Operations answered with an error from [`NullSpec::errors`].
+    pub refused: u64,
+    /// Bytes received.
+    pub bytes_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+}
+
+/// Opcodes of version 4 are below this number.
+pub const OPCODES_COUNT: usize = 32;
+
+impl NullCounts {
+    /// Returns the number of all requests.
+    pub fn requests(&self) -> u64 {
+        self.requests_by_opcode.iter().sum()
+    }
+
+    /// Returns the number of EXECUTE requests.
+    pub fn executes(&self) -> u64 {
+        self.requests_by_opcode[usize::from(opcode::EXECUTE)]
+    }
+
+    fn values(&self) -> impl Iterator<Item = u64> + '_ {
+        let others = [
+            self.connections,
+            self.connections_refused,
+            self.writes,
+            self.reads,
+            self.refused,
+            self.bytes_in,
+            self.bytes_out,
+        ];
+        others.into_iter().chain(self.requests_by_opcode)
+    }
+}
+
+/// Counters of one event loop as other threads see them. Only the loop writes, once per batch.
+#[derive(Debug)]
+struct PublishedCounts([AtomicU64; PUBLISHED_COUNT]);
+
+const PUBLISHED_COUNT: usize = 7 + OPCODES_COUNT;
+
+impl PublishedCounts {
+    fn new() -> PublishedCounts {
+        PublishedCounts(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    fn publish(&self, counts: &NullCounts) {
+        for (cell, value) in self.0.iter().zip(counts.values()) {
+            cell.store(value, Relaxed);
+        }
+    }
+
+    fn add_to(&self, sum: &mut NullCounts) {
+        let value = |index: usize| self.0[index].load(Relaxed);
+        sum.connections += value(0);
+        sum.connections_refused += value(1);
+        sum.writes += value(2);
+        sum.reads += value(3);
+        sum.refused += value(4);
+        sum.bytes_in += value(5);
+        sum.bytes_out += value(6);
+        for (opcode, count) in sum.requests_by_opcode.iter_mut().enumerate() {
+            *count += value(7 + opcode);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The null server from its owner's view: start, counters, stop.
+
+use super::NullCounts;
+use super::answer_request::Engine;
+use super::arrivals::Arrival;
+use super::catalog::Shared;
+use super::delayed_answers::Queue;
+use super::event_loop::{Acceptor, Door, EventLoop};
+use measure::clock;
+use rustix::fd::OwnedFd;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::atomic::Ordering::Release;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use target_spec::NullSpec;
+
+/// A running null server. Dropping it stops its threads and closes its connections.
+#[derive(Debug)]
+pub struct NullServer {
+    address: SocketAddr,
+    started_ns: u64,
+    loops: Vec<LoopHandle>,
+}
+
+#[derive(Debug)]
+struct LoopHandle {
+    door: Arc<Door>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl NullServer {
+    /// Starts listening and returns at once.
+    ///
+    /// Fails if the values of `spec` are not possible, the port is in use, or a requested CPU does
+    /// not exist or is not allowed.
+    pub fn start(spec: &NullSpec) -> io::Result<NullServer> {
+        NullServer::start_at(Ipv4Addr::LOCALHOST, spec)
+    }
+
+    /// Like [`NullServer::start`], at another address of this machine.
+    ///
+    /// # Errors
+    /// As for [`NullServer::start`]; or the address does not belong to this machine.
+    pub fn start_at(address: Ipv4Addr, spec: &NullSpec) -> io::Result<NullServer> {
+        NullServer::start_telling(address, spec, None)
+    }
+
+    /// Like [`NullServer::start`], and reports when requests came. Reports that do not fit into the
+    /// channel are dropped, so that a slow reader delays nothing.
+    ///
+    /// # Errors
+    /// As for [`NullServer::start`].
+    pub fn start_noting(
+        spec: &NullSpec,
+        arrivals: mpsc::SyncSender<Arrival>,
+    ) -> io::Result<NullServer> {
+        NullServer::start_telling(Ipv4Addr::LOCALHOST, spec, Some(arrivals))
+    }
+
+    fn start_telling(
+        address: Ipv4Addr,
+        spec: &NullSpec,
+        arrivals: Option<mpsc::SyncSender<Arrival>>,
+    ) -> io::Result<NullServer> {
+        crate::check(spec).map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
+        let listener = listen(address, spec.port)?;
+        let address = listener.local_addr()?;
+        let started_ns = clock::now_ns();
+        let shared = Arc::new(Shared::new(address));
+        let cpus: Vec<Option<usize>> = match spec.cpus.as_slice() {
+            [] => vec![None],
+            cpus => cpus.iter().copied().map(Some).collect(),
+        };
+        let doors = cpus.iter().map(|_| Door::new()).collect::<io::Result<Vec<_>>>()?;
+        let mut server = NullServer {
+            address,
+            started_ns,
+            loops: Vec::new(),
+        };
+        let mut listener = Some(OwnedFd::from(listener));
+        for (index, cpu) in cpus.into_iter().enumerate() {
+            let acceptor = listener.take().map(|listener| Acceptor::new(listener, doors.clone()));
+            let door = Arc::clone(&doors[index]);
+            let engine = Engine::new(spec, Arc::clone(&shared))
+                .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
+            let queue = Queue::new(spec, started_ns, index as u64);
+            let mut event_loop = EventLoop::new(door, acceptor, engine, queue, spec.spin)?;
+            event_loop.arrivals = arrivals.clone();
+            server.loops.push(spawn(event_loop, index, cpu)?);
+        }
+        Ok(server)
+    }
+
+    /// Returns the address on which it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the time of its start, in nanoseconds of the monotonic clock, which is the origin of
+    /// its stalls.
+    pub fn started_ns(&self) -> u64 {
+        self.started_ns
+    }
+
+    /// Returns its counters. A request is counted before its answer leaves, so a client that has
+    /// all its answers finds all its requests here.
+    pub fn counts(&self) -> NullCounts {
+        let mut sum = NullCounts::default();
+        for handle in &self.loops {
+            handle.door.counts.add_to(&mut sum);
+        }
+        sum
+    }
+}
+
+impl Drop for NullServer {
+    fn drop(&mut self) {
+        for handle in &self.loops {
+            handle.door.stop.store(true, Release);
+            handle.door.knock();
+        }
+        for handle in &mut self.loops {
+            if let Some(thread) = handle.thread.take() {
+                // A loop that panicked is gone in any case, and there is no caller to report it to.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+fn listen(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
+    let address = SocketAddr::from((address, port));
+    let listener = TcpListener::bind(address).map_err(|error| {
+        let reason = format!(
+            "the null target cannot listen on {address}: {error}; choose another port, or 0 for \
+             a free one"
+        );
+        io::Error::new(error.kind(), reason)
+    })?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Starts the thread of a loop and waits until it is pinned, so that a wrong CPU is reported here.
+fn spawn(event_loop: EventLoop, index: usize, cpu: Option<usize>) -> io::Result<LoopHandle> {
+    let door = Arc::clone(&event_loop.door);
+    let (tell, told) = mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new().name(format!("null-{index}")).spawn(move || {
+        let pinned = cpu.map_or(Ok(()), pin);
+        let run = pinned.is_ok();
+        // The receiver waits for exactly this message.
+        let _ = tell.send(pinned);
+        if run {
+            event_loop.run();
+        }
+    })?;
+    let handle = LoopHandle {
+        door,
+        thread: Some(thread),
+    };
+    match told.recv() {
+        Ok(pinned) => pinned.map(|()| handle),
+        Err(_) => Err(io::Error::other(
+            "the null target's thread ended as it began",
+        )),
+    }
+}
+
+fn pin(cpu: usize) -> io::Result<()> {
+    let refused = |why: String| {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!(
+                "the null target cannot run on CPU {cpu}: {why}; name a CPU that `nproc` counts"
+            ),
+        )
+    };
+    if cpu >= rustix::thread::CpuSet::MAX_CPU {
+        return Err(refused("no such CPU".to_owned()));
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(cpu);
+    rustix::thread::sched_setaffinity(None, &set).map_err(|error| refused(error.to_string()))
+}

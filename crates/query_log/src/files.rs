@@ -1,0 +1,306 @@
+//! Reads the files of logs in a folder, and merges their records in the order of their times.
+//!
+//! Invariants: a file is read once, from start to end, and is never entirely in memory. Logs of
+//! several nodes are merged while they are read. If memory runs out, the recording therefore has
+//! the first part of all of them, and not all of the first.
+
+use crate::audit_line::{self, Lines};
+use crate::builder::{Builder, Nothing};
+use crate::chronicle_file::{Queue, QueueEnd, QueueError};
+use crate::log_record::{self, Entry, Why};
+use crate::recording::{Choice, LogRead, Recording};
+use foreign::FileKind;
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Bytes at the start of a text file that are examined to recognize an audit log.
+const HEAD_BYTES: u64 = 16 << 10;
+/// Bytes per read from the system.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Reasons for which there is no recording.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A file or folder cannot be read.
+    #[error("{name} cannot be read: {error}")]
+    Unreadable {
+        /// Name as given by the user.
+        name: String,
+        /// Error of the system.
+        error: io::Error,
+    },
+    /// It contains no log.
+    #[error(
+        "{0} has no query log: neither files `*.cq4` of a full query log or a binary audit log, \
+         nor a text file of an audit log"
+    )]
+    NoLog(String),
+    /// The file is not a log.
+    #[error("{name} is no query log: {why}")]
+    OtherFile {
+        /// Its name.
+        name: String,
+        /// Missing part.
+        why: String,
+    },
+    /// None of its records can be replayed.
+    #[error("nothing of the log can be offered again{}", said(.0))]
+    Nothing(Nothing),
+}
+
+fn said(nothing: &Nothing) -> String {
+    let all: Vec<String> =
+        nothing.left_out.iter().map(|(why, count)| left_out(*why, *count)).collect();
+    match all.as_slice() {
+        [] => ": it has no record".to_owned(),
+        all => format!(": {}", all.join("; ")),
+    }
+}
+
+/// Describes how many records were left out, and why.
+pub fn left_out(why: Why, count: u64) -> String {
+    format!("{count} left out: {}", why.words())
+}
+
+/// Reads logs. Each of the files or folders, with its given name, is the log of one node. A folder
+/// of folders has the logs of several nodes.
+///
+/// # Errors
+/// A log cannot be read or does not exist, or there is no record to replay.
+pub fn read(paths: &[(String, PathBuf)], choice: Choice) -> Result<Recording, ReadError> {
+    let mut logs = Vec::new();
+    for (name, path) in paths {
+        logs.extend(logs_of(name, path)?);
+    }
+    let mut builder = Builder::new(choice);
+    merge(&mut logs, &mut builder)?;
+    let logs = logs.into_iter().map(|log| log.read).collect();
+    builder.finish(logs).map_err(ReadError::Nothing)
+}
+
+/// One node's log.
+struct Log {
+    read: LogRead,
+    files: VecDeque<PathBuf>,
+    open: Option<(PathBuf, Opened)>,
+}
+
+enum Opened {
+    Queue(Queue<BufReader<foreign::Opened>>),
+    Text {
+        input: BufReader<foreign::Opened>,
+        lines: Lines,
+    },
+}
+
+fn unreadable(name: &str) -> impl Fn(io::Error) -> ReadError + '_ {
+    |error| ReadError::Unreadable {
+        name: name.to_owned(),
+        error,
+    }
+}
+
+/// Returns the logs in a file or folder.
+fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
+    if !path.is_dir() {
+        return Ok(vec![log(name, vec![path.to_owned()])]);
+    }
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    for entry in path.read_dir().map_err(unreadable(name))? {
+        let entry = entry.map_err(unreadable(name))?;
+        let path = entry.path();
+        // A link may lead outside the folder that a study may read.
+        if entry.file_type().map_err(unreadable(name))?.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            folders.push(path);
+        } else if is_log(&path).map_err(unreadable(name))? {
+            files.push(path);
+        }
+    }
+    if !files.is_empty() {
+        // A queue's files are named by their times. The numbers of text files grow with their age.
+        files.sort();
+        if files.iter().all(|file| !is_queue(file)) {
+            files.reverse();
+        }
+        return Ok(vec![log(name, files)]);
+    }
+    folders.sort();
+    let mut logs = Vec::new();
+    for folder in folders {
+        let inner = folder.file_name().unwrap_or_default().to_string_lossy();
+        match logs_of(&format!("{name}/{inner}"), &folder) {
+            Err(ReadError::NoLog(_)) => {}
+            found => logs.extend(found?),
+        }
+    }
+    if logs.is_empty() {
+        return Err(ReadError::NoLog(name.to_owned()));
+    }
+    Ok(logs)
+}
+
+fn log(name: &str, files: Vec<PathBuf>) -> Log {
+    Log {
+        read: LogRead {
+            name: name.to_owned(),
+            ..LogRead::default()
+        },
+        files: files.into(),
+        open: None,
+    }
+}
+
+fn is_queue(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "cq4")
+}
+
+/// Returns true if a file in a folder is a log. The queue's own table (`metadata.cq4t`) is not.
+fn is_log(path: &Path) -> io::Result<bool> {
+    if is_queue(path) {
+        return Ok(true);
+    }
+    if path.extension().is_some_and(|extension| extension == "cq4t") {
+        return Ok(false);
+    }
+    Ok(audit_line::is_log(&head(path)?))
+}
+
+fn head(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    foreign::open(FileKind::QueryLog, path)?
+        .take(HEAD_BYTES)
+        .read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Passes all records to a builder, roughly in the order of their times.
+fn merge(logs: &mut [Log], builder: &mut Builder) -> Result<(), ReadError> {
+    let mut heads: BTreeMap<(u64, usize), Entry> = BTreeMap::new();
+    for (index, log) in logs.iter_mut().enumerate() {
+        if let Some(entry) = log.next(builder)? {
+            heads.insert((at_ms(&entry), index), entry);
+        }
+    }
+    while let Some(((_, index), entry)) = heads.pop_first() {
+        builder.push(entry);
+        if let Some(entry) = logs[index].next(builder)? {
+            heads.insert((at_ms(&entry), index), entry);
+        }
+    }
+    Ok(())
+}
+
+fn at_ms(entry: &Entry) -> u64 {
+    match entry {
+        Entry::Request(request) => request.at_ms,
+        Entry::Other(_, at_ms) => *at_ms,
+    }
+}
+
+impl Log {
+    /// Returns the next record. Unreadable records are counted and skipped.
+    fn next(&mut self, builder: &mut Builder) -> Result<Option<Entry>, ReadError> {
+        loop {
+            let Some((path, opened)) = &mut self.open else {
+                let Some(path) = self.files.pop_front() else {
+                    return Ok(None);
+                };
+                let opened = open(&path)?;
+                self.read.files += 1;
+                self.open = Some((path, opened));
+                continue;
+            };
+            let name = path.display().to_string();
+            match next_of(opened, &name)? {
+                Step::Entry(entry) => {
+                    self.read.records += 1;
+                    return Ok(Some(entry));
+                }
+                Step::Unreadable(why) => {
+                    self.read.records += 1;
+                    builder.left_out(Why::Unreadable, 1);
+                    // One such message represents all of them.
+                    if self.read.notes.is_empty() {
+                        self.read.notes.push(format!("{name}: a record cannot be read: {why}"));
+                    }
+                }
+                Step::End(bytes, note) => {
+                    self.read.bytes += bytes;
+                    self.read.notes.extend(note.map(|note| format!("{name} {note}")));
+                    self.open = None;
+                }
+            }
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<Opened, ReadError> {
+    let name = path.display().to_string();
+    let file = foreign::open(FileKind::QueryLog, path).map_err(unreadable(&name))?;
+    let input = BufReader::with_capacity(BUFFER_BYTES, file);
+    if !is_queue(path) && audit_line::is_log(&head(path).map_err(unreadable(&name))?) {
+        let lines = Lines::default();
+        return Ok(Opened::Text { input, lines });
+    }
+    Queue::open(input).map(Opened::Queue).map_err(|why| of_queue(name, why))
+}
+
+fn of_queue(name: String, error: QueueError) -> ReadError {
+    match error {
+        QueueError::Unreadable(error) => ReadError::Unreadable { name, error },
+        other => ReadError::OtherFile {
+            name,
+            why: other.to_string(),
+        },
+    }
+}
+
+enum Step {
+    Entry(Entry),
+    Unreadable(String),
+    End(u64, Option<String>),
+}
+
+fn next_of(opened: &mut Opened, name: &str) -> Result<Step, ReadError> {
+    match opened {
+        Opened::Queue(queue) => {
+            let document = queue.next_document().map_err(|why| of_queue(name.to_owned(), why))?;
+            if let Some(document) = document {
+                let read = log_record::read(document);
+                return Ok(read.map_or_else(|why| Step::Unreadable(why.to_string()), Step::Entry));
+            }
+            let note = match queue.end() {
+                Some(QueueEnd::InDocument) => Some(
+                    "ends in the middle of a record: it was still being written, or was cut"
+                        .to_owned(),
+                ),
+                Some(QueueEnd::Hole { at, behind }) => Some(format!(
+                    "has a hole at byte {at}: {behind} bytes from there on were not read, so that \
+                     its requests are not all that the cluster had"
+                )),
+                Some(QueueEnd::Whole) | None => None,
+            };
+            Ok(Step::End(queue.bytes(), note))
+        }
+        Opened::Text { input, lines } => {
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                let got = input.read_until(b'\n', &mut line).map_err(unreadable(name))?;
+                if got == 0 {
+                    let last = lines.finish();
+                    let end = Step::End(0, None);
+                    return Ok(last.map_or(end, |event| Step::Entry(audit_line::read(&event))));
+                }
+                let text = String::from_utf8_lossy(&line);
+                if let Some(event) = lines.take(text.trim_end_matches(['\n', '\r'])) {
+                    return Ok(Step::Entry(audit_line::read(&event)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The only crate that knows what Cassandra's query logs look like: full query logs and audit logs,
+//! and what of them can be offered again.
+//!
+//! A full query log (`nodetool enablefullquerylog`) and a binary audit log are files of a Chronicle
+//! queue. [`queue`] splits them into records, and [`entry`] parses these. A text audit log consists
+//! of lines of a logging framework. Invariants:
+//! - Bytes from a file never cause a panic, and never reserve more memory than they justify.
+//! - Statements, values and their order are those of the log; nothing is invented. Records that
+//!   cannot be replayed are left out, and counted by reason.
+
+mod audit_line;
+mod builder;
+pub mod chronicle_file;
+mod chronicle_values;
+pub mod files;
+pub mod log_record;
+mod options;
+mod recording;
+mod source;
+mod statement;
+mod transfer;
+
+pub use builder::{Builder, Nothing};
+pub use chronicle_values::Malformed;
+pub use files::{ReadError, left_out, read};
+pub use log_record::Why;
+pub use recording::{Choice, KindCount, LogRead, MEMORY_BYTES, Only, Recording, STATEMENTS_MAX};
+pub use source::program;
+pub use transfer::UnpackError;
+
+#[cfg(test)]
+mod tests;

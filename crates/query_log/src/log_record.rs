@@ -1,0 +1,250 @@
+//! One record of a log in cassay's own terms: the request, its values and its time.
+
+use crate::audit_line;
+use crate::chronicle_values::{Items, Malformed};
+use crate::options;
+use cql::Consistency;
+use workload::BatchKind;
+
+/// Highest known version. Later versions may contain unknown fields.
+const VERSION_MAX: i64 = 0;
+/// Maximum number of statements of a batch, and of values of a statement.
+const COUNT_MAX: usize = u16::MAX as usize;
+
+/// A record of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A request that was executed.
+    Request(Request),
+    /// A record that is not a request, or cannot be replayed.
+    Other(Why, u64),
+}
+
+/// Reasons for not replaying a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Why {
+    /// It defines something: CREATE, ALTER, DROP.
+    Definition,
+    /// It truncates a table, or grants or revokes permissions.
+    Administration,
+    /// It sets the keyspace of its connection.
+    Use,
+    /// It concerns the server's own keyspaces, which drivers read when they connect.
+    System,
+    /// It requests a further page of an earlier read. Only first pages can be requested.
+    FurtherPage,
+    /// Its values are not in the log. Audit logs contain none.
+    NoValues,
+    /// It is part of a batch in an audit log, which does not contain whole batches.
+    AuditBatch,
+    /// It was refused or failed.
+    Failed,
+    /// It is not a statement: a log-in, or a statement that was only prepared.
+    NoStatement,
+    /// It names no keyspace, and neither does its connection.
+    NoKeyspace,
+    /// The statement is unknown, or its tokens are not closed.
+    Unknown,
+    /// The number of values differs from the number of markers in its statement.
+    OtherValues,
+    /// Its record cannot be read.
+    Unreadable,
+    /// It would exceed the maximum number of statements.
+    TooManyStatements,
+    /// The memory limit was reached.
+    NoRoom,
+    /// It is a write and only reads were chosen, or the reverse.
+    NotChosen,
+    /// Its keyspace was not chosen.
+    OtherKeyspace,
+    /// It is outside the chosen period.
+    OutsideOfTime,
+}
+
+impl Why {
+    /// Returns the reason in words: "… were left out: they …".
+    pub fn words(self) -> &'static str {
+        match self {
+            Why::Definition => "they define something (CREATE, ALTER, DROP)",
+            Why::Administration => "they empty tables, or grant and revoke",
+            Why::Use => "they choose a keyspace (USE)",
+            Why::System => "they are about the server's own keyspaces, as drivers ask for",
+            Why::FurtherPage => "they ask for a further page of an earlier read",
+            Why::NoValues => "their values are not in the log: an audit log has none",
+            Why::AuditBatch => "they are parts of batches, which an audit log does not keep whole",
+            Why::Failed => "they failed",
+            Why::NoStatement => "they execute no statement (log-ins, preparing)",
+            Why::NoKeyspace => "neither they nor their connections name a keyspace",
+            Why::Unknown => "they are statements that are not known here",
+            Why::OtherValues => "they have not as many values as markers",
+            Why::Unreadable => "their records cannot be read",
+            Why::TooManyStatements => "there were too many different statements before them",
+            Why::NoRoom => "there was no room for them in memory",
+            Why::NotChosen => "the other kind was chosen (only reads, or only writes)",
+            Why::OtherKeyspace => "they are about keyspaces that were not chosen",
+            Why::OutsideOfTime => "they are outside of the time that was chosen",
+        }
+    }
+
+    /// Returns a short name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Why::Definition => "definition",
+            Why::Administration => "administration",
+            Why::Use => "use",
+            Why::System => "system",
+            Why::FurtherPage => "further_page",
+            Why::NoValues => "no_values",
+            Why::AuditBatch => "audit_batch",
+            Why::Failed => "failed",
+            Why::NoStatement => "no_statement",
+            Why::NoKeyspace => "no_keyspace",
+            Why::Unknown => "unknown",
+            Why::OtherValues => "other_values",
+            Why::Unreadable => "unreadable",
+            Why::TooManyStatements => "too_many_statements",
+            Why::NoRoom => "no_room",
+            Why::NotChosen => "not_chosen",
+            Why::OtherKeyspace => "other_keyspace",
+            Why::OutsideOfTime => "outside_of_time",
+        }
+    }
+}
+
+/// A recorded request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Start time, ms since 1970.
+    pub at_ms: u64,
+    /// Keyspace for names without one.
+    pub keyspace: Option<String>,
+    /// Its statements. It is a batch if there are several, or if it has a kind of batch.
+    pub statements: Vec<Bound>,
+    /// Kind of the batch.
+    pub batch: Option<BatchKind>,
+    /// Consistency level. `None` if the log does not contain it.
+    pub consistency: Option<Consistency>,
+    /// The level of the Paxos part.
+    pub serial_consistency: Option<Consistency>,
+    /// Rows per page.
+    pub page_size: Option<i32>,
+    /// True if it requests a further page.
+    pub continues: bool,
+    /// True if the client set the write timestamp.
+    pub stamped: bool,
+    /// True if the log contains values.
+    pub has_values: bool,
+}
+
+/// A statement with its values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bound {
+    /// Its text.
+    pub cql: String,
+    /// Number of its values.
+    pub values_count: u16,
+    /// Each as `[int length][bytes]`.
+    pub values: Vec<u8>,
+}
+
+/// Parses a record of a full query log or of a binary audit log.
+///
+/// # Errors
+/// It is neither, or of a later version.
+pub fn read(document: &[u8]) -> Result<Entry, Malformed> {
+    let mut items = Items::new(document);
+    items.field("version")?;
+    if items.number()? > VERSION_MAX {
+        return Err(items.wrong("a later version of the record's format"));
+    }
+    items.field("type")?;
+    match items.words()?.as_deref() {
+        Some("single-query") => single(&mut items),
+        Some("batch") => batch(&mut items),
+        Some("audit") => {
+            items.field("message")?;
+            let message = items.words()?.unwrap_or_default();
+            Ok(audit_line::read(&message))
+        }
+        _ => Err(items.wrong("a type of record that is not known here")),
+    }
+}
+
+/// Parses the fields that every request has, with the values of a single statement.
+fn request(items: &mut Items<'_>) -> Result<(Request, Bound), Malformed> {
+    items.field("query-start-time")?;
+    let at_ms = u64::try_from(items.number()?).unwrap_or(0);
+    items.field("protocol-version")?;
+    let version = items.number()?;
+    items.field("query-options")?;
+    let bytes = items.bytes()?.unwrap_or_default();
+    let Some(options) = options::parse(bytes, version) else {
+        return Err(items.wrong("the options of a request end too early"));
+    };
+    items.field("keyspace")?;
+    let keyspace = items.words()?.map(|name| name.into_owned());
+    let bound = Bound {
+        cql: String::new(),
+        values_count: options.values_count,
+        values: options.values,
+    };
+    let request = Request {
+        at_ms,
+        keyspace: options.keyspace.map(str::to_owned).or(keyspace),
+        consistency: options.consistency,
+        serial_consistency: options.serial_consistency,
+        page_size: options.page_size,
+        continues: options.continues,
+        stamped: options.stamped,
+        has_values: true,
+        ..Request::default()
+    };
+    Ok((request, bound))
+}
+
+fn single(items: &mut Items<'_>) -> Result<Entry, Malformed> {
+    let (mut request, mut bound) = request(items)?;
+    items.field("query")?;
+    bound.cql = items.words()?.unwrap_or_default().into_owned();
+    request.statements.push(bound);
+    Ok(Entry::Request(request))
+}
+
+fn batch(items: &mut Items<'_>) -> Result<Entry, Malformed> {
+    let (mut request, _) = request(items)?;
+    items.field("batch-type")?;
+    request.batch = Some(match items.words()?.as_deref() {
+        Some("LOGGED") => BatchKind::Logged,
+        Some("UNLOGGED") => BatchKind::Unlogged,
+        Some("COUNTER") => BatchKind::Counter,
+        _ => return Err(items.wrong("a type of batch that is not known here")),
+    });
+    items.field("queries")?;
+    let count = items.count()?.min(COUNT_MAX);
+    for _ in 0..count {
+        let cql = items.words()?.unwrap_or_default().into_owned();
+        request.statements.push(Bound {
+            cql,
+            ..Bound::default()
+        });
+    }
+    items.field("values")?;
+    if items.count()? != count {
+        return Err(items.wrong("a batch has not as many lists of values as statements"));
+    }
+    for bound in &mut request.statements {
+        let values_count = items.count()?.min(COUNT_MAX);
+        bound.values_count = values_count as u16;
+        for _ in 0..values_count {
+            append_value(items.bytes()?, &mut bound.values);
+        }
+    }
+    Ok(Entry::Request(request))
+}
+
+fn append_value(value: Option<&[u8]>, out: &mut Vec<u8>) {
+    match value {
+        Some(bytes) => cql::template::append_value(out, bytes),
+        None => cql::template::append_null(out),
+    }
+}

@@ -1,0 +1,204 @@
+//! Recorded traffic in memory, ready to be replayed: statements once each, values as bytes, and the
+//! time of each operation.
+//!
+//! Invariants: operations are in the order of their times. Memory has a limit, beyond which
+//! operations are left out and counted. Every omission has a reason.
+
+use crate::log_record::Why;
+use cql::Consistency;
+use indexmap::{IndexMap, IndexSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use workload::{BatchKind, Course};
+
+/// Maximum number of different statements, because each is prepared on every connection. A log of
+/// statements with their values in their texts has more; the later ones are left out.
+pub const STATEMENTS_MAX: usize = 10_000;
+/// Default memory for operations and values. 2 GiB hold an hour of 5,000 operations per second with
+/// values of 80 bytes each.
+pub const MEMORY_BYTES: u64 = 2 << 30;
+
+/// Selection of recorded operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Only {
+    /// Reads and writes.
+    #[default]
+    All,
+    /// Operations that change no data.
+    Reads,
+    /// Operations that change data.
+    Writes,
+}
+
+impl Only {
+    pub(crate) fn takes(self, is_write: bool) -> bool {
+        match self {
+            Only::All => true,
+            Only::Reads => !is_write,
+            Only::Writes => is_write,
+        }
+    }
+}
+
+/// Selection of a part of a recording.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Choice {
+    /// Reads, writes or both.
+    pub only: Only,
+    /// Chosen keyspaces. Empty means all.
+    pub keyspaces: Vec<String>,
+    /// Start of the period after the first record, ms.
+    pub from_ms: u64,
+    /// Length of the period, ms. `None` means to the end.
+    pub for_ms: Option<u64>,
+    /// Memory for operations and values, bytes.
+    pub memory_bytes: u64,
+}
+
+impl Default for Choice {
+    fn default() -> Choice {
+        Choice {
+            only: Only::All,
+            keyspaces: Vec::new(),
+            from_ms: 0,
+            for_ms: None,
+            memory_bytes: MEMORY_BYTES,
+        }
+    }
+}
+
+/// A statement to be replayed: its text, and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Form {
+    pub cql: String,
+    pub values_count: u16,
+    pub consistency: Consistency,
+    pub serial_consistency: Option<Consistency>,
+    pub page_size: Option<i32>,
+    pub stamped: bool,
+    pub conditional: bool,
+    pub returns_rows: bool,
+    pub batch: Option<BatchKind>,
+    /// Index of the kind of operations that begin with it.
+    pub kind: u8,
+}
+
+/// A kind of operation: its verb and its table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindCount {
+    /// Its name: `select-shop.users`.
+    pub name: String,
+    /// True if it changes data.
+    pub is_write: bool,
+    /// Number of its operations.
+    pub operations: u64,
+    /// Number of its different statements.
+    pub statements: u64,
+}
+
+/// One statement of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    /// Offset of its values in [`Recording::values`].
+    pub at: u64,
+    /// Length of its values.
+    pub bytes: u32,
+    /// Index of its form.
+    pub form: u16,
+}
+
+/// An operation: a range of parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operation {
+    pub first: u32,
+    pub parts: u16,
+    pub kind: u8,
+}
+
+/// Statistics of a log file, or of the log of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogRead {
+    /// The folder or file, as given by the user.
+    pub name: String,
+    /// Number of files read.
+    pub files: usize,
+    /// Number of bytes read.
+    pub bytes: u64,
+    /// Number of records, whether replayed or not.
+    pub records: u64,
+    /// Notes on its files, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Recorded traffic.
+#[derive(Debug)]
+pub struct Recording {
+    /// The logs from which it comes, one per node.
+    pub logs: Vec<LogRead>,
+    /// Start time of the first operation, ms since 1970.
+    pub began_ms: u64,
+    /// Due time of each operation, counted from the first one, and the length of the recording.
+    pub course: Arc<Course>,
+    /// Kinds, in the order of their first operations.
+    pub kinds: Vec<KindCount>,
+    /// Number of operations by consistency level.
+    pub levels: BTreeMap<Consistency, u64>,
+    /// Number of operations by keyspace.
+    pub keyspaces: IndexMap<String, u64>,
+    /// Number of requests by keyspace and table.
+    pub tables: IndexMap<(String, String), u64>,
+    /// Number of records left out, by reason.
+    pub left_out: BTreeMap<Why, u64>,
+    /// Number of operations whose log does not contain their consistency level.
+    pub without_level: u64,
+    /// Digest of everything that is replayed.
+    pub digest: String,
+    pub(crate) forms: Vec<Form>,
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) values: Vec<u8>,
+}
+
+impl Recording {
+    /// Returns the number of operations.
+    pub fn operations(&self) -> u64 {
+        self.operations.len() as u64
+    }
+
+    /// Returns the number of different statements.
+    pub fn statements(&self) -> usize {
+        let texts: IndexSet<&str> = self.forms.iter().map(|form| form.cql.as_str()).collect();
+        texts.len()
+    }
+
+    /// Returns its length, seconds.
+    pub fn seconds(&self) -> f64 {
+        self.course.period_ns() as f64 / 1e9
+    }
+
+    /// Returns the due time of the last operation, seconds since the first.
+    pub fn last_due_s(&self) -> f64 {
+        self.course.due_ns().last().copied().unwrap_or_default() as f64 / 1e9
+    }
+
+    pub(crate) fn parts_of(&self, operation: &Operation) -> &[Part] {
+        &self.parts[operation.first as usize..][..usize::from(operation.parts)]
+    }
+
+    /// Returns the average number of operations per second.
+    pub fn ops_per_s(&self) -> f64 {
+        self.operations() as f64 / self.seconds()
+    }
+
+    /// Returns the largest number of operations in one second.
+    pub fn peak_per_s(&self) -> u64 {
+        let (mut peak, mut count, mut second) = (0, 0, 0);
+        for due_ns in self.course.due_ns() {
+            let of = due_ns / 1_000_000_000;
+            count = if of == second { count + 1 } else { 1 };
+            second = of;
+            peak = peak.max(count);
+        }
+        peak
+    }
+}

@@ -1,0 +1,403 @@
+//! Tests logs that real nodes have written.
+//!
+//! `fixtures/` contains the logs that a Cassandra 5.0.8 wrote for a program of the Python driver
+//! (3.30, protocol version 5): a full query log, a binary audit log (of three runs) and a text
+//! audit log. The binary ones are cut off where their records end; the server makes them 80 MiB
+//! long. The program makes tables, writes 20 users, changes 5, and reads 30. It writes 4 batches of
+//! 3 events and one of 2 counters, inserts 3 users if they do not exist, reads 13 events in pages
+//! of 5, and deletes a user. It also queries a keyspace and a table whose names need quotes,
+//! truncates a table, and queries a column that does not exist.
+
+use crate::chronicle_file::{Queue, QueueEnd};
+use crate::files::{self, left_out};
+use crate::log_record::{Entry, Why};
+use crate::recording::{Choice, Only, Recording};
+use crate::transfer::UnpackError;
+use crate::{log_record, program};
+use cql::Consistency;
+use expect_test::expect;
+use flate2::read::GzDecoder;
+use proptest::prelude::*;
+use std::fmt::Write;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use workload::Stage;
+
+/// A fixture, unpacked.
+fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
+    let file = std::fs::File::open(path).expect("a fixture");
+    let mut bytes = Vec::new();
+    GzDecoder::new(file).read_to_end(&mut bytes).expect("a whole fixture");
+    bytes
+}
+
+/// Returns a folder with files of these contents.
+fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        std::fs::write(path, bytes).expect("a file");
+    }
+    let path = folder.path().to_owned();
+    (folder, path)
+}
+
+fn read(files: &[(&str, &[u8])], choice: Choice) -> Recording {
+    let (_held, path) = folder(files);
+    files::read(&[("log".to_owned(), path)], choice).expect("a recording")
+}
+
+fn said(recording: &Recording) -> String {
+    let mut text = String::new();
+    for kind in &recording.kinds {
+        let _ = writeln!(
+            text,
+            "{} {} of {} statements",
+            kind.operations, kind.name, kind.statements
+        );
+    }
+    let _ = writeln!(text, "levels {:?}", recording.levels);
+    let _ = writeln!(text, "keyspaces {:?}", recording.keyspaces);
+    for (why, count) in &recording.left_out {
+        let _ = writeln!(text, "{}", left_out(*why, *count));
+    }
+    text
+}
+
+#[test]
+fn a_full_query_log_of_a_real_node_is_what_was_asked_of_it() {
+    let bytes = fixture("full-query-log.cq4.gz");
+    let recording = read(
+        &[("20261126-13.cq4", &bytes), ("metadata.cq4t", b"x")],
+        Choice::default(),
+    );
+    expect![[r#"
+        23 insert-shop.users of 2 statements
+        5 update-shop.users of 1 statements
+        32 select-shop.users of 3 statements
+        5 batch-shop.events of 3 statements
+        1 batch-shop.hits of 1 statements
+        4 select-shop.events of 2 statements
+        1 delete-shop.users of 1 statements
+        1 insert-Other.T of 1 statements
+        1 select-Other.T of 1 statements
+        levels {One: 30, Quorum: 1, LocalQuorum: 20, LocalOne: 22}
+        keyspaces {"shop": 71, "Other": 2}
+        6 left out: they define something (CREATE, ALTER, DROP)
+        1 left out: they empty tables, or grant and revoke
+        2 left out: they choose a keyspace (USE)
+        14 left out: they are about the server's own keyspaces, as drivers ask for
+        2 left out: they ask for a further page of an earlier read
+    "#]]
+    .assert_eq(&said(&recording));
+    assert_eq!(recording.logs[0].notes, Vec::<String>::new());
+    let read = recording.logs[0].bytes;
+    assert!(bytes.len() as u64 - read < 8, "{read}");
+}
+
+#[test]
+fn values_are_the_bytes_that_were_bound() {
+    let bytes = fixture("full-query-log.cq4.gz");
+    let recording = Arc::new(read(&[("a.cq4", &bytes)], Choice::default()));
+    let program = Arc::new(program(&recording, "recorded", &[]));
+    let mut generator = program.generator(Stage::Main);
+    let mut ids = Vec::new();
+    for n in 0..recording.operations() {
+        let operation = generator.begin(n);
+        let statement = &program.statements()[usize::from(operation.statement)];
+        if !statement.cql.starts_with("INSERT INTO shop.users (id, name, tags, note)") {
+            continue;
+        }
+        assert_eq!(statement.consistency, Consistency::LocalQuorum);
+        assert!(statement.client_timestamp && statement.prepared);
+        let mut values = Vec::new();
+        generator.append_values(&mut values);
+        let (id, rest) = (&values[4..12], &values[12..]);
+        ids.push(i64::from_be_bytes(id.try_into().expect("8 bytes")));
+        if ids.len() == 8 {
+            // "name-7 é 😀", a list of two texts, 300 bytes of zeros.
+            let name = "name-7 é \u{1F600}".as_bytes();
+            assert_eq!(&rest[..4], (name.len() as u32).to_be_bytes());
+            assert_eq!(&rest[4..][..name.len()], name);
+            assert_eq!(rest[rest.len() - 304..][..4], 300_u32.to_be_bytes());
+        }
+    }
+    assert_eq!(ids, (0..20).collect::<Vec<i64>>());
+}
+
+#[test]
+fn batches_are_offered_as_they_were_sent() {
+    let bytes = fixture("full-query-log.cq4.gz");
+    let recording = Arc::new(read(&[("a.cq4", &bytes)], Choice::default()));
+    let program = Arc::new(program(&recording, "recorded", &[]));
+    let mut generator = program.generator(Stage::Main);
+    let mut batches = Vec::new();
+    for n in 0..recording.operations() {
+        let operation = generator.begin(n);
+        let statement = &program.statements()[usize::from(operation.statement)];
+        if let Some(kind) = statement.batch {
+            let mut bytes = Vec::new();
+            (0..generator.entries()).for_each(|at| generator.append_entry_values(at, &mut bytes));
+            batches.push(format!("{kind:?} {} {}", generator.entries(), bytes.len()));
+        }
+    }
+    // Three events of two bigints and "what": 3 × (12 + 12 + 8).
+    let expected = [
+        "Unlogged 3 96",
+        "Logged 3 96",
+        "Unlogged 3 96",
+        "Logged 3 96",
+        "Counter 2 24",
+    ];
+    assert_eq!(batches, expected);
+}
+
+#[test]
+fn an_audit_log_is_offered_as_far_as_its_values_are_in_its_texts() {
+    let binary = read(&[("a.cq4", &fixture("audit.cq4.gz"))], Choice::default());
+    expect![[r#"
+        6 select-shop.users of 2 statements
+        9 select-shop.events of 1 statements
+        3 select-Other.T of 1 statements
+        3 batch-shop.events of 1 statements
+        levels {}
+        keyspaces {"shop": 18, "Other": 3}
+        18 left out: they define something (CREATE, ALTER, DROP)
+        3 left out: they empty tables, or grant and revoke
+        6 left out: they choose a keyspace (USE)
+        189 left out: their values are not in the log: an audit log has none
+        57 left out: they are parts of batches, which an audit log does not keep whole
+        3 left out: they failed
+        27 left out: they execute no statement (log-ins, preparing)
+    "#]]
+    .assert_eq(&said(&binary));
+    let text = read(
+        &[("audit.log", &fixture("audit.log.gz"))],
+        Choice::default(),
+    );
+    expect![[r#"
+        2 select-shop.users of 2 statements
+        3 select-shop.events of 1 statements
+        1 select-Other.T of 1 statements
+        1 batch-shop.events of 1 statements
+        levels {}
+        keyspaces {"shop": 6, "Other": 1}
+        6 left out: they define something (CREATE, ALTER, DROP)
+        1 left out: they empty tables, or grant and revoke
+        2 left out: they choose a keyspace (USE)
+        63 left out: their values are not in the log: an audit log has none
+        19 left out: they are parts of batches, which an audit log does not keep whole
+        1 left out: they failed
+        9 left out: they execute no statement (log-ins, preparing)
+    "#]]
+    .assert_eq(&said(&text));
+}
+
+#[test]
+fn logs_of_several_nodes_are_merged_by_their_times() {
+    let bytes = fixture("full-query-log.cq4.gz");
+    let one = read(&[("a.cq4", &bytes)], Choice::default());
+    let two = read(
+        &[("n1/a.cq4", &bytes), ("n2/a.cq4", &bytes)],
+        Choice::default(),
+    );
+    assert_eq!(two.operations(), 2 * one.operations());
+    assert_eq!(two.logs.len(), 2);
+    let due = two.course.due_ns();
+    assert!(due.is_sorted() && due.len() as u64 == two.operations());
+    // The same operation from both, one after the other within its millisecond.
+    assert_eq!(due[0] / 1_000_000, due[1] / 1_000_000);
+    assert_eq!(two.began_ms, one.began_ms);
+}
+
+#[test]
+fn what_memory_has_no_room_for_is_left_out_and_counted() {
+    let bytes = fixture("full-query-log.cq4.gz");
+    let all = read(&[("a.cq4", &bytes)], Choice::default());
+    let small = Choice {
+        memory_bytes: 1000,
+        ..Choice::default()
+    };
+    let part = read(&[("a.cq4", &bytes)], small);
+    assert!(
+        (5..40).contains(&part.operations()),
+        "{}",
+        part.operations()
+    );
+    let left = part.left_out[&Why::NoRoom];
+    assert_eq!(part.operations() + left, all.operations());
+    let reads = Choice {
+        only: Only::Reads,
+        ..Choice::default()
+    };
+    let reads = read(&[("a.cq4", &bytes)], reads);
+    assert!(reads.kinds.iter().all(|kind| !kind.is_write));
+    assert_eq!(
+        reads.operations() + reads.left_out[&Why::NotChosen],
+        all.operations()
+    );
+}
+
+#[test]
+fn a_part_of_the_time_and_some_keyspaces_can_be_chosen() {
+    let bytes = fixture("full-query-log.cq4.gz");
+    let all = read(&[("a.cq4", &bytes)], Choice::default());
+    let part = |from_ms, for_ms| {
+        let choice = Choice {
+            from_ms,
+            for_ms,
+            ..Choice::default()
+        };
+        let (_held, path) = folder(&[("a.cq4", &bytes)]);
+        let found = files::read(&[("log".to_owned(), path)], choice);
+        found.map_or(0, |recording| recording.operations())
+    };
+    // Connecting and creating tables came first, and took less than a minute.
+    let mut counts = vec![];
+    for from_ms in [0, 500, 1500] {
+        let for_ms = (from_ms < 1500).then_some(if from_ms == 0 { 500 } else { 1000 });
+        counts.push(part(from_ms, for_ms));
+    }
+    assert_eq!(counts.iter().sum::<u64>(), all.operations(), "{counts:?}");
+    assert!(counts.iter().any(|count| *count < all.operations()));
+    let choice = Choice {
+        keyspaces: vec!["Other".to_owned()],
+        ..Choice::default()
+    };
+    let other = read(&[("a.cq4", &bytes)], choice);
+    assert_eq!(
+        (other.operations(), other.left_out[&Why::OtherKeyspace]),
+        (2, 71)
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_a_folder_of_logs_leads_nowhere() {
+    let (_held, path) = folder(&[("inner/a.txt", b"x"), ("a.cq4", &fixture("audit.cq4.gz"))]);
+    std::os::unix::fs::symlink("../a.cq4", path.join("inner/b.cq4")).expect("a link");
+    let found = files::read(&[("log".to_owned(), path.join("inner"))], Choice::default());
+    assert!(found.expect_err("no log").to_string().contains("has no query log"));
+}
+
+/// A copy of a growing file may contain a part that was never written.
+#[test]
+fn a_hole_in_a_log_is_said_with_what_is_behind_it() {
+    let bytes = fixture("full-query-log.cq4.gz");
+    let whole = read(&[("a.cq4", &bytes)], Choice::default());
+    assert!(whole.logs[0].notes.is_empty(), "{:?}", whole.logs[0].notes);
+    // The header of the document in the middle of the file, by the queue's own count.
+    let mut queue = Queue::open(&bytes[..]).expect("a queue");
+    let mut headers = Vec::new();
+    while let Some(length) = queue.next_document().expect("whole").map(<[u8]>::len) {
+        headers.push(queue.bytes() as usize - length - 4);
+    }
+    assert_eq!(queue.end(), Some(QueueEnd::Whole));
+    let at = headers[headers.len() / 2];
+    let mut holed = bytes.clone();
+    holed[at..at + 4].fill(0);
+    let read = read(&[("a.cq4", &holed)], Choice::default());
+    let note = &read.logs[0].notes[0];
+    assert!(note.contains(&format!("a hole at byte {at}: ")), "{note}");
+    assert!(read.operations() < whole.operations());
+}
+
+#[test]
+fn a_log_that_was_cut_says_so_and_keeps_what_is_whole() {
+    let bytes = fixture("full-query-log.cq4.gz");
+    let cut = read(
+        &[("a.cq4", &bytes[..bytes.len() - 1000])],
+        Choice::default(),
+    );
+    assert!(
+        cut.logs[0].notes[0].contains("in the middle of a record"),
+        "{:?}",
+        cut.logs
+    );
+    assert!(cut.operations() > 50);
+}
+
+#[test]
+fn what_is_no_log_is_refused_with_its_name() {
+    for (files, expected) in [
+        (&[("a.txt", &b"x"[..])][..], "log has no query log"),
+        (
+            &[("a.cq4", &b"PK\x03\x04 something else"[..])],
+            "a.cq4 is no query log",
+        ),
+        (&[("a.cq4", &[0; 4096][..])], "a.cq4 is no query log"),
+    ] {
+        let (_held, path) = folder(files);
+        let found = files::read(&[("log".to_owned(), path)], Choice::default());
+        let error = found.expect_err("no log").to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+fn packed(recording: &Recording) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    recording.pack(&mut bytes).expect("room in memory");
+    bytes
+}
+
+fn unpacked(bytes: &[u8]) -> Result<Recording, UnpackError> {
+    Recording::unpack(&mut &bytes[..], bytes.len() as u64)
+}
+
+/// Data from which the clients of one load make their programs.
+#[test]
+fn what_is_packed_offers_the_same_elsewhere() {
+    for name in ["full-query-log.cq4.gz", "audit.cq4.gz"] {
+        let here = read(&[("a.cq4", &fixture(name))], Choice::default());
+        let there = unpacked(&packed(&here)).expect("it is whole");
+        assert_eq!(there.course, here.course);
+        assert_eq!((&there.kinds, &there.digest), (&here.kinds, &here.digest));
+        let count = here.operations();
+        let [here, there] = [here, there].map(|one| Arc::new(program(&Arc::new(one), "log", &[])));
+        assert_eq!(
+            here.fingerprint_of(Stage::Main, 2 * count),
+            there.fingerprint_of(Stage::Main, 2 * count)
+        );
+        assert_eq!(here.schema(), there.schema());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Its digest covers every replayed byte. Other bytes belong to the names of kinds.
+    #[test]
+    fn what_is_not_what_was_packed_is_refused_or_offers_the_same(
+        at: prop::sample::Index, bits in 1u8.., cut: prop::sample::Index,
+    ) {
+        let here = read(&[("a.cq4", &fixture("full-query-log.cq4.gz"))], Choice::default());
+        let whole = packed(&here);
+        prop_assert!(unpacked(&whole[..cut.index(whole.len())]).is_err());
+        let mut bytes = whole.clone();
+        bytes[at.index(whole.len())] ^= bits;
+        if let Ok(there) = unpacked(&bytes) {
+            prop_assert_eq!(there.digest, here.digest);
+        }
+    }
+
+    /// A changed byte gives another recording or an unreadable record, but no panic.
+    #[test]
+    fn no_byte_of_a_log_can_make_it_panic(at in 0usize..8000, byte: u8, cut in 0usize..2000) {
+        let mut bytes = fixture("full-query-log.cq4.gz");
+        let at = bytes.len() - 1 - at;
+        bytes[at] = byte;
+        bytes.truncate(bytes.len() - cut);
+        let mut queue = Queue::open(&bytes[..]).expect("its head is whole");
+        let mut documents = 0;
+        while let Ok(Some(document)) = queue.next_document() {
+            documents += 1;
+            if let Ok(Entry::Request(request)) = log_record::read(document) {
+                prop_assert!(request.statements.len() <= usize::from(u16::MAX));
+            }
+        }
+        prop_assert!(documents > 20);
+    }
+}

@@ -1,0 +1,500 @@
+//! The near side of a conversation with an agent.
+
+use crate::build_identity::{Hello, build};
+use crate::call::{Call, FromAgent, ToAgent};
+use crate::frame;
+use crate::process::{self, Life};
+use crate::ssh::Fate;
+use crate::stderr_tail::{self, LastWords};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use measure::clock::Deadline;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::io::Read;
+use std::net::{IpAddr, Shutdown};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Interval between two messages that this side is alive.
+const ALIVE_EVERY: Duration = Duration::from_secs(1);
+
+/// Time limit for an agent's first message: it is a program that starts.
+const HELLO_LIMIT: Duration = Duration::from_secs(60);
+
+/// Time limit for the end of a child that has closed its output.
+pub(crate) const STATUS_LIMIT: Duration = Duration::from_secs(5);
+
+/// Argument that makes this program an agent.
+pub const ARGUMENT: &str = "agent";
+
+/// Prefix of the names of agents that only generate load.
+pub const CLIENT: &str = "client";
+
+/// Path of the running program, also after its file was replaced by a newer one.
+pub(crate) const OURSELVES: &str = "/proc/self/exe";
+
+/// A conversation with one agent. Dropping it hangs up without a message: an agent that is not kept
+/// then ends what it began.
+#[derive(Debug)]
+pub struct Link {
+    /// Name of the agent, for messages: `host1`.
+    name: String,
+    hello: Hello,
+    shared: Arc<Shared>,
+    reached_at: Option<IpAddr>,
+}
+
+/// Stream for outgoing messages. Closing it hangs up, even if the other side still listens.
+enum Writer {
+    Pipe(ChildStdin),
+    Socket(UnixStream),
+}
+
+impl Writer {
+    fn write(&mut self, message: &impl Serialize) -> Result<()> {
+        match self {
+            Writer::Pipe(pipe) => frame::write(pipe, message),
+            Writer::Socket(socket) => frame::write(socket, message),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Writer::Socket(socket) = self {
+            // A closed one was hung up already.
+            let _ = socket.shutdown(Shutdown::Write);
+        }
+    }
+}
+
+struct Shared {
+    writer: Mutex<Option<Writer>>,
+    heard: Mutex<Heard>,
+    news: Condvar,
+}
+
+/// A child process that leads to an agent.
+pub(crate) struct Way {
+    pub(crate) child: Child,
+    /// Its last words at its end. `None` if the child itself is the agent.
+    pub(crate) last_words: Option<Arc<LastWords>>,
+    /// Source of the fate of the place that it leads to.
+    pub(crate) fate: Option<Fate>,
+}
+
+/// Reason why a conversation has not begun.
+#[derive(Debug)]
+pub(crate) struct NoHello {
+    pub(crate) why: anyhow::Error,
+    /// True if an agent of another build answered.
+    pub(crate) is_other_build: bool,
+    /// Exit status of the process that leads there.
+    pub(crate) status: Option<ExitStatus>,
+}
+
+impl From<anyhow::Error> for NoHello {
+    fn from(why: anyhow::Error) -> NoHello {
+        NoHello {
+            why,
+            is_other_build: false,
+            status: None,
+        }
+    }
+}
+
+/// An answer, and the CPU time that it took there, ns.
+type Answer = (Result<serde_json::Value, String>, u64);
+
+thread_local! {
+    static CPU_THERE_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Returns the CPU time that agents have used to answer the calls of this thread, ns.
+pub fn cpu_there_ns() -> u64 {
+    CPU_THERE_NS.get()
+}
+
+/// Receives an agent's unrequested messages, and finally `None` when no more will come.
+pub type Listener = Box<dyn FnMut(Option<serde_json::Value>) + Send>;
+
+#[derive(Default)]
+struct Heard {
+    last_id: u64,
+    waiting: HashMap<u64, Sender<Answer>>,
+    notes: Vec<serde_json::Value>,
+    /// Receiver that replaces the list.
+    listener: Option<Listener>,
+    /// Result of ending what it began.
+    ended: Option<Result<(), String>>,
+    /// Reason why no more messages will come.
+    lost: Option<String>,
+    /// True if a process leads there whose end has not been seen.
+    is_way_open: bool,
+    /// Exit status of that process.
+    status: Option<ExitStatus>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
+impl Link {
+    /// Starts an agent as a process of its own, which outlives this one for as long as its lease
+    /// allows. `begin` is its first message; `mark` is a variable of its environment.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not send its first message.
+    pub fn open(name: &str, begin: &impl Serialize, mark: (&str, &str)) -> Result<Link> {
+        let mut command = process::command(Path::new(OURSELVES));
+        command
+            .arg0("cassay")
+            .args([ARGUMENT, name])
+            .env(mark.0, mark.1)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = process::spawn(command, Life::Detached)
+            .with_context(|| format!("start the agent of {name}"))?;
+        let (Some(mut writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
+            bail!("the agent of {name} has no pipes");
+        };
+        // If it has ended already, the code below notices it.
+        let sent = frame::write(&mut writer, begin);
+        let way = Way {
+            child,
+            last_words: None,
+            fate: None,
+        };
+        let link = Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(way))
+            .map_err(|no| no.why.context(format!("the agent of {name}")))?;
+        sent.with_context(|| format!("tell the agent of {name} what it is"))?;
+        Ok(link)
+    }
+
+    /// Begins the conversation with an agent that `way` leads to, and that has received its first
+    /// message.
+    pub(crate) fn of_pipes(
+        name: &str,
+        writer: ChildStdin,
+        reader: ChildStdout,
+        way: Way,
+    ) -> Result<Link, NoHello> {
+        Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(way))
+    }
+
+    /// Resumes the conversation with a kept agent that listens at `socket`.
+    ///
+    /// # Errors
+    /// No agent listens there, or it is an agent of another build.
+    pub fn connect(name: &str, socket: &Path) -> Result<Link> {
+        let connect = || -> std::io::Result<_> {
+            let reader = UnixStream::connect(socket)?;
+            Ok((reader.try_clone()?, reader))
+        };
+        let (writer, reader) =
+            connect().with_context(|| format!("the agent of {name} does not answer"))?;
+        Link::of(name, Writer::Socket(writer), Box::new(reader), None)
+            .map_err(|no| no.why.context(format!("the agent of {name}")))
+    }
+
+    fn of(
+        name: &str,
+        writer: Writer,
+        reader: Box<dyn Read + Send>,
+        way: Option<Way>,
+    ) -> Result<Link, NoHello> {
+        let shared = Arc::new(Shared {
+            writer: Mutex::new(Some(writer)),
+            heard: Mutex::new(Heard::default()),
+            news: Condvar::new(),
+        });
+        let (sender, hello) = channel();
+        let thread = |what: &str, run: Box<dyn FnOnce() + Send>| {
+            let named = std::thread::Builder::new().name(format!("{what} {name}"));
+            named.spawn(run).with_context(|| format!("start the thread {what} {name}"))
+        };
+        let listening = Arc::clone(&shared);
+        thread(
+            "hear",
+            Box::new(move || hear(reader, way, sender, &listening)),
+        )?;
+        let hello = shared.hello(&hello).inspect_err(|_| shared.hang_up())?;
+        let talking = Arc::clone(&shared);
+        thread("alive", Box::new(move || keep_alive(&talking)))?;
+        Ok(Link {
+            name: name.to_owned(),
+            hello,
+            shared,
+            reached_at: None,
+        })
+    }
+
+    /// Returns it with the address at which the machine's sshd was reached.
+    pub(crate) fn reached_at(mut self, reached_at: Option<IpAddr>) -> Link {
+        self.reached_at = reached_at;
+        self
+    }
+
+    /// Returns the address at which the sshd of its machine was reached, from that machine's view.
+    /// `None` for an agent of this machine.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.reached_at
+    }
+
+    /// Returns the name of the agent: `host1`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns its first message.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Sends a call and waits for the answer at most for `limit`.
+    ///
+    /// # Errors
+    /// The agent's own words; or it is gone, or does not answer in time.
+    pub fn call<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
+        let asked = || -> Result<C::Answer> {
+            let value = serde_json::to_value(call).context("write a call as JSON")?;
+            let answer = self.ask(C::NAME, value, limit)?;
+            serde_json::from_value(answer).context("understand the answer")
+        };
+        asked().with_context(|| format!("ask {} to {}", self.name, C::NAME.replace('-', " ")))
+    }
+
+    /// Describes an agent that no longer answers. For an agent of another machine, this side cannot
+    /// know whether it has ended or goes on for a while.
+    fn gone(&self, why: &str) -> String {
+        match self.reached_at {
+            Some(_) => format!("its agent is out of reach: {why}"),
+            None => format!("its agent has ended: {why}"),
+        }
+    }
+
+    fn ask(
+        &self,
+        name: &str,
+        value: serde_json::Value,
+        limit: Duration,
+    ) -> Result<serde_json::Value> {
+        let (sender, answer) = channel();
+        let id = {
+            let mut heard = lock(&self.shared.heard);
+            if let Some(why) = &heard.lost {
+                bail!(self.gone(why));
+            }
+            heard.last_id += 1;
+            let id = heard.last_id;
+            heard.waiting.insert(id, sender);
+            id
+        };
+        let name = name.to_owned();
+        self.shared.say(&ToAgent::Call { id, name, value })?;
+        match answer.recv_timeout(limit) {
+            Ok((answer, cpu_ns)) => {
+                CPU_THERE_NS.set(CPU_THERE_NS.get() + cpu_ns);
+                answer.map_err(|words| anyhow!(words))
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                lock(&self.shared.heard).waiting.remove(&id);
+                bail!("no answer within {} s", limit.as_secs())
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let why = lock(&self.shared.heard).lost.clone().unwrap_or_default();
+                bail!(self.gone(&why))
+            }
+        }
+    }
+
+    /// Returns the agent's unrequested messages since the last call.
+    pub fn notes<T: DeserializeOwned>(&self) -> Vec<T> {
+        let notes = std::mem::take(&mut lock(&self.shared.heard).notes);
+        let read = |note| serde_json::from_value(note).ok();
+        notes.into_iter().filter_map(read).collect()
+    }
+
+    /// Passes the agent's unrequested messages to `listener` from now on, in the thread that reads:
+    /// it must neither wait nor make calls. Earlier messages are passed first.
+    pub fn listen(&self, mut listener: Listener) {
+        let mut heard = lock(&self.shared.heard);
+        std::mem::take(&mut heard.notes)
+            .into_iter()
+            .for_each(|note| listener(Some(note)));
+        if heard.lost.is_some() {
+            listener(None);
+        }
+        heard.listener = Some(listener);
+    }
+
+    /// Returns the reason why no more messages will come; `None` while the agent is there.
+    pub fn lost(&self) -> Option<String> {
+        lock(&self.shared.heard).lost.clone()
+    }
+
+    /// Tells the agent to end what it began, and waits until it has.
+    ///
+    /// # Errors
+    /// A step fails, in the agent's words; or it is not done within `limit`.
+    pub fn end(&self, limit: Duration) -> Result<()> {
+        // An agent that is gone does not need the message.
+        let _ = self.shared.say(&ToAgent::Bye { end: true });
+        let deadline = Deadline::after(limit);
+        let mut heard = lock(&self.shared.heard);
+        while heard.lost.is_none() {
+            ensure!(
+                !deadline.passed(),
+                "the agent of {} (process {}) is not done with ending what it began after {} s",
+                self.name,
+                self.hello.process.pid,
+                limit.as_secs()
+            );
+            let waited = self.shared.news.wait_timeout(heard, deadline.left());
+            (heard, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        match &heard.ended {
+            Some(Err(words)) => Err(anyhow!("{}: {words}", self.name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Leaves: a kept agent goes on, and another command may connect.
+    pub fn leave(&self) {
+        let _ = self.shared.say(&ToAgent::Bye { end: false });
+        self.shared.hang_up();
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.shared.hang_up();
+    }
+}
+
+impl Shared {
+    /// Waits for the agent's first message, and checks its build.
+    fn hello(&self, hello: &Receiver<Hello>) -> Result<Hello, NoHello> {
+        match hello.recv_timeout(HELLO_LIMIT) {
+            Ok(hello) if hello.build == build() => Ok(hello),
+            Ok(_) => Err(NoHello {
+                why: anyhow!("is of another build of cassay than this command"),
+                is_other_build: true,
+                status: None,
+            }),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(anyhow!("said nothing for {} s", HELLO_LIMIT.as_secs()).into())
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let why = lock(&self.heard).lost.clone().unwrap_or_default();
+                Err(NoHello {
+                    why: anyhow!("ended before it said who it is: {why}"),
+                    is_other_build: false,
+                    status: self.status(),
+                })
+            }
+        }
+    }
+
+    /// Returns the exit status of the process that led there. `None` if there is none, or it has
+    /// not ended.
+    fn status(&self) -> Option<ExitStatus> {
+        let deadline = Deadline::after(STATUS_LIMIT);
+        let mut heard = lock(&self.heard);
+        while heard.status.is_none() && heard.is_way_open && !deadline.passed() {
+            let waited = self.news.wait_timeout(heard, deadline.left());
+            (heard, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        heard.status
+    }
+
+    fn say(&self, message: &ToAgent) -> Result<()> {
+        match &mut *lock(&self.writer) {
+            Some(writer) => writer.write(message),
+            None => bail!("the conversation has ended"),
+        }
+    }
+
+    fn hang_up(&self) {
+        *lock(&self.writer) = None;
+    }
+}
+
+/// Reads messages until the agent ends.
+fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>, shared: &Shared) {
+    lock(&shared.heard).is_way_open = way.is_some();
+    let mut hello = Some(hello);
+    let why = loop {
+        match frame::read(&mut reader) {
+            Ok(Some(FromAgent::Hello(said))) => {
+                let _ = hello.take().map(|hello| hello.send(said));
+            }
+            Ok(Some(FromAgent::Answer { id, answer, cpu_ns })) => {
+                let waiting = lock(&shared.heard).waiting.remove(&id);
+                // An answer that came too late has no receiver any more.
+                let _ = waiting.map(|waiting| waiting.send((answer, cpu_ns)));
+            }
+            Ok(Some(FromAgent::Refusal(why))) => break why,
+            Ok(Some(FromAgent::Ended(ended))) => lock(&shared.heard).ended = Some(ended),
+            Ok(Some(FromAgent::Note(note))) => {
+                let mut heard = lock(&shared.heard);
+                match &mut heard.listener {
+                    Some(listener) => listener(Some(note)),
+                    None => heard.notes.push(note),
+                }
+            }
+            Ok(None) => {
+                break stderr_tail::of_way(way.as_ref().and_then(|way| way.last_words.as_deref()));
+            }
+            Err(error) => break format!("{error:#}"),
+        }
+    };
+    let is_meant = lock(&shared.heard).ended.is_some();
+    let fate = way.as_ref().and_then(|way| way.fate.as_ref()).filter(|_| !is_meant);
+    let fate = fate.and_then(Fate::told).map_or_else(String::new, |fate| format!("; {fate}"));
+    let mut heard = lock(&shared.heard);
+    heard.lost = Some(why + &fate);
+    heard.waiting.clear();
+    heard.listener.iter_mut().for_each(|listener| listener(None));
+    shared.news.notify_all();
+    drop(heard);
+    // A caller that waits for its first message need not wait for its end, which may take long.
+    drop(hello);
+    // Its status must be reaped, or it stays as a zombie. A kept one may go on for long.
+    let status = way.and_then(|mut way| way.child.wait().ok());
+    let mut heard = lock(&shared.heard);
+    heard.status = status;
+    heard.is_way_open = false;
+    shared.news.notify_all();
+}
+
+/// Sends a message each second that this side is alive, until the conversation ends.
+fn keep_alive(shared: &Shared) {
+    while shared.say(&ToAgent::Alive).is_ok() {
+        let deadline = Deadline::after(ALIVE_EVERY);
+        let mut heard = lock(&shared.heard);
+        while heard.lost.is_none() && !deadline.passed() {
+            let waited = shared.news.wait_timeout(heard, deadline.left());
+            (heard, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        if heard.lost.is_some() {
+            return;
+        }
+    }
+}
+
+/// Locks a mutex. Nothing is left half-done under these locks.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,455 @@
+//! An agent elsewhere: on another machine, under a user's account, or in a pod.
+//!
+//! Each has one connection, held open, made by the user's own `ssh` or `kubectl`: configurations,
+//! keys, jump hosts, known hosts and contexts apply. There the program is named by its SHA-256, and
+//! is sent over that connection if it is missing. Invariants: no host key and no password is ever
+//! asked for or accepted. Only a program with the expected digest is executed there. All
+//! unreachable destinations are reported together, before any work begins.
+
+mod destination;
+mod far_side;
+mod refusal;
+mod upload;
+
+pub use destination::{Destination, Fate, Pod, is_context_name, is_kubernetes_name};
+pub use refusal::{Refusal, Unreached};
+
+use crate::link::{Link, STATUS_LIMIT, Way};
+use crate::process::{self, Identity, Life};
+use crate::stderr_tail::{LAST_WORDS_LIMIT, LastWords};
+use anyhow::anyhow;
+use destination::Place;
+use far_side::{FarSide, Unheard};
+use measure::clock::{self, Deadline};
+use refusal::{End, Stage, Trouble};
+use rustix::process::Signal;
+use serde::Serialize;
+use std::net::IpAddr;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use upload::Program;
+
+/// Maximum number of machines that are connected to at a time. One sshd may serve many names (a
+/// jump host), and drops connections from the tenth unauthenticated one on:
+/// `MaxStartups 10:30:100`.
+const CONNECTING_MAX: usize = 8;
+
+/// Maximum number of tries for a machine whose sshd hangs up before login, and pause before the
+/// second try. The pause doubles before each further one: 7 s of waiting in all.
+const TRIES_MAX: u32 = 4;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Time limit for the first answer of the far side: names are resolved, keys exchanged, a login
+/// shell starts.
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+
+/// Time limit for the rest of the program to arrive once it has left here. Pipes and sockets on the
+/// way hold some megabytes, which take a minute over a line of a megabit a second.
+const PUT_LIMIT: Duration = Duration::from_secs(300);
+
+/// Time limit for the end of an agent that has begun nothing.
+const END_LIMIT: Duration = Duration::from_secs(30);
+
+/// Interval between two checks of a process that is ending.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Treatment of agents that are reached when others are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherAgents {
+    /// They end.
+    End,
+    /// They go on, as they did before.
+    Leave,
+}
+
+/// Script that runs on the far side until the agent starts.
+const SCRIPT: &str = include_str!("ssh/begin.sh");
+
+/// Returns the command by which `sh` reads the script.
+fn first_line() -> String {
+    format!("eval \"$(head -c {})\"", SCRIPT.len())
+}
+
+/// Returns the command for `ssh`. The login shell reads this line, and may be any (fish, csh): two
+/// words and a quoted one, whose content only `sh` interprets.
+fn command_line() -> String {
+    format!("exec sh -c '{}'", first_line())
+}
+
+impl Link {
+    /// Starts an agent elsewhere. `begin` is its first message.
+    ///
+    /// # Errors
+    /// The reason why it does not start, with a remedy.
+    pub fn to(wanted: &Destination, begin: &impl Serialize) -> Result<Link, Refusal> {
+        let mut count = 1;
+        loop {
+            let refusal = match Link::try_to(wanted, begin) {
+                Ok(link) => return Ok(link),
+                Err(refusal) => refusal,
+            };
+            if !refusal.is_before_login {
+                return Err(refusal);
+            }
+            if count == TRIES_MAX || !paused(FIRST_PAUSE * 2_u32.pow(count - 1)) {
+                return Err(if count > 1 {
+                    refusal.after_tries(count)
+                } else {
+                    refusal
+                });
+            }
+            count += 1;
+        }
+    }
+
+    /// Starts an agent in each of several places, some at a time. Returns each, or the reason of
+    /// its failure, in their order.
+    pub fn to_each<B: Serialize + Sync>(wanted: &[(Destination, B)]) -> Vec<Result<Link, Refusal>> {
+        let next = AtomicUsize::new(0);
+        let connect = || {
+            let mut mine = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some((destination, begin)) = wanted.get(index) else {
+                    return mine;
+                };
+                mine.push((index, Link::to(destination, begin)));
+            }
+        };
+        let mut answers = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..CONNECTING_MAX.min(wanted.len())).map(|_| scope.spawn(connect)).collect();
+            let answers = threads.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            answers.flatten().collect::<Vec<_>>()
+        });
+        answers.sort_by_key(|(index, _)| *index);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// Starts an agent in each of several places, some at a time.
+    ///
+    /// # Errors
+    /// All places that are not reached, each with its reason. The other agents have ended then, or
+    /// go on if `others` says so because they ran before.
+    pub fn to_all<B: Serialize + Sync>(
+        wanted: &[(Destination, B)],
+        others: OtherAgents,
+    ) -> Result<Vec<Link>, Unreached> {
+        let mut links = Vec::new();
+        let mut refusals = Vec::new();
+        for answer in Link::to_each(wanted) {
+            match answer {
+                Ok(link) => links.push(link),
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
+        if refusals.is_empty() {
+            return Ok(links);
+        }
+        if others == OtherAgents::Leave {
+            links.iter().for_each(Link::leave);
+            links.clear();
+        }
+        std::thread::scope(|scope| {
+            for link in &links {
+                // One that does not end in time ends when its lease is over.
+                scope.spawn(move || link.end(END_LIMIT));
+            }
+        });
+        Err(Unreached {
+            count_wanted: wanted.len(),
+            refusals,
+        })
+    }
+
+    fn try_to(wanted: &Destination, begin: &impl Serialize) -> Result<Link, Refusal> {
+        let refused = |trouble| Refusal::new(wanted, trouble);
+        let mut connection = Connection::open(wanted).map_err(refused)?;
+        let entered = connection.enter(wanted, begin);
+        connection.begun(wanted, entered).map_err(refused)
+    }
+}
+
+/// Waits for `length`; returns false if the user interrupts it.
+fn paused(length: Duration) -> bool {
+    let deadline = Deadline::after(length);
+    while !deadline.passed() && !process::is_interrupted() {
+        clock::sleep(deadline.left().min(LOOK_EVERY));
+    }
+    !process::is_interrupted()
+}
+
+/// A connection to a machine before the conversation.
+struct Connection {
+    far: FarSide,
+    child: Child,
+    last_words: Arc<LastWords>,
+    stage: Stage,
+    /// Program to run there, if it is not this one.
+    other: Option<Arc<Program>>,
+    /// Address at which its sshd was reached, or address of the pod.
+    reached_at: Option<IpAddr>,
+}
+
+impl Connection {
+    fn open(wanted: &Destination) -> Result<Connection, Trouble> {
+        let mut command = process::command(wanted.program());
+        let remedy = match wanted.place() {
+            Place::Machine { ssh, .. } => {
+                by_ssh(&mut command, ssh);
+                "other machines are reached by it: apt-get install openssh-client"
+            }
+            Place::Pod(pod) => {
+                by_kubectl(&mut command, pod);
+                "pods are reached by it: install kubectl, of about the version of the cluster"
+            }
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = process::spawn(command, Life::Ours)
+            .map_err(|error| Trouble::told(format!("{error:#}"), remedy))?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(writer), Some(reader), Some(stderr)) = pipes else {
+            return Err(Trouble::of_error(&anyhow!("it has no pipes")));
+        };
+        let last_words = LastWords::of(stderr).map_err(|error| Trouble::of_error(&error))?;
+        Ok(Connection {
+            far: FarSide { writer, reader },
+            child,
+            last_words,
+            stage: Stage::Login,
+            other: None,
+            reached_at: match wanted.place() {
+                Place::Machine { .. } => None,
+                Place::Pod(pod) => pod.address,
+            },
+        })
+    }
+
+    /// Runs the steps until the far side is an agent.
+    fn enter(&mut self, wanted: &Destination, begin: &impl Serialize) -> Result<(), Trouble> {
+        let sent = self.far.send(&mut SCRIPT.as_bytes());
+        sent.map_err(|error| Trouble::of_error(&error))?;
+        let said = self.hear("its shell starts", ANSWER_LIMIT)?;
+        self.stage = Stage::Script;
+        let words: Vec<&str> = said.split(' ').collect();
+        let ["is", system, machine, pack, at] = words[..] else {
+            return Err(Trouble::of_obstacle(wanted, &said, &[]));
+        };
+        self.reached_at = self.reached_at.or(at.parse().ok());
+        if system != "Linux" {
+            return Err(Trouble::told(
+                format!("its system is {system}"),
+                "cassay runs on Linux: name a machine that does",
+            ));
+        }
+        let program = Program::of(machine).map_err(|error| Trouble::of_error(&error))?;
+        let Program { digest, bytes, .. } = &*program;
+        let folder = wanted.folder().unwrap_or("-");
+        let user = if wanted.is_root_wanted() { "root" } else { "-" };
+        let said = self.far.say(&format!(
+            "{digest} {bytes} {folder} {user} {}",
+            wanted.agent()
+        ));
+        said.map_err(|error| Trouble::of_error(&error))?;
+        if program.other().is_some() {
+            self.other = Some(Arc::clone(&program));
+        }
+        let mut said = self.hear("it looks for the program", ANSWER_LIMIT)?;
+        if said == "send" {
+            self.put(&program, pack == "gzip")
+                .map_err(|error| Trouble::of_error(&error.context("put the program there")))?;
+            said = self.hear("the program arrives", PUT_LIMIT)?;
+        }
+        if let Some(obstacle) = said.strip_prefix("no ") {
+            let lines = self.last_words.lines(LAST_WORDS_LIMIT);
+            return Err(Trouble::of_obstacle(wanted, obstacle, &lines));
+        }
+        if said != "run" {
+            return Err(Trouble::of_obstacle(wanted, &said, &[]));
+        }
+        self.stage = Stage::Program;
+        // If it has ended already, its silence shows it.
+        let _ = crate::frame::write(&mut self.far.writer, begin);
+        Ok(())
+    }
+
+    /// Sends the program.
+    fn put(&mut self, program: &Program, is_packed: bool) -> anyhow::Result<()> {
+        if is_packed {
+            let packed = program.packed()?;
+            self.far.say(&packed.len().to_string())?;
+            return self.far.send(&mut &packed[..]);
+        }
+        self.far.say(&program.bytes.to_string())?;
+        self.far.send(&mut program.plain()?)
+    }
+
+    /// Reads the next answer of the far side; `what` names its next step.
+    fn hear(&mut self, what: &str, limit: Duration) -> Result<String, Trouble> {
+        let unheard = match self.far.line(limit) {
+            Ok(said) => return Ok(said),
+            Err(unheard) => unheard,
+        };
+        let end = |words: String, status, lines| {
+            Trouble::BrokeOff(End {
+                words,
+                status,
+                stage: self.stage,
+                lines,
+            })
+        };
+        Err(match unheard {
+            Unheard::HungUp => {
+                let status = ended(&mut self.child);
+                let lines = self.last_words.lines(LAST_WORDS_LIMIT);
+                end(format!("it hung up while {what}"), status, lines)
+            }
+            Unheard::TooMuch => Trouble::told(
+                "the start files of its login shell print more than 64 KiB",
+                "let them print only where somebody looks: `[ -t 1 ] && …`",
+            ),
+            Unheard::Late(limit) => {
+                let lines = self.last_words.lines(Duration::ZERO);
+                let seconds = limit.as_secs();
+                let words = format!("nothing of ours was heard within {seconds} s while {what}");
+                end(words, None, lines)
+            }
+            Unheard::Other(error) => Trouble::of_error(&error),
+        })
+    }
+
+    /// Returns the conversation, or the reason why there is none.
+    fn begun(
+        mut self,
+        wanted: &Destination,
+        entered: Result<(), Trouble>,
+    ) -> Result<Link, Trouble> {
+        if let Err(trouble) = entered {
+            // It may still wait for something.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            return Err(trouble);
+        }
+        let way_there = Identity::of_child(&self.child);
+        let last_words = Arc::clone(&self.last_words);
+        let way = Way {
+            child: self.child,
+            last_words: Some(Arc::clone(&last_words)),
+            fate: wanted.fate(),
+        };
+        let FarSide { writer, reader } = self.far;
+        let no = match Link::of_pipes(wanted.name(), writer, reader, way) {
+            Ok(link) => {
+                last_words.forget();
+                return Ok(link.reached_at(self.reached_at));
+            }
+            Err(no) => no,
+        };
+        // No other code knows it any more; its thread reaps its status.
+        if let Ok(way_there) = way_there {
+            way_there.signal(Signal::KILL);
+        }
+        if no.is_other_build {
+            let file = self.other.as_ref().and_then(|program| program.other());
+            let file = file.map_or("this program".into(), |file| file.display().to_string());
+            return Err(Trouble::told(
+                format!("{file}, which is put there, is of another build than this program"),
+                "take the one of the same release, or of the same sources",
+            ));
+        }
+        Err(Trouble::BrokeOff(End {
+            words: format!("the program {:#}", no.why),
+            status: no.status,
+            stage: self.stage,
+            lines: last_words.lines(LAST_WORDS_LIMIT),
+        }))
+    }
+}
+
+/// Adds the options of `ssh`. It never prompts, and only runs one command: a session that is
+/// configured to run another one, or to forward ports, is for people. Quiet configurations must
+/// still report errors.
+fn by_ssh(command: &mut Command, destination: &str) {
+    for option in [
+        "BatchMode=yes",
+        "ConnectTimeout=10",
+        "ServerAliveInterval=5",
+        "RemoteCommand=none",
+        "ClearAllForwardings=yes",
+        "LogLevel=INFO",
+    ] {
+        command.args(["-o", option]);
+    }
+    command.args(["-T", "-a", "-x", "--", destination]).arg(command_line());
+}
+
+/// Adds the options of `kubectl`.
+fn by_kubectl(command: &mut Command, pod: &Pod) {
+    if let Some(context) = &pod.context {
+        command.arg("--context").arg(context);
+    }
+    command.args([
+        "--namespace",
+        &pod.namespace,
+        "exec",
+        "--stdin",
+        "--quiet",
+        &pod.name,
+    ]);
+    command
+        .args(["--container", &pod.container, "--", "sh", "-c"])
+        .arg(first_line());
+}
+
+/// Returns the status of a process that has closed its output. `None` if it still runs.
+fn ended(child: &mut Child) -> Option<ExitStatus> {
+    let deadline = Deadline::after(STATUS_LIMIT);
+    loop {
+        match child.try_wait() {
+            Ok(None) if !deadline.passed() => clock::sleep(LOOK_EVERY),
+            Ok(status) => return status,
+            Err(_) => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn the_command_line_is_short_and_quoted_once() {
+        let line = command_line();
+        let inner = line.strip_prefix("exec sh -c '").unwrap().strip_suffix('\'').unwrap();
+        assert!(!inner.contains(['\'', '!', '\\']), "{inner}");
+        assert!(line.len() < 100, "{line}");
+    }
+
+    #[test]
+    fn the_script_is_one_that_sh_reads() {
+        let mut command = process::command(Path::new("sh"));
+        command.args(["-n", "-c", SCRIPT]);
+        let status = process::spawn(command, Life::Ours).unwrap().wait().unwrap();
+        assert!(status.success());
+    }
+
+    #[test]
+    fn without_ssh_it_is_said_where_it_comes_from() {
+        let plain = Destination::new("db1", false, None).unwrap();
+        let wanted = plain.by_program(Path::new("/nonexistent/ssh"));
+        let refusal = Link::to(&wanted, &()).unwrap_err();
+        let said = refusal.to_string();
+        assert!(said.starts_with("db1: start /nonexistent/ssh"), "{said}");
+        assert!(
+            said.ends_with(
+                "hint: other machines are reached by it: apt-get install openssh-client"
+            ),
+            "{said}"
+        );
+    }
+}

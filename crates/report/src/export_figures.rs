@@ -1,0 +1,106 @@
+//! Exports the figures of a run as files, for slides and pull requests.
+//!
+//! Each figure is drawn by the same code as the figure of a page's first screen. It has a light
+//! background and its legend, and needs no other file.
+
+use crate::page::{CurvePlot, LeadFigure, LeadMark, Page, Paint, Plot, Verdict};
+use crate::run_view::RunView;
+use crate::sections::lead_figure::{course_of, load_figure};
+use crate::summary::{ALL, Point, points, variant_name, variants};
+use crate::svg;
+
+/// Minimum number of values above a point of a curve for it to be drawn.
+const ABOVE_MIN: f64 = 10.0;
+
+/// A figure as a file.
+#[derive(Clone, Debug)]
+pub struct FigureFile {
+    /// Name without an ending, of letters, digits and `-_.+=`.
+    pub name: String,
+    /// Drawing as a self-contained SVG.
+    pub svg: String,
+}
+
+/// Returns all figures of a run: the first screen's, throughput and p99 by load, the latency
+/// distribution of each variant, and the series of each trial over time.
+pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
+    let points = points(view);
+    let mut all: Vec<(String, LeadFigure)> = Vec::new();
+    all.extend(page.headline.lead.clone().map(|figure| ("answer".to_owned(), figure)));
+    all.extend(load_figure(view, &points).map(|figure| ("load".to_owned(), figure)));
+    for (index, variant) in variants(view).into_iter().enumerate() {
+        let name = match variant.named() {
+            Some(name) => format!("latency-{}", plain_name(name)),
+            None => "latency".to_owned(),
+        };
+        let of: Vec<&Point<'_>> = points.iter().filter(|p| p.variant_index == index).collect();
+        all.extend(distributions(view, &of).map(|figure| (name, figure)));
+    }
+    for trial in &view.findings.trials {
+        let slug = view.plan.trials.iter().find(|planned| planned.index == trial.index);
+        let name = slug.map_or_else(|| trial.index.to_string(), |planned| planned.slug.clone());
+        let figure = course_of(view, trial).filter(is_course).map(|figure| LeadFigure {
+            title: format!("{} ({name})", figure.title),
+            ..figure
+        });
+        all.extend(figure.map(|figure| (format!("course-{name}"), figure)));
+    }
+    let file = |(name, figure): (String, LeadFigure)| FigureFile {
+        name,
+        svg: svg::plain_file(&figure),
+    };
+    all.into_iter().map(file).collect()
+}
+
+/// Returns true if a line of it has at least two points: a single second is not a series.
+fn is_course(figure: &LeadFigure) -> bool {
+    let has_line = |plot: &Plot| match plot {
+        Plot::Curve(plot) => plot
+            .marks
+            .iter()
+            .any(|mark| matches!(mark, LeadMark::Line { points, .. } if points.len() > 1)),
+        Plot::Rows(_) => false,
+    };
+    figure.plots.iter().any(has_line)
+}
+
+/// Returns a name that can be part of a file's name, for any name of a variant.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_alphanumeric() || "-_.+=".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    name.chars().map(plain).collect()
+}
+
+/// Plots the latency distributions at all points of a variant.
+fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
+    let usable = points.iter().filter(|point| point.verdict != Verdict::Invalid);
+    let (mut marks, mut legend) = (Vec::new(), Vec::new());
+    for (index, point) in usable.enumerate() {
+        let Some(found) = point.curves(view, ALL) else {
+            continue;
+        };
+        let count = found.latency.quantiles.count as f64;
+        let values = found.latency.values.iter().map(|(q, ms)| (1.0 / (1.0 - q), *ms));
+        let shown = values.filter(|(x, ms)| *x <= count / ABOVE_MIN && *ms > 0.0);
+        marks.push(LeadMark::Line {
+            points: shown.map(|(x, ms)| (x, Some(ms))).collect(),
+            paint: Paint::Category(index),
+            is_dashed: false,
+            label: String::new(),
+        });
+        legend.push((Paint::Category(index), point.label()));
+    }
+    let first = points.first()?;
+    (!marks.is_empty()).then(|| LeadFigure {
+        title: format!("Latency of {}", variant_name(first.variant, view)),
+        what: "Latency from the intended start: one operation of so many takes longer.".into(),
+        plots: vec![Plot::Curve(CurvePlot::of_percentiles(marks))],
+        legend,
+        ..LeadFigure::default()
+    })
+}

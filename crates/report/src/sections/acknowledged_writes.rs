@@ -1,0 +1,354 @@
+//! Checks of acknowledged writes: rows that were all read back, and histories of registers.
+
+use crate::number;
+use crate::page::{Block, Cell, Table, Tone};
+use crate::run_view::RunView;
+use crate::summary::trial_table;
+use store::record::{Promised, ReadBackRecord, RegistersRecord, TrialFinding};
+
+/// Maximum number of wrong rows that are named.
+const NAMED_MAX: usize = 3;
+
+/// Returns a sentence and a table for each of the two, if there is anything to report.
+pub(super) fn blocks(view: &RunView) -> Vec<Block> {
+    let trials = &view.findings.trials;
+    let mut blocks = Vec::new();
+    if trials.iter().any(|trial| trial.read_back.is_some()) {
+        blocks.extend(sentences(trials, |t| t.read_back.as_ref().map(read_back)));
+        blocks.push(Block::Table(read_back_table(view)));
+    }
+    if trials.iter().any(|trial| trial.registers.is_some()) {
+        blocks.extend(sentences(trials, |t| t.registers.as_ref().map(registers)));
+        blocks.push(Block::Table(registers_table(view)));
+    }
+    blocks
+}
+
+/// Returns each sentence once, with the trials that it is about if not all share it.
+fn sentences(
+    trials: &[TrialFinding],
+    of: impl Fn(&TrialFinding) -> Option<String>,
+) -> impl Iterator<Item = Block> {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for trial in trials {
+        let Some(words) = of(trial) else { continue };
+        let number = trial.index.to_string();
+        match said.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, numbers)) => numbers.push(number),
+            None => said.push((words, vec![number])),
+        }
+    }
+    let is_one = said.len() == 1;
+    said.into_iter().map(move |(words, numbers)| {
+        Block::Text(if is_one {
+            words
+        } else {
+            format!("Trial {}: {words}", numbers.join(", "))
+        })
+    })
+}
+
+/// Describes the result of reading all rows back, in a sentence or two.
+fn read_back(record: &ReadBackRecord) -> String {
+    let missed = record.missed();
+    let of = format!(
+        "{} rows were read back at {}, after writes at {} with {} {}",
+        number::count(record.rows),
+        record.read_at,
+        record.written_at,
+        number::count(record.copies),
+        if record.copies == 1 { "copy" } else { "copies" }
+    );
+    let never = record.wrong + record.too_high;
+    let mut words = match missed + never {
+        0 if record.unread == 0 => format!("{of}: nothing that was acknowledged is lost."),
+        0 => format!("{of}: of what could be read, nothing that was acknowledged is lost."),
+        _ => format!("{of}: {}.", counts(record)),
+    };
+    if missed > 0 {
+        words += &match record.unexplained {
+            0 => allowed(record.promise, &record.why),
+            unexplained => unallowed(record, unexplained),
+        };
+        words += &record.oldest_lost_s.map_or_else(String::new, |at_s| {
+            format!(
+                " The oldest of what is lost was acknowledged by second {} of the trial.",
+                number::small(at_s)
+            )
+        });
+    }
+    words += &examples(record);
+    if record.unread > 0 {
+        let unread = number::count(record.unread);
+        words += &format!(" {unread} rows could not be read, and nothing is known of them.");
+    }
+    words
+}
+
+/// Names some wrong rows by number.
+fn examples(record: &ReadBackRecord) -> String {
+    let first = record.missed_rows.iter().take(NAMED_MAX);
+    let words = first.map(|one| {
+        let acknowledged = one
+            .acknowledged_s
+            .map(|at_s| format!(", acknowledged by second {}", number::small(at_s)));
+        format!(
+            "{} ({}{})",
+            one.row,
+            one.missed,
+            acknowledged.unwrap_or_default()
+        )
+    });
+    match words.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => none,
+        words => format!(" Rows of these: {words}."),
+    }
+}
+
+fn counts(record: &ReadBackRecord) -> String {
+    let counts = [
+        (
+            record.lost,
+            "are gone though a write of theirs was acknowledged",
+        ),
+        (
+            record.stale,
+            "have an older value than the one that was acknowledged",
+        ),
+        (record.resurrected, "were deleted and are there again"),
+        (record.too_low, "are counters below what was added"),
+        (record.too_high, "are counters above all that was added"),
+        (record.wrong, "have a value that nobody wrote"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let words = counts.map(|(count, what)| format!("{} {what}", number::count(*count)));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Says that a part of a loss is too old for any fault to explain it.
+fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
+    let within_s = record.lost_within_s.unwrap_or_default();
+    format!(
+        " The configuration allows it of {} of them, for {}. It does not of {}: what is missed \
+         there was not acknowledged within {} of what broke.",
+        number::count(record.missed().saturating_sub(unexplained)),
+        record.why,
+        number::count(unexplained),
+        number::duration(within_s)
+    )
+}
+
+/// Says whether a loss was allowed, and why.
+fn allowed(promise: Promised, why: &str) -> String {
+    match promise {
+        Promised::None => format!(" The configuration allows it: {why}."),
+        Promised::Kept => format!(" That must not be: {why}."),
+        Promised::Unknown => format!(" Whether that is allowed is not known: {why}."),
+    }
+}
+
+fn read_back_table(view: &RunView) -> Table {
+    type Count = fn(&ReadBackRecord) -> u64;
+    let all: [(&str, Count, Tone); 11] = [
+        ("As acknowledged", |r| r.right, Tone::Plain),
+        ("Deleted", |r| r.deleted, Tone::Plain),
+        ("Unconfirmed", |r| r.unconfirmed, Tone::Plain),
+        ("Never written", |r| r.never_written, Tone::Plain),
+        ("Lost", |r| r.lost, Tone::Bad),
+        ("Stale", |r| r.stale, Tone::Bad),
+        ("Resurrected", |r| r.resurrected, Tone::Bad),
+        ("Wrong", |r| r.wrong, Tone::Bad),
+        ("Too low", |r| r.too_low, Tone::Bad),
+        ("Too high", |r| r.too_high, Tone::Bad),
+        ("Unread", |r| r.unread, Tone::Bad),
+    ];
+    let records = || view.findings.trials.iter().filter_map(|t| t.read_back.as_ref());
+    let always = ["As acknowledged", "Lost", "Stale", "Wrong"];
+    let shown: Vec<_> = all
+        .iter()
+        .filter(|(name, count, _)| always.contains(name) || records().any(|r| count(r) > 0))
+        .collect();
+    let trials = view.findings.trials.iter();
+    let read = trials.filter_map(|trial| Some((trial, trial.read_back.as_ref()?)));
+    trial_table(view, "What became of what was acknowledged", read)
+        .number("Writes", "acknowledged", |(_, record)| {
+            number::count(record.writes_acknowledged)
+        })
+        .number("Unknown", "outcome", |(_, record)| {
+            number::count(record.writes_unknown)
+        })
+        .number("Rows", "", |(_, record)| number::count(record.rows))
+        .each(shown, |table, (name, count, tone)| {
+            table.number(name, "", |(_, record)| {
+                Cell::zero_expected(count(record), *tone)
+            })
+        })
+        .foot(
+            "Every row is in one column behind Rows. Unconfirmed: there, though none of its writes \
+             was acknowledged; never written: not there, and neither acknowledged. Of a write of \
+             unknown outcome, its value is as right as its absence.",
+        )
+        .build()
+}
+
+/// Describes the result of judging the histories of registers, in a sentence or two.
+fn registers(record: &RegistersRecord) -> String {
+    let count = number::count;
+    let mut words = format!(
+        "{} operations on {} registers were checked for linearizability, {} of them of unknown \
+         outcome: ",
+        count(record.operations),
+        count(record.registers),
+        count(record.unknown)
+    );
+    words += &match record.violated {
+        0 if record.undecided == 0 => "each was one register to all.".to_owned(),
+        0 => "none is known not to be.".to_owned(),
+        violated => format!(
+            "{} gave answers that no single register gives.{}",
+            count(violated),
+            allowed(record.promise, &record.why)
+        ),
+    };
+    if record.undecided > 0 {
+        words += &format!(
+            " {} could not be decided within {} states each.",
+            count(record.undecided),
+            count(record.states_max)
+        );
+    }
+    if record.beyond > 0 {
+        words += &format!(
+            " The histories end before {} operations that are more than are kept.",
+            count(record.beyond)
+        );
+    }
+    words
+}
+
+fn registers_table(view: &RunView) -> Table {
+    let trials = view.findings.trials.iter();
+    let checked = trials.filter_map(|trial| Some((trial, trial.registers.as_ref()?)));
+    let method = view.findings.trials.iter().find_map(|t| t.registers.as_ref());
+    let foot = method.map(|record| {
+        format!(
+            "Method: {}. The operations are in `history.ndjson` of the trial.",
+            record.method
+        )
+    });
+    trial_table(view, "Registers", checked)
+        .number("Registers", "", |(_, record)| {
+            number::count(record.registers)
+        })
+        .number("Operations", "", |(_, record)| {
+            number::count(record.operations)
+        })
+        .number("Unknown", "", |(_, record)| number::count(record.unknown))
+        .number("Linearizable", "", |(_, record)| {
+            number::count(record.linearizable)
+        })
+        .number("Violated", "", |(_, record)| {
+            Cell::zero_expected(record.violated, Tone::Bad)
+        })
+        .number("Undecided", "", |(_, record)| {
+            number::count(record.undecided)
+        })
+        .wide_text("First violation", |(_, record)| {
+            let first = record.violations.first().map(|violation| {
+                let numbers: Vec<String> =
+                    violation.operations.iter().map(u64::to_string).collect();
+                format!("key {}: operation {}", violation.key, numbers.join(" or "))
+            });
+            first.unwrap_or_default()
+        })
+        .foot(foot.unwrap_or_default())
+        .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Missed;
+    use store::record::MissedRowRecord;
+
+    fn record() -> ReadBackRecord {
+        ReadBackRecord {
+            read_at: "ALL".to_owned(),
+            written_at: "ONE".to_owned(),
+            copies: 3,
+            promise: Promised::Kept,
+            why: "they meet".to_owned(),
+            rows: 1000,
+            right: 1000,
+            ..ReadBackRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_loss_is_said_with_whether_it_was_allowed() {
+        let of = "1,000 rows were read back at ALL, after writes at ONE with 3 copies";
+        assert_eq!(
+            read_back(&record()),
+            format!("{of}: nothing that was acknowledged is lost.")
+        );
+        let mut lost = record();
+        (lost.right, lost.lost, lost.stale) = (990, 7, 3);
+        let counts = "7 are gone though a write of theirs was acknowledged, 3 have an older value \
+                      than the one that was acknowledged";
+        assert_eq!(
+            read_back(&lost),
+            format!("{of}: {counts}. That must not be: they meet.")
+        );
+        (lost.promise, lost.why) = (Promised::None, "power was lost".to_owned());
+        assert_eq!(
+            read_back(&lost),
+            format!("{of}: {counts}. The configuration allows it: power was lost.")
+        );
+        (lost.lost_within_s, lost.unexplained) = (Some(15.0), 4);
+        lost.oldest_lost_s = Some(31.5);
+        let row = |row, missed: Missed, acknowledged_s| MissedRowRecord {
+            row,
+            missed,
+            acknowledged_s,
+            ..MissedRowRecord::default()
+        };
+        lost.missed_rows = vec![
+            row(12, Missed::Lost, Some(31.5)),
+            row(7, Missed::Stale, None),
+        ];
+        assert_eq!(
+            read_back(&lost),
+            format!(
+                "{of}: {counts}. The configuration allows it of 6 of them, for power was lost. It \
+                 does not of 4: what is missed there was not acknowledged within 15.0 s of what \
+                 broke. The oldest of what is lost was acknowledged by second 31.5 of the trial. \
+                 Rows of these: 12 (lost, acknowledged by second 31.5), 7 (stale)."
+            )
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_of_registers_is_said() {
+        let mut record = RegistersRecord {
+            registers: 4,
+            operations: 80,
+            unknown: 2,
+            linearizable: 4,
+            states_max: 5000,
+            ..RegistersRecord::default()
+        };
+        let of = "80 operations on 4 registers were checked for linearizability, 2 of them of \
+                  unknown outcome:";
+        assert_eq!(
+            registers(&record),
+            format!("{of} each was one register to all.")
+        );
+        (record.linearizable, record.undecided) = (3, 1);
+        assert_eq!(
+            registers(&record),
+            format!(
+                "{of} none is known not to be. 1 could not be decided within 5,000 states each."
+            )
+        );
+    }
+}

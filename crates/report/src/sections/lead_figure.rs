@@ -1,0 +1,52 @@
+//! The figure of the first screen, which answers the question of this run at a glance.
+//!
+//! The findings decide which figure it is: the most specific one that they allow.
+
+mod compared;
+mod effects;
+mod fault_words;
+mod faults;
+mod load;
+mod published;
+mod scale_up;
+mod search;
+mod trial_over_time;
+
+use crate::page::{LeadFigure, Plot, RowsPlot};
+use crate::run_view::RunView;
+use crate::summary::Point;
+
+pub use load::figure as load_figure;
+pub use trial_over_time::of_trial as course_of;
+
+/// Returns the figure. `None` for a run that has measured nothing.
+pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
+    let mut figure = scale_up::figure(view)
+        .or_else(|| search::figure(view))
+        .or_else(|| faults::figure(view))
+        .or_else(|| trial_over_time::of_endurance(view))
+        .or_else(|| effects::of_screening(view))
+        .or_else(|| effects::of_matrix(view))
+        .or_else(|| load::figure(view, points))
+        .or_else(|| compared::figure(view, points))
+        .or_else(|| trial_over_time::of_one_trial(view));
+    if let Some(ratios) = published::rows(view) {
+        beside(figure.get_or_insert_with(LeadFigure::default), ratios);
+    }
+    figure
+}
+
+/// Adds published ratios to the first plot: after a curve, which shows where they come from, and
+/// before rows, whose question they answer.
+fn beside(figure: &mut LeadFigure, ratios: RowsPlot) {
+    figure.plots.truncate(1);
+    figure.title = if figure.plots.is_empty() {
+        "Ratios beside the published ones".into()
+    } else {
+        "What was measured, and its ratios beside the published ones".into()
+    };
+    let said = ratios.rows.iter().map(|row| format!("{}: {}", row.label, row.text));
+    figure.what = said.collect::<Vec<_>>().join("; ");
+    let is_curve = matches!(figure.plots.first(), Some(Plot::Curve(_)));
+    figure.plots.insert(usize::from(is_curve), Plot::Rows(ratios));
+}

@@ -1,0 +1,144 @@
+//! Compares variants: throughput and p99 of each, with intervals. At a rate that all kept up with,
+//! it shows the most different cost, or the median, and p99.
+
+use crate::number;
+use crate::page::{LeadFigure, Paint, Plot, RowsPlot, ValueRow, Verdict};
+use crate::run_view::RunView;
+use crate::summary::{
+    ALL, Point, best, compared_value, is_kept_up, most_different_cost, moved_ends, place,
+    variant_name, variants,
+};
+use measure::Known;
+use store::record::{CostKind, CostRecord, QuantilesRecord};
+
+/// Maximum number of rows on a first screen.
+const ROWS_MAX: usize = 10;
+
+/// Returns the figure. `None` for a study with one variant.
+pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
+    let names = variants(view);
+    if names.len() < 2 {
+        return None;
+    }
+    let shown: Vec<&Point<'_>> = (0..names.len())
+        .filter_map(|index| primary(view, points, index))
+        .take(ROWS_MAX)
+        .collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let at = shown[0].at.filter(|at| shown.iter().all(|point| point.at == Some(*at)));
+    let at = at.map_or(String::new(), |at| format!(", at {}", place(Some(at))));
+    let first = first(view, &shown);
+    let second = latencies(view, &shown, "p99", |known| known.p99);
+    let what = format!(
+        "Left: {}. Right: {}. With 95 % intervals.",
+        first.title, second.title
+    );
+    Some(LeadFigure {
+        title: format!("What each variant did{at}"),
+        what,
+        plots: vec![Plot::Rows(first), Plot::Rows(second)],
+        ..LeadFigure::default()
+    })
+}
+
+/// Returns the plot beside p99. At a rate that all kept up with, throughput is only the offered
+/// one, and is replaced.
+fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
+    if !shown.iter().all(|point| is_kept_up(view, point)) {
+        return rows("op/s (more is better)".into(), view, shown, |point| {
+            let mean = point.ops_per_s();
+            let value = compared_value(view, point, "ops_per_s").unwrap_or(mean);
+            let ci95 = point.ops_per_s_ci95().map(|ends| moved_ends(ends, mean, value));
+            (Some(value), ci95, number::rate(value))
+        });
+    }
+    let Some(cost) = most_different_cost(view).map(|one| one.cost) else {
+        return latencies(view, shown, "p50", |known| known.p50);
+    };
+    rows(cost.words().into(), view, shown, |point| {
+        let known = cost_of(view, point, cost);
+        let text = known.map_or_else(|| number::ABSENT.into(), |c| cost.written(c.mean));
+        (known.map(|c| c.mean), known.and_then(|c| c.ci95), text)
+    })
+}
+
+/// Plots a percentile of each variant.
+fn latencies(
+    view: &RunView,
+    shown: &[&Point<'_>],
+    name: &str,
+    of: fn(&QuantilesRecord) -> Known,
+) -> RowsPlot {
+    let title = format!("{name} latency, ms (less is better)");
+    rows(title, view, shown, |point| {
+        let known = point.latency(view, ALL);
+        let ci95 = known.and_then(|known| known.ci95.get(name).copied());
+        let Some(known) = known.map(of) else {
+            return (None, ci95, number::ABSENT.into());
+        };
+        match compared_value(view, point, &format!("latency_ms.{name}")) {
+            Some(value) => {
+                let ends = ci95.map(|ends| moved_ends(ends, known.least(), value));
+                (Some(value), ends, number::ms(value))
+            }
+            None => (Some(known.least()), ci95, number::known_ms(known)),
+        }
+    })
+}
+
+/// A value, its interval, and its text.
+type Value = (Option<f64>, Option<[f64; 2]>, String);
+
+/// Returns a row for each variant.
+fn rows(
+    title: String,
+    view: &RunView,
+    shown: &[&Point<'_>],
+    of: impl Fn(&Point<'_>) -> Value,
+) -> RowsPlot {
+    let row = |point: &&Point<'_>| {
+        let (value, ci95, text) = of(point);
+        ValueRow {
+            label: variant_name(point.variant, view).to_owned(),
+            value,
+            // An interval from the spread between blocks may go below zero, which no value can.
+            ci95: ci95.map(|ends| ends.map(|end| end.max(0.0))),
+            other: None,
+            text,
+            paint: paint(point),
+        }
+    };
+    RowsPlot {
+        title,
+        rows: shown.iter().map(row).collect(),
+        ..RowsPlot::default()
+    }
+}
+
+/// Returns a cost of a point.
+fn cost_of<'v>(view: &'v RunView, point: &Point<'_>, cost: CostKind) -> Option<&'v CostRecord> {
+    let mut points = view.findings.usable_points();
+    let of = points.find(|one| one.variant == *point.variant && one.point == point.at)?;
+    of.costs.iter().find(|one| one.cost == cost)
+}
+
+/// Returns the point of a variant that the question is about, or its best.
+fn primary<'p, 'a>(
+    view: &RunView,
+    points: &'p [Point<'a>],
+    variant: usize,
+) -> Option<&'p Point<'a>> {
+    let asked = view.findings.comparisons.iter().find(|c| c.primary).map(|c| c.point);
+    let at = |point: &&Point<'_>| point.variant_index == variant && Some(point.at) == asked;
+    points.iter().find(at).or_else(|| best(view, points, variant))
+}
+
+fn paint(point: &Point<'_>) -> Paint {
+    if point.verdict == Verdict::Invalid {
+        Paint::Hollow(point.variant_index)
+    } else {
+        Paint::Category(point.variant_index)
+    }
+}

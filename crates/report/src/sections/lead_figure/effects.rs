@@ -1,0 +1,92 @@
+//! Plots the effects of settings as a forest plot: of a matrix with intervals, of a screening with
+//! its limits.
+
+use crate::page::{LeadFigure, Paint, Plot, RowsPlot, ValueRow};
+use crate::run_view::RunView;
+use crate::sections::results::metric_name;
+use crate::summary::place;
+use analysis::screening::Activity;
+use store::record::{EffectKind, EffectRecord, EffectVerdict, Finding};
+
+/// Maximum number of effects on a first screen: the largest.
+const ROWS_MAX: usize = 12;
+
+/// Plots main effects at the primary point. `None` for a study without a matrix.
+pub(super) fn of_matrix(view: &RunView) -> Option<LeadFigure> {
+    let effects = view.findings.effects.iter().find(|effects| effects.primary)?;
+    let mains: Vec<&EffectRecord> = effects
+        .effects
+        .iter()
+        .filter(|effect| effect.kind == EffectKind::Main)
+        .collect();
+    let row = |effect: &&EffectRecord| {
+        let change = |ratio: f64| (ratio - 1.0) * 100.0;
+        ValueRow {
+            label: format!(
+                "{}: {} ÷ {}",
+                effect.of.axis, effect.of.value, effect.of.against
+            ),
+            value: Some(change(effect.ratio)),
+            ci95: effect.ci95.map(|ends| ends.map(change)),
+            other: None,
+            text: measure::number::change(effect.ratio),
+            paint: match effect.verdict {
+                EffectVerdict::Ratio(Finding::Faster) => Paint::Good,
+                EffectVerdict::Ratio(Finding::Slower) => Paint::Bad,
+                _ => Paint::Text,
+            },
+        }
+    };
+    forest(
+        &format!(
+            "{} at {}",
+            metric_name(&effects.metric),
+            place(effects.point)
+        ),
+        mains.iter().map(row).collect(),
+    )
+}
+
+/// Plots every setting of a screening. `None` without a screening.
+pub(super) fn of_screening(view: &RunView) -> Option<LeadFigure> {
+    let screen = view.findings.screens.first().filter(|screen| screen.refused.is_none())?;
+    let change = |ln: f64| ln.exp_m1() * 100.0;
+    let settings = screen.effects.iter().filter(|effect| !effect.setting.is_empty());
+    let row = |effect: &store::record::ScreenedRecord| ValueRow {
+        label: format!("{}: {} ÷ {}", effect.setting, effect.value, effect.against),
+        value: Some(change(effect.ln_ratio)),
+        // Not an interval, but the range of a null effect by chance.
+        ci95: None,
+        other: Some([change(-screen.sme), change(screen.sme)]),
+        text: measure::number::change(effect.ln_ratio.exp()),
+        paint: if effect.activity == Activity::Active {
+            Paint::Category(1)
+        } else {
+            Paint::Text
+        },
+    };
+    forest(&metric_name(&screen.metric), settings.map(row).collect())
+}
+
+/// Returns a forest plot of the effects of settings.
+fn forest(of: &str, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
+    if rows.is_empty() {
+        return None;
+    }
+    let size = |row: &ValueRow| row.value.unwrap_or(0.0).abs();
+    rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    rows.truncate(ROWS_MAX);
+    let in_words = rows.iter().map(|row| format!("{} {}", row.label, row.text));
+    let what = in_words.collect::<Vec<_>>().join("; ");
+    Some(LeadFigure {
+        title: format!("What each setting changes: {of}"),
+        what,
+        plots: vec![Plot::Rows(RowsPlot {
+            title: format!("change of {of}, % (95 % interval)"),
+            baseline: Some(0.0),
+            is_log: false,
+            rows,
+        })],
+        ..LeadFigure::default()
+    })
+}

@@ -1,0 +1,153 @@
+//! Plots faults: throughput and p99 in the window around each, with the outage shaded, its cost,
+//! and whether acknowledged data was lost.
+
+use super::{fault_words, trial_over_time};
+use crate::page::{Band, CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, Tone};
+use crate::run_view::RunView;
+use crate::sections::faults::of_fault;
+use analysis::procedure::Point;
+use store::record::FaultRecord;
+
+/// Maximum number of strips on a first screen.
+const STRIPS_MAX: usize = 4;
+/// Time shown before the injection and after the return to normal, in lengths of the outage.
+const AROUND: f64 = 0.6;
+/// Minimum of that time, s.
+const AROUND_MIN_S: f64 = 15.0;
+
+/// Returns the figure. `None` for a run without faults.
+pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
+    let faults: Vec<&FaultRecord> =
+        view.findings.faults.iter().filter(|fault| fault.injected_s.is_some()).collect();
+    let shown = faults.iter().take(STRIPS_MAX);
+    let has_both = faults.len() * 2 <= STRIPS_MAX;
+    let plots: Vec<Plot> =
+        shown.flat_map(|fault| strips(view, fault, has_both)).flatten().collect();
+    if plots.is_empty() {
+        return None;
+    }
+    let more = match faults.len().saturating_sub(STRIPS_MAX) {
+        0 => String::new(),
+        left_out => format!(" ({left_out} more below)"),
+    };
+    let what = |fault: &&FaultRecord| {
+        format!(
+            "{}. {}",
+            fault_words::title(fault),
+            fault_words::effect(fault, is_at_rate(view, fault))
+        )
+    };
+    let is_any_at_rate = faults.iter().any(|fault| is_at_rate(view, fault));
+    let title = match (is_any_at_rate, has_both) {
+        (true, true) => "Throughput and p99 around each fault, in the measured window",
+        (true, false) => "p99 around each fault, in the measured window",
+        (false, _) => "Throughput around each fault, in the measured window",
+    };
+    Some(LeadFigure {
+        title: format!("{title}{more}"),
+        what: faults.iter().map(what).collect::<Vec<_>>().join(" "),
+        plots,
+        legend: vec![
+            (Paint::Bad, "broken".into()),
+            (Paint::Warn, "whole, and not yet as before".into()),
+        ],
+        says: fault_words::losses(view),
+    })
+}
+
+/// Returns true if load came at a rate during a fault.
+fn is_at_rate(view: &RunView, fault: &FaultRecord) -> bool {
+    let mut trials = view.findings.trials.iter();
+    let trial = trials.find(|trial| Some(trial.index) == fault.trial);
+    trial.and_then(|trial| trial.point).is_some_and(Point::is_rate)
+}
+
+/// Returns the panels of a fault. At a rate, p99, since that is its cost, and throughput if there
+/// is space for both; in a closed loop, throughput.
+fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>; 2] {
+    match (is_at_rate(view, fault), has_both) {
+        (true, true) => [
+            strip(view, fault, Series::Throughput, true),
+            strip(view, fault, Series::P99, false),
+        ],
+        (true, false) => [strip(view, fault, Series::P99, true), None],
+        (false, _) => [strip(view, fault, Series::Throughput, true), None],
+    }
+}
+
+/// Series of a panel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Series {
+    Throughput,
+    P99,
+}
+
+/// Returns one panel: the measured window around a fault. Reading back after it is not user load,
+/// and is on no panel. The first panel of a fault describes its effect.
+fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Option<Plot> {
+    let trial = view.trials.iter().find(|trial| Some(trial.index) == fault.trial)?;
+    let finding = view.findings.trials.iter().find(|one| Some(one.index) == fault.trial)?;
+    let [begin, end] = trial_over_time::window_of(finding);
+    let injected = fault.injected_s?;
+    let inside = |at: f64| at.clamp(begin, end);
+    let bands = of_fault(fault);
+    let last = bands.iter().map(|band| band.to).fold(injected, f64::max);
+    let around = ((inside(last) - injected) * AROUND).max(AROUND_MIN_S);
+    let shown = [inside(injected - around), inside(last + around)];
+    let points = match of {
+        Series::Throughput => trial_over_time::rates(trial, shown),
+        Series::P99 => trial_over_time::latencies(trial, shown),
+    };
+    if points.is_empty() {
+        return None;
+    }
+    let band = |band: &Band| LeadMark::Band {
+        from: inside(band.from),
+        to: inside(band.to),
+        label: String::new(),
+        paint: if band.tone == Tone::Bad {
+            Paint::Bad
+        } else {
+            Paint::Warn
+        },
+    };
+    let mut marks: Vec<LeadMark> = bands.iter().filter(|one| one.from < end).map(band).collect();
+    marks.push(LeadMark::Line {
+        points,
+        paint: Paint::Category(0),
+        is_dashed: false,
+        label: String::new(),
+    });
+    let found = fault.recovery.as_ref();
+    let before = found.and_then(|found| match of {
+        Series::Throughput => found.ops_per_s,
+        Series::P99 => found.p99_ms,
+    });
+    marks.extend(before.map(|before| LeadMark::Across {
+        y: before.middle,
+        label: "median second before".into(),
+        paint: Paint::Muted,
+    }));
+    let unit = match of {
+        Series::Throughput => "op/s",
+        Series::P99 => "p99, ms",
+    };
+    Some(Plot::Curve(CurvePlot {
+        x: PlotAxis {
+            title: "seconds since the start line".into(),
+            ..PlotAxis::default()
+        },
+        y: PlotAxis {
+            title: format!("{unit}: {}", fault_words::title(fault)),
+            is_log: of == Series::P99,
+            from_zero: true,
+            ..PlotAxis::default()
+        },
+        says: if is_first {
+            fault_words::effect(fault, is_at_rate(view, fault))
+        } else {
+            String::new()
+        },
+        marks,
+    }))
+}

@@ -1,0 +1,78 @@
+//! Speed-up over units, against the ideal.
+
+use crate::number;
+use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis};
+use crate::run_view::RunView;
+use store::record::{ScalePointRecord, ScaleUpRecord};
+
+/// Returns the figure. `None` without a scale-up.
+pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
+    let arms = &view.findings.scale_ups;
+    let first = arms.first()?;
+    let units: Vec<f64> = first.points.iter().map(|point| f64::from(point.units)).collect();
+    let most = units.iter().copied().fold(1.0, f64::max);
+    let mut marks = vec![LeadMark::Line {
+        points: vec![(1.0, Some(1.0)), (most, Some(most))],
+        paint: Paint::Muted,
+        is_dashed: true,
+        label: "ideal".into(),
+    }];
+    for (index, arm) in arms.iter().enumerate() {
+        marks.extend(of_arm(arm, Paint::Category(index)));
+    }
+    Some(LeadFigure {
+        title: format!("Speed-up by {}", first.unit),
+        what: arms.iter().flat_map(|arm| arm.sentences.clone()).collect::<Vec<_>>().join(" "),
+        plots: vec![Plot::Curve(CurvePlot {
+            x: PlotAxis {
+                title: first.unit.clone(),
+                ticks: units,
+                ..PlotAxis::default()
+            },
+            y: PlotAxis {
+                title: "times the throughput of one (95 %)".into(),
+                from_zero: true,
+                ..PlotAxis::default()
+            },
+            marks,
+            ..CurvePlot::default()
+        })],
+        ..LeadFigure::default()
+    })
+}
+
+fn of_arm(arm: &ScaleUpRecord, paint: Paint) -> Vec<LeadMark> {
+    // One unit is the base of all others, and has no speed-up of its own.
+    let speed_up = |point: &ScalePointRecord| match &point.speed_up {
+        Some(ratio) => Some((ratio.value, ratio.ci95)),
+        None => (point.units == 1 && point.ops_per_s.is_some()).then_some((1.0, None)),
+    };
+    let line = arm.points.iter().map(|point| {
+        (
+            f64::from(point.units),
+            speed_up(point).map(|(value, _)| value),
+        )
+    });
+    let dot = |point: &ScalePointRecord| {
+        let (value, ci95) = speed_up(point)?;
+        let ops = point.ops_per_s.map_or_else(|| number::ABSENT.into(), number::rate);
+        Some(LeadMark::Dot {
+            x: f64::from(point.units),
+            y: value,
+            ci95,
+            paint,
+            hint: format!(
+                "{} units: {ops} op/s, {} times",
+                point.units,
+                number::ratio(value)
+            ),
+        })
+    };
+    let line = LeadMark::Line {
+        points: line.collect(),
+        paint,
+        is_dashed: false,
+        label: arm.arm.clone().unwrap_or_default(),
+    };
+    std::iter::once(line).chain(arm.points.iter().filter_map(dot)).collect()
+}

@@ -1,0 +1,209 @@
+//! Plots a search: the percentile over the load, with its limit and the result.
+
+use crate::number;
+use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow};
+use crate::run_view::RunView;
+use crate::summary::{axis_value, variant_name, variants};
+use analysis::procedure::Point;
+use measure::Known;
+use store::record::{
+    SearchOutcome, SearchRangeRecord, SearchRecord, SearchResult, SearchStepRecord,
+};
+
+/// Maximum number of variants whose steps are drawn, side by side; with more, only the results are
+/// drawn.
+const SEARCHES_MAX: usize = 2;
+/// Maximum number of variants on a first screen.
+const ROWS_MAX: usize = 10;
+
+/// Returns the figure. `None` without a search.
+pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
+    let searches = &view.findings.searches;
+    let first = searches.first()?;
+    let by_variant = |at: usize| searches[..at].iter().all(|s| s.variant != searches[at].variant);
+    let firsts: Vec<usize> = (0..searches.len()).filter(|at| by_variant(*at)).collect();
+    let left_out = firsts.len().saturating_sub(SEARCHES_MAX);
+    if left_out > 0
+        && let Some(figure) = of_many(view, &firsts)
+    {
+        return Some(figure);
+    }
+    let shown = firsts.iter().take(SEARCHES_MAX);
+    let plots: Vec<Plot> = shown.filter_map(|at| plot(view, &searches[*at])).collect();
+    if plots.is_empty() {
+        return None;
+    }
+    let more = match left_out {
+        0 => String::new(),
+        left_out => format!(" ({left_out} more below)"),
+    };
+    let is_band = first.within_ms.iter().all(Option::is_some);
+    Some(LeadFigure {
+        title: format!("Every trial of the search for {}{more}", first.goal),
+        what: searches.iter().map(|search| search.words.clone()).collect::<Vec<_>>().join(" "),
+        plots,
+        legend: vec![
+            (
+                Paint::Good,
+                if is_band {
+                    "between the limits"
+                } else {
+                    "within the limit"
+                }
+                .into(),
+            ),
+            (
+                Paint::Bad,
+                if is_band {
+                    "not between them"
+                } else {
+                    "beyond it"
+                }
+                .into(),
+            ),
+            (Paint::Muted, "no answer".into()),
+        ],
+        ..LeadFigure::default()
+    })
+}
+
+/// Plots the result for each of many variants. `None` if none has a result.
+fn of_many(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> {
+    let searches = &view.findings.searches;
+    let names = variants(view);
+    let row = |at: &usize| {
+        let of_variant = || searches.iter().filter(|s| s.variant == searches[*at].variant);
+        let rates: Vec<Known> = of_variant().filter_map(SearchRecord::found_ops_per_s).collect();
+        let values = || rates.iter().map(|rate| rate.least());
+        let ends = [values().reduce(f64::min)?, values().reduce(f64::max)?];
+        let sign = if rates.iter().any(|rate| rate.is_at_least()) {
+            "≥ "
+        } else {
+            ""
+        };
+        Some(ValueRow {
+            label: variant_name(&searches[*at].variant, view).to_owned(),
+            value: Some(values().sum::<f64>() / rates.len() as f64),
+            ci95: None,
+            other: (ends[0] < ends[1]).then_some(ends),
+            text: format!("{sign}{} op/s", number::range(ends)),
+            paint: Paint::Category(
+                names.iter().position(|n| **n == searches[*at].variant).unwrap_or(0),
+            ),
+        })
+    };
+    let rows: Vec<ValueRow> = firsts.iter().filter_map(row).take(ROWS_MAX).collect();
+    let found = rows.iter().map(|row| format!("{}: {}", row.label, row.text));
+    let what = found.collect::<Vec<_>>().join("; ");
+    let goal = &searches.first()?.goal;
+    (!rows.is_empty()).then(|| LeadFigure {
+        title: format!("The most that each variant did with {goal}"),
+        what,
+        plots: vec![Plot::Rows(RowsPlot {
+            title: "op/s; a bar is from the least to the most of several searches".into(),
+            rows,
+            ..RowsPlot::default()
+        })],
+        ..LeadFigure::default()
+    })
+}
+
+/// Plots the trials of all searches of a variant.
+fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
+    let of_variant = || view.findings.searches.iter().filter(|s| s.variant == first.variant);
+    let steps = || of_variant().flat_map(|search| &search.steps);
+    let mut tried: Vec<f64> = steps().filter_map(|step| Some(step.point?.value())).collect();
+    tried.sort_by(f64::total_cmp);
+    tried.dedup();
+    let is_rate = steps().any(|step| matches!(step.point, Some(Point::Rate(_))));
+    let mut marks: Vec<LeadMark> = found(&of_variant().collect::<Vec<_>>()).into_iter().collect();
+    let limits = first.within_ms.iter().flatten();
+    marks.extend(limits.map(|ms| LeadMark::Across {
+        y: *ms,
+        label: format!("{} ms", number::ms(*ms)),
+        paint: Paint::Bad,
+    }));
+    let dots: Vec<LeadMark> = steps().filter_map(dot).collect();
+    if dots.is_empty() {
+        return None;
+    }
+    marks.extend(dots);
+    let name = if view.plan.trials.iter().any(|trial| trial.variant != first.variant) {
+        format!("{}: ", variant_name(&first.variant, view))
+    } else {
+        String::new()
+    };
+    Some(Plot::Curve(CurvePlot {
+        x: PlotAxis {
+            title: if is_rate { "op/s" } else { "threads" }.into(),
+            is_log: true,
+            ticks: tried,
+            ..PlotAxis::default()
+        },
+        y: PlotAxis {
+            title: format!("{name}{} latency, ms", first.percentile.words()),
+            is_log: true,
+            ..PlotAxis::default()
+        },
+        marks,
+        ..CurvePlot::default()
+    }))
+}
+
+/// Marks the result: one load, or the range of several searches.
+fn found(searches: &[&SearchRecord]) -> Option<LeadMark> {
+    let range = searches.iter().find_map(|search| search.range);
+    if let Some(SearchRangeRecord {
+        at_least: Some(low),
+        below: Some(high),
+        ..
+    }) = range
+    {
+        let [from, to] = [low, high].map(Point::value);
+        return Some(LeadMark::Band {
+            from,
+            to,
+            label: format!("between {} and {}", axis_value(from), axis_value(to)),
+            paint: Paint::Good,
+        });
+    }
+    let is_found = |search: &&&SearchRecord| {
+        matches!(search.outcome, SearchOutcome::Held | SearchOutcome::Found)
+    };
+    let at: Vec<f64> =
+        searches.iter().filter(is_found).filter_map(|s| Some(s.at?.value())).collect();
+    let [low, high] = [
+        at.iter().copied().reduce(f64::min)?,
+        at.iter().copied().reduce(f64::max)?,
+    ];
+    Some(LeadMark::Band {
+        from: low,
+        to: high,
+        label: if low < high {
+            format!("{} to {}", axis_value(low), axis_value(high))
+        } else {
+            axis_value(low)
+        },
+        paint: Paint::Good,
+    })
+}
+
+fn dot(step: &SearchStepRecord) -> Option<LeadMark> {
+    let (x, y) = (step.point?.value(), step.latency_ms?);
+    Some(LeadMark::Dot {
+        x,
+        y,
+        ci95: step.ci95_ms,
+        paint: match step.result {
+            SearchResult::Pass | SearchResult::Within | SearchResult::Expected => Paint::Good,
+            SearchResult::Fail | SearchResult::Above | SearchResult::Below => Paint::Bad,
+            SearchResult::NoAnswer => Paint::Muted,
+        },
+        hint: format!(
+            "trial {}: {} ms at {}",
+            step.trial + 1,
+            number::ms(y),
+            axis_value(x)
+        ),
+    })
+}

@@ -1,0 +1,155 @@
+//! Plots one trial over time: an endurance with its changes of level, or the trial of a single
+//! point.
+
+use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis};
+use crate::run_view::{RunView, TrialView};
+use store::record::TrialFinding;
+
+/// Number of places on the time axis: what a first screen can show.
+const PLACES_MAX: usize = 240;
+/// Minimum length of an interval for a rate: the last one of a window may be too short.
+const SECONDS_MIN: f64 = 0.5;
+/// Kind of the interval lines that are not of operations.
+const CLIENT: &str = "client";
+
+/// Plots throughput and p99 of the long trial, with its changes of level.
+pub(super) fn of_endurance(view: &RunView) -> Option<LeadFigure> {
+    let long = view.findings.trials.iter().find(|trial| trial.endurance.is_some())?;
+    let found = long.endurance.as_ref()?;
+    let begins = window_of(long)[0];
+    let changes = |of: &str| {
+        let of = of.to_owned();
+        let mine = found.changes.iter().filter(move |change| change.of == of);
+        mine.map(move |change| LeadMark::Upright {
+            x: begins + change.at_s,
+            label: change.coincides.clone().unwrap_or_else(|| "change".into()),
+            paint: Paint::Warn,
+        })
+    };
+    let mut figure = of_trial(view, long)?;
+    for (plot, of) in figure.plots.iter_mut().zip(["ops_per_s", "latency_ms.p99"]) {
+        if let Plot::Curve(plot) = plot {
+            plot.marks.extend(changes(of));
+        }
+    }
+    figure.title = "Throughput and p99 latency over the hours, with changes of level".into();
+    Some(figure)
+}
+
+/// Plots throughput and p99 of the first usable trial.
+pub(super) fn of_one_trial(view: &RunView) -> Option<LeadFigure> {
+    let trials = &view.findings.trials;
+    let used = trials.iter().find(|t| t.verdict != store::record::Verdict::Invalid);
+    of_trial(view, used.or(trials.first())?)
+}
+
+/// Plots throughput and p99 of a trial over its window. `None` without intervals.
+pub fn of_trial(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
+    let trial = view.trials.iter().find(|trial| trial.index == finding.index)?;
+    let [from, to] = window_of(finding);
+    let rates = rates(trial, [from, to]);
+    if rates.is_empty() {
+        return None;
+    }
+    let curve = |y: &str, is_log: bool, points: Vec<(f64, Option<f64>)>| {
+        Plot::Curve(CurvePlot {
+            x: PlotAxis {
+                title: "seconds since the start line".into(),
+                ..PlotAxis::default()
+            },
+            y: PlotAxis {
+                title: y.into(),
+                is_log,
+                from_zero: true,
+                ..PlotAxis::default()
+            },
+            marks: vec![LeadMark::Line {
+                points,
+                paint: Paint::Category(0),
+                is_dashed: false,
+                label: String::new(),
+            }],
+            ..CurvePlot::default()
+        })
+    };
+    Some(LeadFigure {
+        title: "Throughput and p99 latency over the measured window".into(),
+        what: "Left: operations per second. Right: p99 latency in milliseconds, of each second by \
+               itself."
+            .into(),
+        plots: vec![
+            curve("op/s", false, rates),
+            curve("p99 latency, ms", true, latencies(trial, [from, to])),
+        ],
+        ..LeadFigure::default()
+    })
+}
+
+/// Returns the measured window of a trial, in seconds since its start line; everything if it is not
+/// recorded.
+pub(super) fn window_of(finding: &TrialFinding) -> [f64; 2] {
+    let window = finding.phases.iter().find(|phase| phase.name == "measure");
+    window.map_or([0.0, f64::INFINITY], |phase| [phase.from_s, phase.to_s])
+}
+
+/// Returns the operations per second of all kinds together, joined to the number of places.
+pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option<f64>)> {
+    let seconds = seconds(trial, [from, to], |record| {
+        record.ok as f64 / record.seconds.max(1e-9)
+    });
+    joined(&seconds, |values| {
+        values.iter().sum::<f64>() / values.len() as f64
+    })
+}
+
+/// Returns p99 of the slowest kind, the worst of the joined intervals.
+pub(super) fn latencies(trial: &TrialView, window: [f64; 2]) -> Vec<(f64, Option<f64>)> {
+    let mut worst: Vec<(f64, f64)> = Vec::new();
+    for record in in_window(trial, window) {
+        let Some(latency) = record.latency_ms.as_ref().filter(|latency| latency.count > 0) else {
+            continue;
+        };
+        let p99 = latency.p99.least();
+        match worst.last_mut() {
+            Some((at, known)) if *at == record.t_s => *known = known.max(p99),
+            _ => worst.push((record.t_s, p99)),
+        }
+    }
+    joined(&worst, |values| values.iter().copied().fold(0.0, f64::max))
+}
+
+fn in_window(
+    trial: &TrialView,
+    [from, to]: [f64; 2],
+) -> impl Iterator<Item = &store::record::IntervalRecord> {
+    let is_inside = move |t_s: f64| t_s >= from && t_s < to;
+    trial
+        .intervals
+        .iter()
+        .filter(move |one| one.kind != CLIENT && one.seconds >= SECONDS_MIN && is_inside(one.t_s))
+}
+
+/// Returns a value of each second, added over kinds.
+fn seconds(
+    trial: &TrialView,
+    window: [f64; 2],
+    value: impl Fn(&store::record::IntervalRecord) -> f64,
+) -> Vec<(f64, f64)> {
+    let mut sums: Vec<(f64, f64)> = Vec::new();
+    for record in in_window(trial, window) {
+        match sums.last_mut() {
+            Some((at, sum)) if *at == record.t_s => *sum += value(record),
+            _ => sums.push((record.t_s, value(record))),
+        }
+    }
+    sums
+}
+
+fn joined(values: &[(f64, f64)], join: impl Fn(&[f64]) -> f64) -> Vec<(f64, Option<f64>)> {
+    let step = values.len().div_ceil(PLACES_MAX).max(1);
+    let of = |chunk: &[(f64, f64)]| {
+        let all: Vec<f64> = chunk.iter().map(|(_, value)| *value).collect();
+        (chunk[0].0, Some(join(&all)))
+    };
+    values.chunks(step).map(of).collect()
+}

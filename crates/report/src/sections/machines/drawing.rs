@@ -1,0 +1,400 @@
+//! Draws a machine as a picture: packages, the NUMA nodes in them, the L3 groups in these, and
+//! cores with their threads, in the colours of the nodes that may run there.
+//!
+//! Small machines show every core. On large ones, equal neighbouring cores are one tile, and if
+//! even that is too much, an L3 group is one.
+
+use super::machine_records::{Cpus, MachineView, Placed, list, named};
+use crate::number;
+use crate::page::{Nest, Part, Picture, Style, Tile};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use store::record::{L3Record, NumaNodeRecord, numbers_of};
+
+/// Maximum number of CPUs for which every core is shown.
+const CPUS_MAX: usize = 128;
+/// Number of colours; with more nodes, cores are not shown one by one, since names do not fit on
+/// them.
+const COLORS: usize = 8;
+/// Maximum number of tiles in a picture.
+const TILES_MAX: usize = 256;
+/// Maximum length of a list of CPUs in a tile; the tooltip has all of them.
+const LIST_MAX: usize = 14;
+/// Maximum number of names in a box; the others are counted.
+const NAMES_MAX: usize = 3;
+
+/// State of a CPU, without colours.
+#[derive(Clone, PartialEq, Eq)]
+struct State {
+    owners: Vec<usize>,
+    is_client: bool,
+    is_closed: bool,
+}
+
+/// Part of the machine that a tile shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Core,
+    Alike,
+    Group,
+}
+
+/// Place of a core: package, NUMA node and L3, by their indexes in the record.
+type Place = (usize, usize, usize);
+
+struct Drawing<'a> {
+    seen: &'a MachineView<'a>,
+    placed: &'a [Placed<'a>],
+    /// Number of each node's colour.
+    colors: &'a BTreeMap<&'a str, usize>,
+    l3: Vec<(&'a L3Record, Cpus)>,
+    states: HashMap<u32, State>,
+}
+
+/// Returns the picture. `None` for a machine with too many parts, or none.
+pub fn picture(
+    (id, title): (String, String),
+    seen: &MachineView<'_>,
+    placed: &[Placed<'_>],
+    colors: &BTreeMap<&str, usize>,
+) -> Option<Picture> {
+    let l3 = seen.record.l3.iter().map(|one| (one, numbers_of(&one.cpus)));
+    let mut drawing = Drawing {
+        seen,
+        placed,
+        colors,
+        l3: l3.collect(),
+        states: HashMap::new(),
+    };
+    let all: Cpus = seen.cores.iter().flatten().copied().collect();
+    drawing.states = all.iter().map(|cpu| (*cpu, drawing.state(*cpu))).collect();
+    let places = drawing.places();
+    let is_small = all.len() <= CPUS_MAX && colors.len() <= COLORS;
+    let smallest = if is_small {
+        Detail::Core
+    } else {
+        Detail::Alike
+    };
+    let fits = |detail: &Detail| {
+        let tiles = places.values().map(|cores| drawing.tiles(cores, *detail).len());
+        tiles.sum::<usize>() <= TILES_MAX
+    };
+    let detail = [smallest, Detail::Group].into_iter().find(fits)?;
+    let mut nests = drawing.packages(&places, detail);
+    let without_cpus = seen
+        .record
+        .numa_nodes
+        .iter()
+        .zip(&seen.numa_nodes)
+        .filter(|(_, cpus)| cpus.is_empty())
+        .take(TILES_MAX);
+    nests.extend(without_cpus.map(|(node, _)| Nest {
+        label: format!("NUMA node {} without CPUs", node.os),
+        details: drawing.about_numa(node),
+        ..Nest::default()
+    }));
+    (!nests.is_empty()).then(|| Picture {
+        id,
+        title,
+        what: drawing.in_words(),
+        legend: drawing.legend(&nests),
+        nests,
+    })
+}
+
+impl Drawing<'_> {
+    fn state(&self, cpu: u32) -> State {
+        let here = || self.placed.iter().filter(|one| one.cpus.contains(&cpu));
+        let nodes = here().filter(|one| !one.record.is_client());
+        let owners = nodes.filter_map(|one| self.colors.get(one.record.who.as_str()).copied());
+        State {
+            owners: owners.collect(),
+            is_client: here().any(|one| one.record.is_client()),
+            is_closed: !self.seen.allowed.contains(&cpu),
+        }
+    }
+
+    /// Returns the cores of each innermost box, in the order of the record.
+    fn places(&self) -> BTreeMap<Place, Vec<&Cpus>> {
+        let at = |groups: &mut dyn Iterator<Item = &Cpus>| {
+            let pairs =
+                groups.enumerate().flat_map(|(at, cpus)| cpus.iter().map(move |c| (*c, at)));
+            pairs.collect::<HashMap<u32, usize>>()
+        };
+        let packages = at(&mut self.seen.packages.iter());
+        let numa = at(&mut self.seen.numa_nodes.iter());
+        let l3 = at(&mut self.l3.iter().map(|(_, cpus)| cpus));
+        let mut places: BTreeMap<Place, Vec<&Cpus>> = BTreeMap::new();
+        for core in &self.seen.cores {
+            let Some(cpu) = core.first() else { continue };
+            let of = |groups: &HashMap<u32, usize>| groups.get(cpu).copied().unwrap_or(usize::MAX);
+            places.entry((of(&packages), of(&numa), of(&l3))).or_default().push(core);
+        }
+        places
+    }
+
+    fn packages(&self, places: &BTreeMap<Place, Vec<&Cpus>>, detail: Detail) -> Vec<Nest> {
+        let mut packages: Vec<(usize, Nest)> = Vec::new();
+        let mut numa: Vec<(usize, usize)> = Vec::new();
+        for ((package, node, l3), cores) in places {
+            if packages.last().is_none_or(|(known, _)| known != package) {
+                packages.push((*package, self.package(*package)));
+            }
+            let outer = packages.last_mut().map(|(_, nest)| nest);
+            let Some(outer) = outer else { continue };
+            if numa.last() != Some(&(*package, *node)) {
+                numa.push((*package, *node));
+                outer.nests.push(self.numa_node(*node, *package));
+            }
+            if let Some(inner) = outer.nests.last_mut() {
+                inner.nests.push(self.l3_group(*l3, cores, detail));
+            }
+        }
+        packages.into_iter().map(|(_, nest)| nest).collect()
+    }
+
+    fn package(&self, at: usize) -> Nest {
+        let os = self.seen.record.packages.get(at).map(|one| one.os);
+        let label = match os {
+            Some(os) => format!("Package {}", os.unwrap_or(at as u32)),
+            None => "Package not told".to_owned(),
+        };
+        Nest {
+            label,
+            ..Nest::default()
+        }
+    }
+
+    fn numa_node(&self, at: usize, package: usize) -> Nest {
+        let Some(node) = self.seen.record.numa_nodes.get(at) else {
+            return Nest {
+                label: "NUMA node not told".into(),
+                ..Nest::default()
+            };
+        };
+        let package = self.seen.packages.get(package);
+        let is_part = package.is_some_and(|package| !self.seen.numa_nodes[at].is_subset(package));
+        Nest {
+            label: format!(
+                "NUMA node {}{}",
+                node.os,
+                if is_part { ", a part" } else { "" }
+            ),
+            details: self.about_numa(node),
+            ..Nest::default()
+        }
+    }
+
+    /// Describes its memory and the users of it, and the devices near it.
+    fn about_numa(&self, node: &NumaNodeRecord) -> Vec<String> {
+        let mut details = Vec::new();
+        let memory = node
+            .memory_bytes
+            .map(number::bytes)
+            .map(|bytes| format!("{bytes} {}", node.kind).trim().to_owned());
+        details.extend(memory);
+        let takes = |one: &&Placed<'_>| numbers_of(&one.record.mems).contains(&node.os);
+        let users: Vec<&str> =
+            self.placed.iter().filter(takes).map(|one| one.record.who.as_str()).collect();
+        if !users.is_empty() {
+            details.push(format!("memory of {}", few(&users)));
+        }
+        let devices = self.seen.record.devices.iter();
+        let near: Vec<&str> = devices
+            .filter(|device| device.numa_node == Some(node.os))
+            .map(|device| device.name.as_str())
+            .collect();
+        if !near.is_empty() {
+            details.push(few(&near));
+        }
+        details
+    }
+
+    fn l3_group(&self, at: usize, cores: &[&Cpus], detail: Detail) -> Nest {
+        let count = match cores.len() {
+            1 => "1 core".to_owned(),
+            count => format!("{count} cores"),
+        };
+        let label = match self.l3.get(at) {
+            Some((l3, cpus)) if l3.is_real => {
+                let here: Cpus = cores.iter().copied().flatten().copied().collect();
+                let is_part = !cpus.is_subset(&here);
+                let size = l3.size_bytes.map(number::bytes).unwrap_or_default();
+                format!("{} {size}", if is_part { "part of L3" } else { "L3" })
+            }
+            _ => "L3 not told".to_owned(),
+        };
+        Nest {
+            label: label.trim().to_owned(),
+            details: vec![count],
+            nests: Vec::new(),
+            tiles: self.tiles(cores, detail),
+        }
+    }
+
+    fn tiles(&self, cores: &[&Cpus], detail: Detail) -> Vec<Tile> {
+        if detail == Detail::Group {
+            return vec![self.tile(cores, detail)];
+        }
+        let states = |core: &Cpus| -> Vec<&State> {
+            core.iter().filter_map(|cpu| self.states.get(cpu)).collect()
+        };
+        let is_alike = |a: &&Cpus, b: &&Cpus| {
+            let is_one_kind = self.kind(a) == self.kind(b);
+            detail == Detail::Alike && is_one_kind && states(a) == states(b)
+        };
+        cores.chunk_by(is_alike).map(|alike| self.tile(alike, detail)).collect()
+    }
+
+    /// Draws cores as one tile: a part for the first threads of all, one for the second.
+    fn tile(&self, cores: &[&Cpus], detail: Detail) -> Tile {
+        let threads = cores.iter().map(|core| core.len()).max().unwrap_or(0);
+        let of_thread = |rank: usize| -> Cpus {
+            cores.iter().filter_map(|core| core.iter().nth(rank).copied()).collect()
+        };
+        let kind = match self.kind(cores[0]) {
+            Some("efficiency") => Some("slow"),
+            Some(_) => Some("fast"),
+            None => None,
+        };
+        // The tile of many cores names their users, since colours repeat.
+        let all: Cpus = cores.iter().copied().flatten().copied().collect();
+        let users = self.users(&all).filter(|_| detail != Detail::Core);
+        let label: Vec<&str> = users.as_deref().into_iter().chain(kind).collect();
+        Tile {
+            label: label.join(", "),
+            parts: (0..threads).map(|rank| self.part(&of_thread(rank))).collect(),
+        }
+    }
+
+    fn part(&self, cpus: &Cpus) -> Part {
+        let states = || cpus.iter().filter_map(|cpu| self.states.get(cpu));
+        let owners: BTreeSet<usize> = states().flat_map(|one| &one.owners).copied().collect();
+        let mut looks: Vec<Style> = owners.into_iter().map(Style::Owner).collect();
+        if looks.is_empty() && states().all(|one| one.is_closed) {
+            looks.push(Style::Closed);
+        }
+        if states().any(|one| one.is_client) {
+            looks.push(Style::Marked);
+        }
+        let all = list(cpus);
+        let label = match all.char_indices().nth(LIST_MAX) {
+            Some((end, _)) => format!("{}…", &all[..end]),
+            None => all.clone(),
+        };
+        let users = self.users(cpus).map(|who| format!(": {who}"));
+        Part {
+            hint: format!("CPU {all}{}", users.unwrap_or_default()),
+            label,
+            looks,
+        }
+    }
+
+    /// Names the processes that may run on some of these CPUs. `None` if unknown.
+    fn users(&self, cpus: &Cpus) -> Option<String> {
+        let mine = self.placed.iter().filter(|one| !one.cpus.is_disjoint(cpus));
+        let users: Vec<&str> = mine.map(|one| one.record.who.as_str()).collect();
+        if !users.is_empty() {
+            return Some(few(&users));
+        }
+        if cpus.is_disjoint(&self.seen.allowed) {
+            return Some("closed".to_owned());
+        }
+        (!self.placed.is_empty()).then(|| "free".to_owned())
+    }
+
+    fn kind(&self, core: &Cpus) -> Option<&str> {
+        let mut kinds = self.seen.record.kinds.iter();
+        let first = *core.first()?;
+        let of_core = kinds.find(|(_, cpus)| numbers_of(cpus).contains(&first));
+        of_core.map(|(kind, _)| kind.as_str())
+    }
+
+    fn legend(&self, nests: &[Nest]) -> Vec<(Style, String)> {
+        let mut legend = Vec::new();
+        for one in self.placed {
+            let cpus = format!("{}: {}", one.record.who, named(&one.cpus));
+            let color = self.colors.get(one.record.who.as_str());
+            match (one.record.is_client(), color) {
+                _ if one.cpus.is_empty() => {}
+                (true, _) => legend.push((Style::Marked, cpus)),
+                (false, Some(color)) => legend.push((Style::Owner(*color), cpus)),
+                (false, None) => {}
+            }
+        }
+        let parts = parts(nests);
+        let looks = || parts.iter().map(|part| &part.looks);
+        if looks().any(|looks| owners(looks) > 3) {
+            legend.push((Style::Many, "more than three nodes".into()));
+        }
+        if looks().any(Vec::is_empty) && !self.placed.is_empty() {
+            legend.push((Style::Free, "free".into()));
+        }
+        if looks().any(|looks| looks.contains(&Style::Closed)) {
+            legend.push((Style::Closed, "may not be used".into()));
+        }
+        legend
+    }
+
+    fn in_words(&self) -> String {
+        let mut words = vec![summary(self.seen)];
+        for one in self.placed.iter().filter(|one| !one.cpus.is_empty()) {
+            let who = if one.record.is_client() {
+                "The client"
+            } else {
+                one.record.who.as_str()
+            };
+            words.push(format!("{who} may run on {}.", named(&one.cpus)));
+        }
+        words.join(" ")
+    }
+}
+
+/// Returns all parts of all tiles in boxes.
+fn parts(nests: &[Nest]) -> Vec<&Part> {
+    let mut all = Vec::new();
+    for nest in nests {
+        all.extend(nest.tiles.iter().flat_map(|tile| &tile.parts));
+        all.extend(parts(&nest.nests));
+    }
+    all
+}
+
+fn owners(looks: &[Style]) -> usize {
+    let is_owner = |look: &&Style| matches!(look, Style::Owner(_));
+    looks.iter().filter(is_owner).count()
+}
+
+fn few(names: &[&str]) -> String {
+    let shown = names[..names.len().min(NAMES_MAX)].join(", ");
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Counts the parts of the machine, in a sentence.
+pub fn summary(seen: &MachineView<'_>) -> String {
+    let record = seen.record;
+    let of = |count: usize, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{} {many}", number::count(count as u64)),
+    };
+    let cpus: usize = seen.cores.iter().map(Cpus::len).sum();
+    let mut parts = vec![of(record.packages.len(), "package", "packages")];
+    if record.dies.len() > record.packages.len() {
+        parts.push(of(record.dies.len(), "die", "dies"));
+    }
+    parts.push(of(record.numa_nodes.len(), "NUMA node", "NUMA nodes"));
+    parts.push(match seen.l3.len() {
+        0 => "no L3 that is told of".to_owned(),
+        count => of(count, "L3 group", "L3 groups"),
+    });
+    parts.push(of(seen.cores.len(), "core", "cores"));
+    parts.push(of(cpus, "CPU", "CPUs"));
+    let memory: Vec<u64> = record.numa_nodes.iter().filter_map(|one| one.memory_bytes).collect();
+    if !memory.is_empty() {
+        let all = memory.iter().fold(0, |sum: u64, one| sum.saturating_add(*one));
+        parts.push(format!("{} of memory", number::bytes(all)));
+    }
+    format!("{}.", parts.join(", "))
+}

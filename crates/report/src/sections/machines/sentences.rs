@@ -1,0 +1,145 @@
+//! Interprets a machine and its places in sentences: what the client shares with nodes, whether
+//! that could be avoided, and what a machine of this size cannot show. Pure functions.
+
+use super::machine_records::{Cpus, MachineView, Placed, named};
+
+/// Maximum number of names; the others are counted.
+const NAMES_MAX: usize = 4;
+
+/// Says what the client shares with the nodes on its machine. Empty if either is missing.
+pub fn about_client(seen: &MachineView<'_>, placed: &[Placed<'_>]) -> Vec<String> {
+    let (client, nodes): (Vec<_>, Vec<_>) = placed
+        .iter()
+        .filter(|one| !one.cpus.is_empty())
+        .partition(|one| one.record.is_client());
+    let Some(client) = client.first() else {
+        return Vec::new();
+    };
+    if nodes.is_empty() {
+        return Vec::new();
+    }
+    let with = |mine: &Cpus| {
+        let shares = |node: &&&Placed<'_>| !node.cpus.is_disjoint(mine);
+        nodes
+            .iter()
+            .filter(shares)
+            .map(|node| node.record.who.as_str())
+            .collect::<Vec<_>>()
+    };
+    let cores = around(&seen.cores, &client.cpus);
+    let l3 = around(&seen.l3, &client.cpus);
+    let (by_cpu, by_core, by_l3) = (with(&client.cpus), with(&cores), with(&l3));
+    let taken: Cpus = nodes.iter().flat_map(|node| &node.cpus).copied().collect();
+    let free = |groups: &[Cpus]| free_of(groups, &taken, &client.allowed);
+    if !by_cpu.is_empty() {
+        let shared: Cpus = client.cpus.intersection(&taken).copied().collect();
+        return vec![format!(
+            "The client may run on {} on which {} may run too. {}",
+            named(&shared),
+            names(&by_cpu),
+            avoided(&free(&seen.cores), "core", seen.cores.len())
+        )];
+    }
+    if !by_core.is_empty() {
+        return vec![format!(
+            "The client shares cores with {}, on other threads of them. {}",
+            names(&by_core),
+            avoided(&free(&seen.cores), "core", seen.cores.len())
+        )];
+    }
+    if !by_l3.is_empty() {
+        return vec![format!(
+            "The client shares no core with a node, but an L3 with {}. {}",
+            names(&by_l3),
+            avoided(&free(&seen.l3), "L3", seen.l3.len())
+        )];
+    }
+    let sentence = if seen.l3.is_empty() {
+        "The client shares no core with a node: that was avoided. Whether they share an L3 is \
+             not told."
+    } else {
+        "The client shares neither a core nor an L3 with a node: that was avoided."
+    };
+    vec![sentence.to_owned()]
+}
+
+/// Returns all CPUs of the groups that contain some of these.
+fn around(groups: &[Cpus], cpus: &Cpus) -> Cpus {
+    let touched = groups.iter().filter(|group| !group.is_disjoint(cpus));
+    touched.flatten().copied().collect()
+}
+
+/// Returns the allowed CPUs of the groups without a node.
+fn free_of(groups: &[Cpus], taken: &Cpus, allowed: &Cpus) -> Cpus {
+    let free = groups.iter().filter(|group| group.is_disjoint(taken));
+    free.flatten().filter(|cpu| allowed.contains(cpu)).copied().collect()
+}
+
+/// Says whether it could have been avoided: some units were free, there is only one, or nodes have
+/// all.
+fn avoided(free: &Cpus, what: &str, count: usize) -> String {
+    if !free.is_empty() {
+        return format!(
+            "It could have been avoided: no node may run on any {what} of {}.",
+            named(free)
+        );
+    }
+    match count {
+        0 | 1 => format!("It could not be avoided: the machine has one {what}."),
+        _ => format!(
+            "It could not be avoided without moving nodes: they may run on every {what} that the \
+             client may use."
+        ),
+    }
+}
+
+fn names(all: &[&str]) -> String {
+    match all {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] if all.len() <= NAMES_MAX => format!("{} and {last}", most.join(", ")),
+        _ => format!(
+            "{} and {} other nodes",
+            all[..NAMES_MAX].join(", "),
+            all.len() - NAMES_MAX
+        ),
+    }
+}
+
+/// Says what a machine of this size cannot show.
+pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
+    let mut said = Vec::new();
+    if seen.numa_nodes.len() <= 1 {
+        said.push(
+            "It has one NUMA node: nothing here tells what it costs to cross from one to another."
+                .to_owned(),
+        );
+    } else if seen.packages.len() == 1 {
+        said.push(
+            "It has one package: nothing here tells what it costs to cross from one socket to \
+             another."
+                .to_owned(),
+        );
+    }
+    match seen.l3.len() {
+        0 => said.push(
+            "It does not say which cores share an L3: nothing here tells about L3 groups."
+                .to_owned(),
+        ),
+        1 => said.push(
+            "It has one L3: nothing here tells what it is worth to keep a node within an L3 group."
+                .to_owned(),
+        ),
+        _ => {}
+    }
+    if seen.threads_per_core() == 1 {
+        said.push(
+            "Each core has one thread: nothing here tells about threads that share a core."
+                .to_owned(),
+        );
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests;

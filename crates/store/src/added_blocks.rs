@@ -1,0 +1,70 @@
+//! Blocks that were added to a finished run.
+//!
+//! `plan.json` stays as it was when the run began. Added blocks are in files of their own,
+//! `added-1.json`, `-2`, …. Each is written before the journal line that announces it and contains
+//! its checksum. A reader of the run sees the trials of all of them.
+
+use crate::event::JournalEvent;
+use crate::file;
+use crate::file_digests::{self, Damage, Damaged, Depth, Sums};
+use crate::journal::Journal;
+use crate::record::{PlanRecord, TrialRecord};
+use crate::run::read_json;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// `added-N.json`: trials that were added to the plan of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AddedRecord {
+    /// Format number of the record: 1.
+    pub format: u32,
+    /// Version of cassay that added them.
+    pub cassay: String,
+    /// Number of added blocks.
+    pub blocks: usize,
+    /// Trials, numbered on from the existing ones.
+    pub trials: Vec<TrialRecord>,
+}
+
+/// Returns the name of the file for the next added blocks.
+pub(crate) fn next_file(journal: &Journal) -> String {
+    format!("added-{}.json", added(journal).count() + 1)
+}
+
+/// Returns the number of blocks of each addition, in order, with the checksums of its files.
+pub(crate) fn added(journal: &Journal) -> impl Iterator<Item = (usize, &Sums)> {
+    journal.records.iter().filter_map(|line| match &line.event {
+        JournalEvent::RunExtended { blocks, files } => Some((*blocks, files)),
+        _ => None,
+    })
+}
+
+/// Returns the plan of a run with all additions. Fails if the plan, the study or an addition
+/// differs from its checksum in the journal.
+pub(crate) fn whole_plan(run: &Path, journal: &Journal) -> Result<PlanRecord> {
+    let mut records = journal.records.iter();
+    let planned = records.find_map(|line| match &line.event {
+        JournalEvent::RunPlanned { files } => Some(files),
+        _ => None,
+    });
+    let later = added(journal).map(|(_, files)| files);
+    let mut damages: Vec<Damage> = Vec::new();
+    for (file, sum) in planned.into_iter().chain(later).flatten() {
+        damages.extend(file_digests::damage(run, file, sum, Depth::Bytes)?);
+    }
+    if !damages.is_empty() {
+        return Err(Damaged {
+            run: run.to_owned(),
+            files: damages,
+            resumable: false,
+        }
+        .into());
+    }
+    let mut plan: PlanRecord = read_json(&run.join(file::PLAN))?;
+    for name in added(journal).flat_map(|(_, files)| files.keys()) {
+        let added: AddedRecord = read_json(&run.join(crate::name::inner_path(name)?))?;
+        plan.trials.extend(added.trials);
+    }
+    Ok(plan)
+}

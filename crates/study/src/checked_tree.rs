@@ -1,0 +1,144 @@
+//! A checked tree: the values as written, with types and defaults.
+
+use crate::units;
+use serde_json::{Value, json};
+
+/// A checked value. Durations are in nanoseconds, sizes in bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tree {
+    /// No value was written.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Count(u64),
+    /// A whole number below zero, where any value is allowed.
+    Negative(i64),
+    /// A number.
+    Number(f64),
+    /// A length of time in nanoseconds.
+    DurationNs(u64),
+    /// A size in bytes.
+    Bytes(u64),
+    /// A bit rate in bit/s.
+    BitRate(u64),
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Tree>),
+    /// A mapping, in the order of the text.
+    Map(Vec<(String, Tree)>),
+}
+
+impl Tree {
+    /// Returns the value at a dotted path; `None` if it is absent, or if the path leads through
+    /// something other than a mapping.
+    pub fn at(&self, path: &str) -> Option<&Tree> {
+        path.split('.').try_fold(self, |tree, key| tree.get(key))
+    }
+
+    /// Returns the value of one key, which may contain dots.
+    pub fn get(&self, key: &str) -> Option<&Tree> {
+        match self {
+            Tree::Map(entries) => entries.iter().find(|(k, _)| k == key).map(|(_, tree)| tree),
+            _ => None,
+        }
+    }
+
+    /// Returns the entries of a mapping; empty for anything else.
+    pub fn entries(&self) -> &[(String, Tree)] {
+        match self {
+            Tree::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// Returns the items of a list; a scalar counts as a list of one.
+    pub fn items(&self) -> &[Tree] {
+        match self {
+            Tree::List(items) => items,
+            Tree::Map(_) | Tree::Null => &[],
+            scalar => std::slice::from_ref(scalar),
+        }
+    }
+
+    /// Returns the text.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Tree::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the whole number.
+    pub fn count(&self) -> Option<u64> {
+        match self {
+            Tree::Count(count) => Some(*count),
+            _ => None,
+        }
+    }
+
+    /// Returns the number, which may be whole.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Tree::Number(number) => Some(*number),
+            Tree::Count(count) => Some(*count as f64),
+            Tree::Negative(number) => Some(*number as f64),
+            _ => None,
+        }
+    }
+
+    /// Returns the length of time, in nanoseconds.
+    pub fn duration_ns(&self) -> Option<u64> {
+        match self {
+            Tree::DurationNs(ns) => Some(*ns),
+            _ => None,
+        }
+    }
+
+    /// Returns the size, in bytes.
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Tree::Bytes(bytes) => Some(*bytes),
+            _ => None,
+        }
+    }
+
+    /// Returns a scalar as text: Cassandra requires numbers in quotes in some places.
+    pub fn to_word(&self) -> String {
+        match self {
+            Tree::Text(text) => text.clone(),
+            other => other.to_json().to_string(),
+        }
+    }
+
+    /// Returns true if it lacks a value, because that had a mistake.
+    pub fn has_hole(&self) -> bool {
+        match self {
+            Tree::Null => true,
+            Tree::List(items) => items.iter().any(Tree::has_hole),
+            Tree::Map(entries) => entries.iter().any(|(_, tree)| tree.has_hole()),
+            _ => false,
+        }
+    }
+
+    /// Converts to JSON for `plan.json`: counts as numbers, durations and sizes as people write
+    /// them.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Tree::Null => Value::Null,
+            Tree::Bool(value) => json!(value),
+            Tree::Count(count) => json!(count),
+            Tree::Negative(number) => json!(number),
+            Tree::Number(number) => json!(number),
+            Tree::DurationNs(ns) => json!(units::format_duration_ns(*ns)),
+            Tree::Bytes(bytes) => json!(units::format_bytes(*bytes)),
+            Tree::BitRate(bits_per_s) => json!(units::format_bit_rate(*bits_per_s)),
+            Tree::Text(text) => json!(text),
+            Tree::List(items) => items.iter().map(Tree::to_json).collect(),
+            Tree::Map(entries) => Value::Object(
+                entries.iter().map(|(key, tree)| (key.clone(), tree.to_json())).collect(),
+            ),
+        }
+    }
+}

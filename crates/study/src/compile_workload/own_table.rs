@@ -1,0 +1,41 @@
+//! Compiles the workload of an existing table, or an outline before the table was read.
+
+use super::file::{Failed, compiled};
+use crate::inputs::Inputs;
+use crate::settings::{OwnTable, Study};
+use target_spec::Target;
+use workload::{Program, Spec, table_outline};
+
+/// Returns the program of a table: from the workload that was made from it, or its outline before
+/// the cluster was asked.
+pub(super) fn program(
+    table: &OwnTable,
+    spec: &Spec,
+    inputs: &Inputs<'_>,
+) -> Result<Program, Failed> {
+    let file = table.definition_file();
+    if let Some(text) = inputs.recorded_text(&file) {
+        return compiled(&file, &text, spec, inputs);
+    }
+    // An invalid name has been reported at its place.
+    let (keyspace, name) = table.names().unwrap_or_default();
+    table_outline(&keyspace, &name, &spec.mix, table.keys).map_err(Failed::Problems)
+}
+
+/// Returns the tables of a study that have not been read yet, each once, with its cluster. Without
+/// them a study can be planned, but not run.
+pub fn unread_tables(study: &Study) -> Vec<(&OwnTable, &Target)> {
+    let mut unread: Vec<(&OwnTable, &Target)> = Vec::new();
+    for variant in &study.variants {
+        let settings = &variant.settings;
+        let Some(table) = &settings.workload.table else {
+            continue;
+        };
+        let file = table.definition_file();
+        let is_read = study.inputs.contains_key(&file);
+        if !is_read && !unread.iter().any(|(other, _)| other.definition_file() == file) {
+            unread.push((table, &settings.target));
+        }
+    }
+    unread
+}

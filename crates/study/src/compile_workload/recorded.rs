@@ -1,0 +1,120 @@
+//! Recorded traffic as the workload of a study.
+
+use crate::inputs::Inputs;
+use crate::settings::{Data, Load, Recorded, Sample, Settings, Warmup, Window};
+use ::query_log::{Recording, left_out};
+use analysis::procedure::{Fixed, Point};
+use measure::clock::{MILLISECOND_NS, SECOND_NS};
+use measure::number::counted;
+use target_spec::Target;
+use workload::{Problem, Program};
+
+/// Returns the program of recorded traffic.
+pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Program, Problem> {
+    let problem = |key: &str, message: String| Problem {
+        path: vec!["recorded".to_owned(), key.to_owned()],
+        message,
+        hint: None,
+    };
+    let recording = inputs.recording(recorded).map_err(|why| problem("files", why))?;
+    let mut schema = Vec::new();
+    if let Some(name) = &recorded.schema {
+        let text = inputs.read(name).map_err(|why| problem("schema", why))?;
+        let statements = cql::text::split(&text)
+            .map_err(|fault| problem("schema", format!("{name}, {}", fault.said(&text))))?;
+        schema.extend(statements.into_iter().map(|(_, cql)| cql.to_owned()));
+    }
+    Ok(::query_log::program(&recording, &recorded.name(), &schema))
+}
+
+/// Applies a recording to the settings, and returns notes on it. Resolving has reported its
+/// mistakes.
+pub(super) fn apply(
+    settings: &mut Settings,
+    recorded: &Recorded,
+    inputs: &Inputs<'_>,
+) -> Vec<String> {
+    let Ok(recording) = inputs.recording(recorded) else {
+        return Vec::new();
+    };
+    if recorded.schema.is_none() && matches!(settings.target, Target::Attach(_)) {
+        // Its tables are used unchanged.
+        settings.data = Data {
+            load: Load::None,
+            ..Data::present(0)
+        };
+    }
+    // A recording has no answers to compare with.
+    settings.verify.every_nth = None;
+    settings.verify.sample = Sample::Rows(0);
+    if let Some(speed) = recorded.speed {
+        let rate = (recording.ops_per_s() * speed).floor().max(1.0);
+        settings.procedure = Fixed(Point::Rate(rate as u64)).into();
+        settings.poisson = false;
+        settings.window = Window {
+            warmup: Warmup::Fixed(0),
+            first_warmup_ns: None,
+            after_faults_ns: None,
+            measure_ns: window_ns(&recording, speed),
+        };
+    }
+    let mut notes = notes(&recording, settings);
+    notes.extend(recorded.speed.map(|speed| offered(&recording, speed)));
+    notes
+}
+
+/// Returns the length of a window that offers a whole recording once, ns. It ends with the
+/// recording, in the middle of a second. A recording shorter than a second repeats until the second
+/// is over.
+fn window_ns(recording: &Recording, speed: f64) -> u64 {
+    let ns = |seconds: f64| (seconds * SECOND_NS as f64 / speed).floor() as u64;
+    let exact = ns(recording.seconds());
+    let in_ms = exact / MILLISECOND_NS * MILLISECOND_NS;
+    // Whole milliseconds are easier to read, if they include the last operation.
+    let window = if ns(recording.last_due_s()) < in_ms {
+        in_ms
+    } else {
+        exact
+    };
+    window.max(SECOND_NS)
+}
+
+/// Describes the amount and the time of the offered operations.
+fn offered(recording: &Recording, speed: f64) -> String {
+    let window_s = window_ns(recording, speed) as f64 / SECOND_NS as f64;
+    let all = counted(recording.operations(), "operation");
+    if recording.seconds() / speed < 1.0 {
+        return format!(
+            "recorded traffic: its {all} take less than a second and repeat until {window_s:.0} s \
+             are over"
+        );
+    }
+    format!(
+        "recorded traffic: all {all} are replayed once, in {window_s:.2} s; the rest after the \
+         last whole second is measured with its own length"
+    )
+}
+
+/// Returns the notes on a recording, a sentence each.
+fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
+    let mut notes = vec![format!(
+        "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average; logs have \
+         no answers, so reads are not compared",
+        recording.operations(),
+        recording.kinds.len(),
+        recording.seconds(),
+        recording.ops_per_s()
+    )];
+    let left = recording.left_out.iter();
+    notes.extend(left.map(|(why, count)| format!("recorded traffic: {}", left_out(*why, *count))));
+    if recording.without_level > 0 && settings.workload.tunings.is_empty() {
+        notes.push(
+            "recorded traffic: an audit log has no consistency levels; LOCAL_ONE is used unless \
+             `workload.consistency` is set"
+                .to_owned(),
+        );
+    }
+    let of_logs = recording.logs.iter().flat_map(|log| &log.notes);
+    notes.extend(of_logs.map(|note| format!("recorded traffic: {note}")));
+    notes
+}

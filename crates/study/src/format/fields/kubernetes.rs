@@ -1,0 +1,91 @@
+//! The rows of an attached cluster that Kubernetes describes.
+
+use super::row::{SECTION, optional};
+use crate::format::field::{Field, Type};
+use target_spec::{KubernetesOwner, PodAgents};
+
+pub(super) const FIELDS: &[Field] = &[
+    optional(
+        "target.attach.kubernetes",
+        SECTION,
+        "Cluster in Kubernetes. Your own `kubectl` reads its nodes, data center and login from its \
+         operator, which needs `--trust` in a study. Set one of `k8ssandra`, `cass_operator` and \
+         `service`.",
+    ),
+    optional(
+        "target.attach.kubernetes.context",
+        Type::Text(|d, text| d.attached_kubernetes.context = Some(text.into())),
+        "Context of the kubectl configuration. Default: the current one.",
+    ),
+    optional(
+        "target.attach.kubernetes.namespace",
+        Type::Text(|d, text| d.attached_kubernetes.namespace = Some(text.into())),
+        "Namespace. Default: the context's.",
+    ),
+    optional(
+        "target.attach.kubernetes.k8ssandra",
+        Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::K8ssandra(text.into()))),
+        "Name of a K8ssandraCluster: all of its data centers in that namespace.",
+    ),
+    optional(
+        "target.attach.kubernetes.cass_operator",
+        Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::CassOperator(text.into()))),
+        "Name of a CassandraDatacenter of cass-operator.",
+    ),
+    optional(
+        "target.attach.kubernetes.service",
+        Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::Service(text.into()))),
+        "Name of a service whose ready endpoints are nodes, such as that of a StatefulSet or of \
+         another operator.",
+    ),
+    optional(
+        "target.attach.kubernetes.secret",
+        Type::Text(|d, text| d.attached_kubernetes.secret = Some(text.into())),
+        "Secret with `username` and `password`. Default: the operator's superuser secret; with \
+         `service`, no login.",
+    ),
+    optional(
+        "target.attach.kubernetes.metrics",
+        Type::List(&Type::Text(|d, text| {
+            d.attached_kubernetes.metrics.push(text.into());
+        })),
+        "Scrape each pod's metrics endpoint during a run, if the service names a port `metrics` or \
+         `prometheus`. Keeps series whose names match one of these patterns, with `*` for any \
+         text. Default: no scraping.",
+    ),
+    optional(
+        "target.attach.kubernetes.agents",
+        Type::Either(
+            &Type::Bool(|d, is| {
+                d.attached_kubernetes.agents = is.then(PodAgents::default);
+            }),
+            &Type::Section(|d| {
+                d.pod_agents();
+            }),
+        ),
+        "Start this program in the nodes' containers with `exec`. It reads processes, container \
+         usage and garbage collection logs, and pauses nodes if `--allow signal` permits it. It \
+         ends with the run. Default: nothing is started there; only CQL is used.",
+    ),
+    optional(
+        "target.attach.kubernetes.agents.container",
+        Type::Name(|d, text| d.pod_agents().container = Some(text.into())),
+        "Container of the node. Default: the pod's default container.",
+    ),
+    optional(
+        "target.attach.kubernetes.agents.folder",
+        Type::Text(|d, text| d.pod_agents().folder = Some(text.into())),
+        "Folder in the container that programs can be copied to and started from. Default: \
+         /tmp/cassay.",
+    ),
+    optional(
+        "target.attach.kubernetes.agents.logs",
+        Type::Text(|d, text| d.pod_agents().logs = Some(text.into())),
+        "Folder with the node's logs, which cassay only reads.",
+    ),
+    optional(
+        "target.attach.kubernetes.agents.data",
+        Type::Text(|d, text| d.pod_agents().data = Some(text.into())),
+        "Folder with the node's data, whose disk settings cassay reads.",
+    ),
+];

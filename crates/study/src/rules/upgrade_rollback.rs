@@ -1,0 +1,140 @@
+//! Rules for rolling an upgrade back: a change that cannot be undone is refused.
+//!
+//! A node that goes back has its files from before the upgrade. It gets later writes only from
+//! other nodes, by repair. So a write that N copies have acknowledged survives if fewer than N
+//! nodes go back. For counters that is not enough: a replica adds to its own earlier value, and the
+//! others believe the replica that has added more often.
+
+use crate::compile_workload;
+use crate::inputs::Inputs;
+use crate::read_back::{self, Acknowledged};
+use crate::settings::{Settings, Variant};
+use ::yaml::{Diagnostics, Node, Raw};
+use cql::text::{self, Kind};
+use measure::number::counted;
+use target_spec::LocalSpec;
+use target_spec::fault::Back;
+use versions::Release;
+use workload::{Program, Stage};
+
+/// Reports what prevents nodes from going back after an upgrade between two releases, whatever the
+/// workload.
+pub(super) fn stated(
+    item: &Node,
+    (local, to): (&LocalSpec, &Release),
+    say: &mut dyn FnMut(&str, String, String),
+) {
+    let text = |key: &str| item.at(key).and_then(Node::text);
+    if text("back").and_then(Back::of_name) != Some(Back::Snapshot) {
+        return;
+    }
+    if text("drain") == Some("false") {
+        let message = "`faults.back: snapshot` keeps the files of drained nodes, but \
+                       `faults.drain` is `false`: writes that are only in a commit log would be \
+                       lost";
+        say("drain", message.to_owned(), "remove `drain`".to_owned());
+    }
+    let named = match item.at("nodes").map(|nodes| &nodes.raw) {
+        Some(Raw::List(nodes)) => nodes.len(),
+        _ => local.nodes,
+    };
+    let from = &local.release;
+    if from.line().has_cluster_metadata {
+        let message = format!(
+            "`faults.back: snapshot` is not possible for nodes of Cassandra {from}: their files \
+             contain the cluster metadata log, and a node cannot fall behind the entries that \
+             others have read"
+        );
+        let hint = "remove `back`: the nodes then stay upgraded";
+        say("back", message, hint.to_owned());
+    } else if to.line().has_cluster_metadata && named >= local.nodes {
+        let message = format!(
+            "`faults.back: snapshot` is not possible for all nodes: an upgrade of all of them to \
+             {} initializes the cluster metadata log, and no node can fall behind it",
+            to.line().name
+        );
+        let hint = "name the nodes that go back: `nodes: [1]`";
+        say("back", message, hint.to_owned());
+    }
+}
+
+/// Reports writes of variants that would be lost.
+pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut Diagnostics) {
+    let items = match node.at("faults").map(|faults| &faults.raw) {
+        // With other mistakes, the writes are not known yet.
+        Some(Raw::List(items)) if out.is_empty() => items.as_slice(),
+        _ => return,
+    };
+    for Variant { settings, .. } in variants {
+        let mut said = Vec::new();
+        for fault in settings.faults.iter().filter(|one| one.options.back == Back::Snapshot) {
+            if said.contains(&fault.item) {
+                continue;
+            }
+            said.push(fault.item);
+            let count = match (&settings.target, fault.options.nodes.len()) {
+                (target_spec::Target::Local(local), 0) => local.nodes,
+                (_, count) => count,
+            };
+            let item = items.get(fault.item);
+            let lost = item.zip(compile_workload::compile(settings, 0, inputs).ok());
+            let Some((item, work)) = lost else { continue };
+            if let Some((message, hint)) = lost_by(settings, &work.program, count as u64) {
+                out.add(&item.nearest("back").place, message, Some(hint));
+            }
+        }
+    }
+}
+
+/// Returns what is lost if `count` nodes go back, and the remedy; `None` if nothing is lost.
+fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String, String)> {
+    let copies = settings.keyspace.replication.copies();
+    if copies < 2 {
+        let message = format!(
+            "`faults.back: snapshot`: nodes that are rolled back get later writes from other \
+             replicas, but the number of replicas is {copies}"
+        );
+        return Some((message, "use `keyspace: {replication: 3}`".to_owned()));
+    }
+    let Acknowledged { level, by } = read_back::weakest_write(settings, program)?;
+    if counts(program) {
+        let message = "`faults.back: snapshot`: the workload writes counters. A rolled-back \
+                       replica continues from a lower count than the others have seen, so that \
+                       increments would be lost";
+        let hint = "remove `back`, or use a workload without counters";
+        return Some((message.to_owned(), hint.to_owned()));
+    }
+    if count < by {
+        return None;
+    }
+    let message = format!(
+        "`faults.back: snapshot` restores the earlier files of {}, but at {level} a write is \
+         acknowledged by {by} of {copies} replicas: writes that no other node has would be lost",
+        counted(count as usize, "node"),
+    );
+    let hint = match by.saturating_sub(1) {
+        0 => "require more replicas, `workload: {consistency: QUORUM}`, and name one node: \
+              `nodes: [1]`"
+            .to_owned(),
+        most => format!(
+            "name {} at the most, as `nodes: [1]`",
+            counted(most as usize, "node")
+        ),
+    };
+    Some((message, hint))
+}
+
+/// Returns true if a program writes and has counter tables.
+fn counts(program: &Program) -> bool {
+    let is_counter = |table: &String| {
+        let tokens = text::tokens(table).unwrap_or_default();
+        let is_type = |pair: &[text::Token]| {
+            matches!(pair[0].kind, Kind::Word | Kind::Quoted)
+                && pair[1].kind == Kind::Word
+                && pair[1].text == "counter"
+        };
+        tokens.windows(2).any(is_type)
+    };
+    let writes = !program.writes(Stage::Main).is_empty();
+    writes && program.schema().create_tables.iter().any(is_counter)
+}

@@ -1,0 +1,224 @@
+//! The files of a version, their folder, and the check that existing files are intact.
+//!
+//! A folder is used only after every file of the lock was found with its SHA-256. All digests are
+//! checked again once per boot of the machine, and whenever a file is not the one that was checked.
+//! The stamp contains its inode, size and the times of its last changes. The kernel itself sets the
+//! time of the last inode change, so a replaced jar is detected even if size and date are the same.
+
+use crate::files::{boot_id, digest_of_texts, identity_of, write_whole};
+use crate::lock::{Lock, Pinned, check_digests, lock_of, lock_text, parse_lock, parse_pinned};
+use anyhow::Result;
+use foreign::FileKind;
+use std::path::{Path, PathBuf};
+use versions::{POM, POM_VERSION, Release};
+
+/// File that records the lock against which a folder was checked, and the identity of every file.
+const STAMP: &str = "checked";
+
+/// Lock of a folder whose version has no checked-in lock.
+const RECORD: &str = "supply.lock";
+
+/// The files of a version, and the data to verify them.
+#[derive(Debug)]
+pub(crate) struct Recipe {
+    pub release: Release,
+    /// The pom that Maven resolves.
+    pub pom: String,
+    /// The files of the pinned version. `None` for other versions.
+    pub pinned: Option<Vec<Pinned>>,
+    /// Lock of these files.
+    lock: Option<Lock>,
+}
+
+impl Recipe {
+    pub fn of(release: &Release) -> Result<Recipe> {
+        let pinned = if release.is_pinned() {
+            Some(parse_pinned(release.line().lock)?)
+        } else {
+            None
+        };
+        Ok(Recipe {
+            release: release.clone(),
+            pom: POM.replace(POM_VERSION, release.version()),
+            lock: pinned.as_deref().map(lock_of),
+            pinned,
+        })
+    }
+
+    /// Returns a recipe with other pinned files.
+    #[cfg(test)]
+    pub fn pinned(files: Vec<Pinned>) -> Recipe {
+        Recipe {
+            release: versions::DEFAULT.release(),
+            pom: POM.to_string(),
+            lock: Some(lock_of(&files)),
+            pinned: Some(files),
+        }
+    }
+
+    /// Returns the folder of the files. Another pom or lock gives another folder.
+    pub fn folder_in(&self, cache: &Path) -> PathBuf {
+        let begin = if self.pinned.is_some() {
+            ""
+        } else {
+            "unpinned-"
+        };
+        cache.join(format!(
+            "cassandra-{}-{begin}{}",
+            self.release,
+            self.short()
+        ))
+    }
+
+    /// Returns a short hash of the recipe, for names.
+    pub fn short(&self) -> String {
+        let own = || self.release.line().lock.to_string();
+        let lock = self.lock.as_ref().map_or_else(own, lock_text);
+        digest_of_texts(&[&self.pom, &lock])[..12].to_string()
+    }
+
+    /// Returns the total bytes of all pinned files.
+    pub fn bytes(&self) -> Option<u64> {
+        let pinned = self.pinned.as_ref()?;
+        Some(pinned.iter().filter(|file| file.member.is_none()).map(|file| file.bytes).sum())
+    }
+
+    /// Returns the lock for the files in a folder: the program's, or the one recorded when they
+    /// were fetched.
+    fn lock_in(&self, folder: &Path) -> Option<Lock> {
+        let record =
+            || parse_lock(&foreign::text(FileKind::Supply, folder.join(RECORD)).ok()?).ok();
+        self.lock.clone().or_else(record)
+    }
+
+    /// Returns the lock of a folder in which every file is intact, according to the stamp or,
+    /// failing that, to all digests. The error is a sentence about the change. It is `None` if the
+    /// folder was never filled.
+    pub fn checked(&self, folder: &Path) -> Result<Lock, Option<String>> {
+        let stamp = foreign::text(FileKind::Supply, folder.join(STAMP)).map_err(|_| None)?;
+        let lock = self.lock_in(folder).ok_or(None)?;
+        let said = |error: anyhow::Error| Some(format!("{error:#}"));
+        // The identity is read before the digests, so a later change shows in the next stamp.
+        let now = self.stamp_of(folder, &lock).map_err(said)?;
+        if now == stamp {
+            return Ok(lock);
+        }
+        // The first line identifies the recipe. A folder of another recipe is not checked further.
+        if now.lines().next() != stamp.lines().next() {
+            return Err(None);
+        }
+        check_digests(folder, &lock).map_err(said)?;
+        // A cache that is not writable is checked in full every time.
+        let _ = write_whole(&folder.join(STAMP), &now);
+        Ok(lock)
+    }
+
+    /// Records in a folder that all of its files were compared with `lock`. Also records the lock
+    /// itself if the program does not have it.
+    pub fn seal(&self, folder: &Path, lock: &Lock) -> Result<()> {
+        if self.lock.is_none() {
+            write_whole(&folder.join(RECORD), &lock_text(lock))?;
+        }
+        write_whole(&folder.join(STAMP), &self.stamp_of(folder, lock)?)
+    }
+
+    /// Returns the digest of pom and lock, the machine's boot id, and the identity of every file.
+    fn stamp_of(&self, folder: &Path, lock: &Lock) -> Result<String> {
+        let boot = boot_id();
+        let recipe = digest_of_texts(&[&self.pom, &lock_text(lock)]);
+        let mut stamp = format!("{recipe}\nboot {boot}\n");
+        for name in lock.keys().map(String::as_str) {
+            let identity = identity_of(&folder.join(name))?;
+            stamp.push_str(&format!("{identity} {name}\n"));
+        }
+        Ok(stamp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_repository;
+
+    /// Returns a folder with two small jars, the recipe that pins them, and their lock.
+    fn folder() -> (tempfile::TempDir, Recipe, Lock) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |(name, text): (&str, &str)| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            test_repository::pinned(name, text)
+        };
+        let pinned: Vec<Pinned> = [("a.jar", "first"), ("b.jar", "second")].map(file).into();
+        let lock = lock_of(&pinned);
+        (folder, Recipe::pinned(pinned), lock)
+    }
+
+    #[test]
+    fn another_version_has_a_pom_and_a_folder_of_its_own() {
+        let recipe = Recipe::of(&Release::of("5.0.6").unwrap()).unwrap();
+        assert_eq!(recipe.pom.matches("<version>5.0.6</version>").count(), 2);
+        assert!(!recipe.pom.contains(POM_VERSION));
+        assert_eq!(recipe.bytes(), None);
+        let cache = Path::new("/cache");
+        let mut folders = vec![recipe.folder_in(cache)];
+        for line in versions::LINES {
+            let pinned = Recipe::of(&line.release()).unwrap();
+            assert!(pinned.bytes() > Some(40 << 20), "{}", line.name);
+            folders.push(pinned.folder_in(cache));
+        }
+        let count = folders.len();
+        folders.sort();
+        folders.dedup();
+        assert_eq!(folders.len(), count, "{folders:?}");
+    }
+
+    #[test]
+    fn a_folder_counts_as_checked_until_a_jar_is_another_one() {
+        let (folder, pinned, lock) = folder();
+        let unpinned = Recipe::of(&Release::of("5.0.6").unwrap()).unwrap();
+        assert_eq!(pinned.checked(folder.path()), Err(None), "no stamp yet");
+        for recipe in [&pinned, &unpinned] {
+            let stamp = recipe.stamp_of(folder.path(), &lock).unwrap();
+            std::fs::write(folder.path().join(STAMP), stamp).unwrap();
+            if recipe.lock.is_none() {
+                assert_eq!(recipe.checked(folder.path()), Err(None), "no record yet");
+            }
+            recipe.seal(folder.path(), &lock).unwrap();
+            assert_eq!(recipe.checked(folder.path()), Ok(lock.clone()));
+        }
+        assert_eq!(
+            pinned.checked(folder.path()),
+            Err(None),
+            "another recipe's stamp"
+        );
+        std::fs::write(folder.path().join("a.jar"), "firs").unwrap();
+        let why = unpinned.checked(folder.path()).unwrap_err().unwrap();
+        assert!(
+            why.starts_with("a.jar is not the jar that was checked"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_jar_of_the_same_size_and_date_is_found_and_a_new_stamp_of_the_same_jars_is_written() {
+        let (folder, recipe, lock) = folder();
+        let (jar, stamp) = (folder.path().join("a.jar"), folder.path().join(STAMP));
+        let first = recipe.stamp_of(folder.path(), &lock).unwrap();
+        // As after another boot of the machine: everything is checked again, and the result is
+        // stored.
+        let begin = first.lines().next().unwrap();
+        let other = first.replacen("boot ", "boot x", 1);
+        assert!(other.starts_with(begin) && other != first);
+        std::fs::write(&stamp, other).unwrap();
+        assert_eq!(recipe.checked(folder.path()), Ok(lock.clone()));
+        assert_eq!(std::fs::read_to_string(&stamp).unwrap(), first);
+        let date = jar.metadata().unwrap().modified().unwrap();
+        std::fs::write(&jar, "FIRST").unwrap();
+        let file = std::fs::File::options().write(true).open(&jar).unwrap();
+        file.set_modified(date).unwrap();
+        let why = recipe.checked(folder.path()).unwrap_err().unwrap();
+        assert!(
+            why.starts_with("a.jar is not the jar that was checked"),
+            "{why}"
+        );
+    }
+}

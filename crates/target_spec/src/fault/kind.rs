@@ -1,0 +1,257 @@
+//! Kinds of faults, and the options that a study can give to one.
+
+use super::commands::Commands;
+use super::kinds::FaultName;
+use super::options::{Back, Knob, Options};
+use super::properties::{DataLoss, Length, Place};
+use crate::allow::NodeAct;
+use crate::capability::Ability;
+use serde_json::Map;
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// One kind of fault.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kind {
+    /// Its name, as in a study and in records.
+    pub name: Cow<'static, str>,
+    /// Its implementation.
+    pub means: Means,
+    /// Its effect, in words.
+    pub what: Cow<'static, str>,
+    /// Abilities that the target must have.
+    pub needs: &'static [Ability],
+    /// Kind of place that it hits.
+    pub place: Place,
+    /// Options that it accepts.
+    pub takes: &'static [Knob],
+    /// Options that it requires.
+    pub must: &'static [Knob],
+    /// Its duration.
+    pub length: Length,
+    /// True if processes end: their nodes are away until it is healed.
+    pub takes_away: bool,
+    /// Data that nodes may lose by it.
+    pub loses: DataLoss,
+    /// Time limit until it is seen as healed.
+    pub healed_within: Duration,
+}
+
+/// Implementation of a kind of fault.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Means {
+    /// It is built in.
+    BuiltIn(FaultName),
+    /// Programs that a study names.
+    Programs(Commands),
+}
+
+/// Time limit until a fault that ends no process is seen as healed.
+const HEALED_WITHIN: Duration = Duration::from_secs(60);
+
+/// Time limit of a fault that is healed as soon as it was seen: a node drains meanwhile.
+const MOMENT: Duration = Duration::from_secs(60);
+
+impl Kind {
+    /// Creates a kind that holds as long as a study says, has no options, and loses nothing.
+    pub(crate) const fn new(
+        name: FaultName,
+        place: Place,
+        what: &'static str,
+        needs: &'static [Ability],
+    ) -> Kind {
+        Kind {
+            name: Cow::Borrowed(name.name()),
+            means: Means::BuiltIn(name),
+            what: Cow::Borrowed(what),
+            needs,
+            place,
+            takes: &[],
+            must: &[],
+            length: Length::Stated,
+            takes_away: false,
+            loses: DataLoss::Nothing,
+            healed_within: HEALED_WITHIN,
+        }
+    }
+
+    /// Returns it with optional options.
+    pub(crate) const fn taking(mut self, knobs: &'static [Knob]) -> Kind {
+        self.takes = knobs;
+        self
+    }
+
+    /// Returns it with required options, and optional ones.
+    pub(crate) const fn demanding_of(
+        mut self,
+        must: &'static [Knob],
+        takes: &'static [Knob],
+    ) -> Kind {
+        (self.must, self.takes) = (must, takes);
+        self
+    }
+
+    /// Returns it with required options.
+    pub(crate) const fn demanding(mut self, knobs: &'static [Knob]) -> Kind {
+        (self.takes, self.must) = (knobs, knobs);
+        self
+    }
+
+    /// Returns it with another duration.
+    pub(crate) const fn lasting(mut self, length: Length) -> Kind {
+        self.length = length;
+        self
+    }
+
+    /// Returns it marked as ending processes.
+    pub(crate) const fn taking_away(mut self) -> Kind {
+        self.takes_away = true;
+        self
+    }
+
+    /// Returns it with data that nodes may lose.
+    pub(crate) const fn losing(mut self, what: DataLoss) -> Kind {
+        self.loses = what;
+        self
+    }
+
+    /// Returns it with another time limit for healing.
+    pub(crate) const fn whole_within(mut self, limit: Duration) -> Kind {
+        self.healed_within = limit;
+        self
+    }
+
+    /// Returns true if it occupies a host's volume, which takes one fault at a time: all volume
+    /// faults except slowing it down.
+    pub fn takes_volume(&self) -> bool {
+        let needs = |ability| self.needs.contains(&ability);
+        let ways = [
+            Ability::VolumeOff,
+            Ability::VolumeReadOnly,
+            Ability::VolumeStalled,
+            Ability::VolumeCorrupt,
+            Ability::VolumeErrors,
+        ];
+        ways.into_iter().any(needs) || (needs(Ability::Volume) && !needs(Ability::DiskLimit))
+    }
+
+    /// Returns its maximum duration if none is stated, ns.
+    pub fn at_most_ns(&self) -> u64 {
+        MOMENT.as_nanos() as u64
+    }
+
+    /// Returns true if it needs another node. It does if it changes the members of the ring, or
+    /// leaves only the copies on other nodes.
+    pub fn needs_others(&self) -> bool {
+        matches!(self.loses, DataLoss::Copy | DataLoss::HandedOver)
+    }
+
+    /// Returns the part of `said` that applies to this kind.
+    #[must_use]
+    pub fn options(&self, said: &Options) -> Options {
+        let takes = |knob| self.takes(knob);
+        Options {
+            cpus: said.cpus.filter(|_| takes(Knob::Cpus)),
+            disk: Some(said.disk).filter(|_| takes(Knob::Disk)).unwrap_or_default(),
+            leave_bytes: said.leave_bytes.filter(|_| takes(Knob::Leave)),
+            loss: said.loss.filter(|_| takes(Knob::Loss)),
+            rate_bits_per_s: said.rate_bits_per_s.filter(|_| takes(Knob::Rate)),
+            delay: said.delay.filter(|_| takes(Knob::Delay)),
+            by: said.by.filter(|_| takes(Knob::By)),
+            ha_after: said.ha_after.filter(|_| takes(Knob::Ha)),
+            ha_on: said.ha_on.filter(|_| takes(Knob::Ha)),
+            yaml: if takes(Knob::Yaml) {
+                said.yaml.clone()
+            } else {
+                Map::new()
+            },
+            to: said.to.clone().filter(|_| takes(Knob::To)),
+            drain: said.drain.filter(|_| takes(Knob::Drain)),
+            upgrade_sstables: said.upgrade_sstables && takes(Knob::UpgradeSstables),
+            nodes: if takes(Knob::Nodes) {
+                said.nodes.clone()
+            } else {
+                Vec::new()
+            },
+            back: if takes(Knob::Back) {
+                said.back
+            } else {
+                Back::Never
+            },
+        }
+    }
+
+    /// Returns the kind as modified by its options: an upgrade that is rolled back holds until
+    /// then.
+    #[must_use]
+    pub fn with(self, said: &Options) -> Kind {
+        match said.back {
+            Back::Snapshot if self.takes(Knob::Back) => Kind {
+                what: Cow::Borrowed(
+                    "every node, one after the other, ends and is started as another release, and \
+                     then, the last one first, as what it was, with the files of before",
+                ),
+                length: Length::Staged,
+                ..self
+            },
+            Back::Snapshot | Back::Never => self,
+        }
+    }
+
+    /// Returns the actions that the command line must allow before it is applied to an attached
+    /// node. `None` if it is applied to managed nodes only.
+    pub fn acts(&self) -> Option<&'static [NodeAct]> {
+        let Means::BuiltIn(name) = self.means else {
+            return None;
+        };
+        match name {
+            FaultName::NodePause => Some(&[NodeAct::Signal]),
+            FaultName::NodeKill => Some(&[NodeAct::Signal, NodeAct::Restart]),
+            FaultName::NodeStop | FaultName::NodeRestart | FaultName::RollingRestart => {
+                Some(&[NodeAct::Restart])
+            }
+            FaultName::NetPartition
+            | FaultName::NetOneWay
+            | FaultName::NetClientCut
+            | FaultName::NetDown
+            | FaultName::NetLoss
+            | FaultName::NetPolicy
+            | FaultName::NetReset => Some(&[NodeAct::Network]),
+            FaultName::PodDelete
+            | FaultName::PodKill
+            | FaultName::PodEvict
+            | FaultName::OperatorRestart => Some(&[NodeAct::Pods]),
+            _ => None,
+        }
+    }
+
+    /// Returns true if it ends the pod of a node with all its processes, agents included.
+    pub fn ends_pods(&self) -> bool {
+        self.needs.contains(&Ability::PodControl)
+    }
+
+    /// Returns true if it accepts `knob`.
+    pub fn takes(&self, knob: Knob) -> bool {
+        self.takes.contains(&knob)
+    }
+}
+
+impl From<&Commands> for Kind {
+    /// Returns the kind of these programs.
+    fn from(commands: &Commands) -> Kind {
+        Kind {
+            name: Cow::Owned(commands.name.clone()),
+            means: Means::Programs(commands.clone()),
+            what: Cow::Owned(format!("{} is run", commands.inject)),
+            // On an attached cluster only the programs are needed.
+            needs: &[],
+            place: Place::Node,
+            takes: &[],
+            must: &[],
+            length: Length::Stated,
+            takes_away: commands.loses != DataLoss::Nothing,
+            loses: commands.loses,
+            healed_within: commands.within,
+        }
+    }
+}

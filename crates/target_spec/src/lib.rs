@@ -1,0 +1,54 @@
+//! The only crate that knows what a target is, as data: nodes, hosts, limits and attachment, what
+//! it can do, kinds of faults, and what of that no machine can be.
+//!
+//! Building these values touches nothing but memory. Their sources, a study or a command line, and
+//! their users, `cluster`, `null`, `host` and `fault`, need not know each other.
+
+mod actions;
+mod address_translation;
+mod allow;
+mod attached_host;
+mod capability;
+mod compressed_pointers;
+pub mod fault;
+pub mod harmless_settings;
+mod heap;
+mod host;
+mod java;
+mod kubernetes;
+mod memory;
+mod null;
+mod placement;
+pub mod redact;
+mod refusal;
+mod secret;
+mod spec;
+mod user_program;
+mod yaml;
+
+pub use actions::{Change, Restarts};
+pub use address_translation::{NodePlace, Translation};
+pub use allow::{Act, Allow, NodeAct, Object};
+pub use attached_host::{AttachedHost, NODE_PLACE, ProcessControl, folder_of_node};
+pub use capability::{Ability, Capability};
+pub use compressed_pointers::narrow_heap_max_bytes;
+pub use heap::jvm_size;
+pub use host::{DiskSpec, HostSpec, HostsAre, HostsSpec, Isolation, LinkSpec, RemoteHost};
+pub use java::{
+    JavaChoice, JavaWanted, java_in_release, java_major, java_majors, java_unsupported,
+    majors_words,
+};
+pub use kubernetes::{
+    KubernetesCluster, KubernetesOwner, NODE_FOLDER, NodePods, PodAgents, PodPlace,
+};
+pub use memory::memory_bytes;
+pub use null::{Drift, Latency, NullSpec, Reads, Stall};
+pub use placement::{Placing, Topology};
+pub use refusal::{NO_HA_OF_MACHINES, SpecRefusal, class_sharing_refusal, spec_refusals};
+pub use secret::{Secret, SecretSource};
+pub use spec::{
+    AttachSpec, Authentication, BuildIdentity, Collector, JOLOKIA_PORT, JolokiaAccess, LocalSpec,
+    NODES_COUNT_MAX, Origin, Seat, Target, TlsSpec,
+};
+pub use user_program::Invocation;
+pub use yaml::{YamlRefusal, yaml_named, yaml_refusal, yaml_renamed, yaml_together};

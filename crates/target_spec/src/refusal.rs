@@ -1,0 +1,87 @@
+//! Settings of local nodes that are impossible on any machine: refused before anything is started.
+
+use crate::compressed_pointers::unlike_archive;
+use crate::heap::heap_refusal;
+use crate::java::java_refusal;
+use crate::spec::LocalSpec;
+
+/// Reason why the nodes of a machine without power are not started on another one, and the remedy.
+pub const NO_HA_OF_MACHINES: [&str; 2] = [
+    "moves volumes to another host, and those of machines cannot",
+    "leave it out, or its variant: `--set variants.NAME=none`",
+];
+
+/// An impossible setting of local nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecRefusal {
+    /// Its key below `target.local`.
+    pub key: &'static str,
+    /// Reason, with its value.
+    pub why: String,
+    /// The remedy.
+    pub hint: String,
+}
+
+/// Returns all refusals of a spec.
+pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
+    let java = java_refusal(spec).map(|(why, hint)| SpecRefusal {
+        key: "java",
+        why,
+        hint,
+    });
+    let classes = class_sharing_refusal(spec).map(|why| SpecRefusal {
+        key: "class_sharing",
+        why,
+        hint: "leave it out, or take another collector or heap".to_owned(),
+    });
+    let heap = heap_refusal(spec).map(|why| SpecRefusal {
+        key: "jvm",
+        why,
+        hint:
+            "write the size in `heap`, which sets the initial and the largest heap, and remove the \
+               option"
+                .to_owned(),
+    });
+    java.into_iter().chain(classes).chain(heap).collect()
+}
+
+/// Returns the reason why nodes cannot share an archive of classes. `None` if they can, or if it is
+/// not requested.
+pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
+    let what = unlike_archive(spec).filter(|_| spec.class_sharing)?;
+    Some(format!(
+        "class data sharing is asked for, but not possible with {what}: objects, or pointers to \
+         them, are of another form there than in the archive"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::java::JavaChoice;
+    use crate::spec::Collector;
+
+    #[test]
+    fn what_no_machine_can_start_is_refused_by_its_key() {
+        let keys = |change: fn(&mut LocalSpec)| -> Vec<&str> {
+            let mut spec = LocalSpec::default();
+            change(&mut spec);
+            spec_refusals(&spec).iter().map(|refusal| refusal.key).collect()
+        };
+        assert_eq!(keys(|_| {}), [""; 0]);
+        assert_eq!(
+            keys(|spec| spec.java = Some(JavaChoice::Major(21))),
+            ["java"]
+        );
+        assert_eq!(
+            keys(|spec| spec.java = Some(JavaChoice::Major(11))),
+            [""; 0]
+        );
+        let both = keys(|spec| {
+            spec.class_sharing = true;
+            spec.collector = Some(Collector::Z);
+        });
+        assert_eq!(both, ["class_sharing"]);
+        assert_eq!(keys(|spec| spec.class_sharing = true), [""; 0]);
+    }
+}

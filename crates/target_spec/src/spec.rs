@@ -1,0 +1,427 @@
+//! Specification of a target, as a study or a command line states it.
+
+use crate::address_translation::Translation;
+use crate::attached_host::AttachedHost;
+use crate::host::{HostsSpec, RemoteHost};
+use crate::java::JavaChoice;
+use crate::kubernetes::{KubernetesCluster, KubernetesOwner};
+use crate::null::NullSpec;
+use crate::placement::Topology;
+use crate::secret::SecretSource;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+use versions::Release;
+
+/// Maximum number of nodes of a local cluster: twice the largest planned size. The addresses of one
+/// network suffice for them and for as many added nodes. The check of memory decides how many a
+/// machine can carry.
+pub const NODES_COUNT_MAX: usize = 128;
+
+/// Default port of a Jolokia agent.
+pub const JOLOKIA_PORT: u16 = 8778;
+
+/// System under test. Two targets are the same if they are equal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Cassandra nodes that cassay starts on this machine.
+    Local(LocalSpec),
+    /// A running cluster that cassay attaches to.
+    Attach(AttachSpec),
+    /// Cassay's own server that answers at once. Cassay attaches to it.
+    Null(NullSpec),
+}
+
+impl Target {
+    /// Returns `local`, `attach` or `null`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Target::Local(_) => "local",
+            Target::Attach(_) => "attach",
+            Target::Null(_) => "null",
+        }
+    }
+
+    /// Returns the local cluster. `None` for other targets.
+    pub fn local(&self) -> Option<&LocalSpec> {
+        match self {
+            Target::Local(local) => Some(local),
+            Target::Attach(_) | Target::Null(_) => None,
+        }
+    }
+}
+
+/// A local cluster of Apache Cassandra: on loopback addresses, or on hosts of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalSpec {
+    /// The release of Cassandra.
+    pub release: Release,
+    /// Origin of its files.
+    pub origin: Origin,
+    /// Identity of the build, if it was present when the study was read.
+    pub build: Option<Box<BuildIdentity>>,
+    /// Java of the nodes. `None`: a fitting one among the installed ones.
+    pub java: Option<JavaChoice>,
+    /// Number of nodes, 1 to [`NODES_COUNT_MAX`].
+    pub nodes: usize,
+    /// Hosts of the nodes. Those that state no number share the rest equally. `None`: loopback.
+    pub hosts: Option<HostsSpec>,
+    /// Rack of each node, in order; the last one is repeated if there are fewer than nodes. Empty:
+    /// `rack1` for all.
+    pub racks: Vec<String>,
+    /// Name of the one data center.
+    pub datacenter: String,
+    /// Tokens of each node, ascending; empty: `num_tokens` of them, spread evenly.
+    pub tokens: Vec<Vec<i64>>,
+    /// Loopback address of the first node; the others follow it. `None`: a free one.
+    pub address: Option<std::net::Ipv4Addr>,
+    /// Heap of each node in bytes, initial and maximal.
+    pub heap_bytes: u64,
+    /// Garbage collector. `None`: G1, as in Apache's options for Java 17.
+    pub collector: Option<Collector>,
+    /// Settings of `cassandra.yaml` beyond cassay's own; keys that cassay owns are refused.
+    pub yaml: serde_json::Map<String, serde_json::Value>,
+    /// JVM options after cassay's own, so that they win.
+    pub jvm_options: Vec<String>,
+    /// True if nodes map the server's classes from an archive that was created once.
+    pub class_sharing: bool,
+    /// Placement of the nodes on their machine.
+    pub topology: Topology,
+    /// Time limit until all nodes together answer CQL.
+    pub start_timeout: Duration,
+    /// Authentication of clients.
+    pub authentication: Authentication,
+}
+
+impl Default for LocalSpec {
+    fn default() -> LocalSpec {
+        LocalSpec {
+            release: versions::DEFAULT.release(),
+            origin: Origin::Maven,
+            build: None,
+            java: None,
+            nodes: 1,
+            hosts: None,
+            racks: Vec::new(),
+            datacenter: "dc1".to_string(),
+            tokens: Vec::new(),
+            address: None,
+            heap_bytes: 1 << 30,
+            collector: None,
+            yaml: serde_json::Map::new(),
+            jvm_options: Vec::new(),
+            class_sharing: false,
+            topology: Topology::default(),
+            start_timeout: Duration::from_secs(180),
+            authentication: Authentication::None,
+        }
+    }
+}
+
+impl LocalSpec {
+    /// Returns the remote machines of its hosts; empty for simulated hosts, or without hosts.
+    pub fn machines(&self) -> &[RemoteHost] {
+        self.hosts.as_ref().map_or(&[], |hosts| &hosts.machines)
+    }
+
+    /// Returns the spec on the running machines: pods that were only numbered are replaced by those
+    /// that run.
+    #[must_use]
+    pub fn on_machines(&self, hosts: Option<&HostsSpec>) -> LocalSpec {
+        let mut spec = self.clone();
+        if let (Some(own), Some(hosts)) = (&mut spec.hosts, hosts)
+            && own.pods.is_some()
+        {
+            own.machines.clone_from(&hosts.machines);
+        }
+        spec
+    }
+
+    /// Returns the Cassandra in words: `Cassandra 5.0.8`. For a build that is not a release it adds
+    /// its origin and identity.
+    pub fn cassandra_words(&self) -> String {
+        let mut words = format!("Cassandra {}", self.release);
+        match &self.origin {
+            Origin::Maven => {}
+            Origin::Home(home) => words.push_str(&format!(" of {}", home.display())),
+            Origin::Tarball { file, .. } => words.push_str(&format!(" of {}", file.display())),
+            Origin::Build { command, home } => {
+                let command = command.join(" ");
+                words.push_str(&format!(" built by `{command}` in {}", home.display()));
+            }
+        }
+        let build = self.build.as_ref();
+        words.extend(build.map(|build| format!(", {}", build.words())));
+        words
+    }
+
+    /// Returns true if its hosts are pods that cassay creates.
+    pub fn is_in_pods(&self) -> bool {
+        self.hosts.as_ref().is_some_and(|hosts| hosts.pods.is_some())
+    }
+
+    /// Returns the number of nodes of each host, in their order; without hosts, one entry for all.
+    pub fn nodes_of_hosts(&self) -> Vec<usize> {
+        let count = self.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
+        let stated = |host: usize| self.machines().get(host).and_then(|machine| machine.nodes);
+        let stated: Vec<Option<usize>> = (0..count).map(stated).collect();
+        let taken: usize = stated.iter().flatten().sum();
+        let silent = stated.iter().filter(|nodes| nodes.is_none()).count();
+        let each = self.nodes.saturating_sub(taken) / silent.max(1);
+        stated.into_iter().map(|nodes| nodes.unwrap_or(each)).collect()
+    }
+
+    /// Returns the largest number of nodes on a host; without hosts, all of them.
+    pub fn nodes_per_host(&self) -> usize {
+        self.nodes_of_hosts().into_iter().max().unwrap_or_default()
+    }
+
+    /// Returns the seat of each node, in order: they are dealt to the hosts in turn, until each
+    /// host has its number.
+    pub fn seats(&self) -> Vec<Seat> {
+        let shares = self.nodes_of_hosts();
+        let slots = 0..shares.iter().copied().max().unwrap_or_default();
+        let shares = shares.iter().enumerate();
+        let of_slot = |slot: usize| {
+            let takers = shares.clone().filter(move |(_, share)| slot < **share);
+            takers.map(move |(host, _)| Seat { host, slot })
+        };
+        slots.flat_map(of_slot).collect()
+    }
+}
+
+/// Origin of the files of a release.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Cassay's cache, which is filled from a Maven repository.
+    #[default]
+    Maven,
+    /// An unpacked distribution, or a built source tree.
+    Home(PathBuf),
+    /// A distribution as one file.
+    Tarball {
+        /// The file.
+        file: PathBuf,
+        /// Its SHA-256 in lower-case hexadecimal digits.
+        sha256: String,
+    },
+    /// A folder that a command creates.
+    Build {
+        /// The program with its arguments, which runs in the folder.
+        command: Vec<String>,
+        /// The folder, which then holds an unpacked distribution or a built source tree.
+        home: PathBuf,
+    },
+}
+
+/// Identity of a build, which distinguishes it from others of the same name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildIdentity {
+    /// SHA-256 over its jars, or of its tarball, in lower-case hexadecimal digits.
+    pub digest: String,
+    /// Git commit of its source tree.
+    pub commit: Option<String>,
+}
+
+impl BuildIdentity {
+    /// Number of digits shown: enough to distinguish builds.
+    const DIGITS: usize = 12;
+
+    /// Returns it in a few words.
+    pub fn words(&self) -> String {
+        let digest = self.digest.get(..Self::DIGITS).unwrap_or(&self.digest);
+        let commit = self.commit.as_deref().map(|commit| {
+            let short = commit.get(..Self::DIGITS).unwrap_or(commit);
+            format!(", commit {short}")
+        });
+        format!("sha256 {digest}{}", commit.unwrap_or_default())
+    }
+}
+
+/// Place of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Index of its host, from 0.
+    pub host: usize,
+    /// Index among its host's nodes, from 0.
+    pub slot: usize,
+}
+
+measure::word_enum! {
+    /// Authentication of a managed cluster.
+    #[derive(Default)]
+    pub enum Authentication {
+        /// Every user of this machine may connect.
+        #[default]
+        None = "none",
+        /// Clients need the password of the one role that cassay creates; it is in a file of the
+        /// cluster's folder.
+        Password = "password",
+    }
+}
+
+measure::word_enum! {
+    /// Garbage collectors of the JVM.
+    pub enum Collector {
+        /// `-XX:+UseG1GC`
+        G1 = "g1",
+        /// `-XX:+UseZGC`
+        Z = "zgc",
+        /// `-XX:+UseShenandoahGC`: not in every build of the JDK.
+        Shenandoah = "shenandoah",
+        /// `-XX:+UseParallelGC`
+        Parallel = "parallel",
+    }
+}
+
+impl Collector {
+    /// Returns the JVM's flag that selects it.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Collector::G1 => "UseG1GC",
+            Collector::Z => "UseZGC",
+            Collector::Shenandoah => "UseShenandoahGC",
+            Collector::Parallel => "UseParallelGC",
+        }
+    }
+
+    /// Returns the JVM's option that selects it.
+    pub fn option(self) -> String {
+        format!("-XX:+{}", self.flag())
+    }
+}
+
+/// An existing cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttachSpec {
+    /// Contact points, `host` or `host:port` (port 9042 when left out; `[v6]:port` for IPv6). At
+    /// least one, unless Kubernetes provides them.
+    pub contact_points: Vec<String>,
+    /// Astra's secure connect bundle: a zip archive with certificates and the address of the
+    /// service that knows the nodes. It replaces contact points and `tls`.
+    pub secure_connect_bundle: Option<PathBuf>,
+    /// Kubernetes resource that provides contact points, data center and credentials.
+    pub kubernetes: Option<KubernetesCluster>,
+    /// User name; requires a password.
+    pub user: Option<String>,
+    /// Source of the password. It is never given on a command line, where `ps` shows it.
+    pub password: Option<SecretSource>,
+    /// TLS; plain TCP when absent.
+    pub tls: Option<TlsSpec>,
+    /// Only nodes of this data center are used; all when absent.
+    pub datacenter: Option<String>,
+    /// Jolokia agent in every node's JVM, for its MBeans; without it only CQL is used.
+    pub jolokia: Option<JolokiaAccess>,
+    /// Addresses at which nodes are reached that the cluster reports under other addresses.
+    pub addresses: Translation,
+    /// Machines of its nodes; without them cassay reads and does nothing there.
+    pub hosts: Vec<AttachedHost>,
+}
+
+impl AttachSpec {
+    /// Returns true if an operator runs it in Kubernetes.
+    pub fn is_operated(&self) -> bool {
+        let owner = self.kubernetes.as_ref().map(|there| &there.owner);
+        owner.is_some_and(|owner| !matches!(owner, KubernetesOwner::Service(_)))
+    }
+}
+
+/// Access to the Jolokia agents of a cluster: on each node's CQL address, at one port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JolokiaAccess {
+    /// Port, the same on every node.
+    pub port: u16,
+    /// User name, if the agent wants one; requires a password.
+    pub user: Option<String>,
+    /// Source of the password.
+    pub password: Option<SecretSource>,
+    /// HTTPS; plain HTTP when absent. Without a server name the certificate must carry the address.
+    pub tls: Option<TlsSpec>,
+}
+
+impl Default for JolokiaAccess {
+    fn default() -> JolokiaAccess {
+        JolokiaAccess {
+            port: JOLOKIA_PORT,
+            user: None,
+            password: None,
+            tls: None,
+        }
+    }
+}
+
+/// Settings of TLS.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TlsSpec {
+    /// PEM file of certificate authorities; the system's trust store when absent.
+    pub ca: Option<PathBuf>,
+    /// True if the server's certificate is verified. `false` has to be written out.
+    pub verify: bool,
+    /// Name that the certificate must carry; the contact point's host when absent.
+    pub server_name: Option<String>,
+    /// PEM file of the client's own certificate, with the chain to its authority; it is sent to
+    /// servers that ask for one. Requires `key`.
+    pub cert: Option<PathBuf>,
+    /// PEM file of the private key of that certificate.
+    pub key: Option<PathBuf>,
+}
+
+impl Default for TlsSpec {
+    fn default() -> TlsSpec {
+        TlsSpec {
+            ca: None,
+            verify: true,
+            server_name: None,
+            cert: None,
+            key: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dealt(nodes: usize, count: usize, stated: &[Option<usize>]) -> LocalSpec {
+        let machine = |nodes: &Option<usize>| RemoteHost {
+            nodes: *nodes,
+            ..RemoteHost::default()
+        };
+        LocalSpec {
+            nodes,
+            hosts: Some(HostsSpec {
+                count,
+                machines: stated.iter().map(machine).collect(),
+                ..HostsSpec::default()
+            }),
+            ..LocalSpec::default()
+        }
+    }
+
+    fn hosts_of(spec: &LocalSpec) -> Vec<(usize, usize)> {
+        spec.seats().iter().map(|seat| (seat.host, seat.slot)).collect()
+    }
+
+    #[test]
+    fn nodes_are_dealt_in_turn_until_each_host_has_its_number() {
+        let alike = dealt(4, 2, &[]);
+        assert_eq!(hosts_of(&alike), [(0, 0), (1, 0), (0, 1), (1, 1)]);
+        let kinds = dealt(6, 3, &[Some(1), Some(3), None]);
+        assert_eq!(kinds.nodes_of_hosts(), [1, 3, 2]);
+        assert_eq!(kinds.nodes_per_host(), 3);
+        let seats = [(0, 0), (1, 0), (2, 0), (1, 1), (2, 1), (1, 2)];
+        assert_eq!(hosts_of(&kinds), seats);
+    }
+
+    #[test]
+    fn numbers_that_do_not_come_to_all_nodes_are_seen_by_their_sum() {
+        for (spec, sum) in [
+            (dealt(5, 3, &[]), 3),
+            (dealt(5, 2, &[Some(1), Some(3)]), 4),
+            (dealt(2, 2, &[Some(3), None]), 3),
+        ] {
+            assert_eq!(spec.nodes_of_hosts().iter().sum::<usize>(), sum);
+        }
+    }
+}

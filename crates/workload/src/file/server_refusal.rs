@@ -1,0 +1,169 @@
+//! A compiled workload file with the places of all that a server may refuse: a refusal becomes a
+//! mistake, and is shown at its place.
+//!
+//! A statement is moved to another keyspace completely, or not at all. It names no keyspace but the
+//! workload's, which was checked when it was parsed.
+
+use cql::value::CqlType;
+use yaml::{Diagnostics, Place, SourceText};
+
+use super::sections::Named;
+use crate::program::Program;
+use crate::schema::{self, Token};
+use crate::type_assumptions::is_taken;
+
+/// Places of the parts of a program.
+pub(super) struct StatementPlaces {
+    /// Places of the schema's statements.
+    schema: Vec<Place>,
+    /// The program's statements. Copies for the load stage come after them.
+    statements: Vec<Written>,
+}
+
+impl StatementPlaces {
+    pub(super) fn of(schema: Vec<Place>, named: &[Named]) -> StatementPlaces {
+        let parts = named.iter().flat_map(|named| &named.parts);
+        let written = parts.map(|part| {
+            let markers = part.binds.iter().map(|bind| Marker {
+                name: bind.value.clone(),
+                typ: bind.typ.clone(),
+                place: bind.place.clone(),
+            });
+            Written {
+                place: part.place.clone(),
+                markers: markers.collect(),
+            }
+        });
+        StatementPlaces {
+            schema,
+            statements: written.collect(),
+        }
+    }
+}
+
+/// A statement, and its place in the file.
+struct Written {
+    place: Place,
+    markers: Vec<Marker>,
+}
+
+/// A marker, and the type of its values.
+struct Marker {
+    name: String,
+    typ: CqlType,
+    place: Place,
+}
+
+/// A workload file that compiles.
+pub struct Checked {
+    program: Program,
+    places: StatementPlaces,
+    sources: Vec<SourceText>,
+}
+
+/// The statements of a workload file in a keyspace.
+pub struct Placed {
+    /// Statements that create its tables, types and indexes, in this order.
+    pub schema: Vec<String>,
+    /// Each statement once, with the numbers of [`Checked::refuse`].
+    pub statements: Vec<String>,
+}
+
+impl Checked {
+    pub(super) fn new(
+        program: Program,
+        places: StatementPlaces,
+        sources: Vec<SourceText>,
+    ) -> Checked {
+        Checked {
+            program,
+            places,
+            sources,
+        }
+    }
+
+    /// Returns the compiled program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Returns the compiled program, without the places.
+    pub fn into_program(self) -> Program {
+        self.program
+    }
+
+    /// Returns its statements, in its own keyspace or in another one.
+    pub fn placed(&self, keyspace: &str) -> Placed {
+        let own = self.program.keyspace();
+        let moved = |cql: &str| {
+            if keyspace == own {
+                cql.to_owned()
+            } else {
+                // A compiled statement has been parsed.
+                schema::moved(cql, own, keyspace).expect("a statement that was read before")
+            }
+        };
+        let statements = &self.program.statements()[..self.places.statements.len()];
+        let schema = self.program.schema().create_tables.iter();
+        Placed {
+            schema: schema.map(|cql| moved(cql)).collect(),
+            statements: statements.iter().map(|s| moved(&s.cql)).collect(),
+        }
+    }
+
+    /// Creates diagnostics without mistakes, for the file's sources.
+    pub fn no_mistakes(&self) -> Diagnostics {
+        Diagnostics::new(self.sources.clone())
+    }
+
+    /// Adds the server's refusal of a schema statement, in its words.
+    pub fn refuse_schema(&self, number: usize, words: &str, out: &mut Diagnostics) {
+        if let Some(place) = self.places.schema.get(number) {
+            out.add(place, words, None);
+        }
+    }
+
+    /// Adds the server's refusal of a statement, in its words.
+    pub fn refuse(&self, number: usize, words: &str, out: &mut Diagnostics) {
+        if let Some(written) = self.places.statements.get(number) {
+            out.add(&written.place, words, None);
+        }
+    }
+
+    /// Reports every marker of a statement whose type on the server differs from that of its
+    /// values. Such a value is refused when it is sent, or, worse, misinterpreted.
+    pub fn compare(&self, number: usize, takes: &[CqlType], out: &mut Diagnostics) {
+        let Some(written) = self.places.statements.get(number) else {
+            return;
+        };
+        let (markers, count) = (&written.markers, takes.len());
+        if markers.len() != count {
+            let made = markers.len();
+            let message = format!("the server takes {count} values here, and {made} are made");
+            return out.add(&written.place, message, None);
+        }
+        for (marker, takes) in markers.iter().zip(takes) {
+            let Marker { name, typ, place } = marker;
+            if !is_taken(takes, typ) {
+                let message =
+                    format!("the server takes {takes} here, and `{name}` is made as {typ}");
+                let hint = "the table there has another column than the `schema` of this file, or \
+                            the value's `type:` is wrong";
+                out.add(place, message, Some(hint.to_owned()));
+            }
+        }
+    }
+}
+
+/// Reports a keyspace other than the workload's: its contents would not be measured, and it may
+/// belong to another application.
+pub(super) fn strange_keyspace(tokens: &[Token], own: &str) -> Option<(usize, String, String)> {
+    let mut named = schema::keyspaces(tokens).into_iter();
+    let named = named.find(|named| named.text != own)?;
+    let message = format!("`{}` is not the keyspace of this workload", named.text);
+    let hint = format!("leave the keyspace out: all tables are in {own}");
+    Some((named.at, message, hint))
+}
+
+#[cfg(test)]
+mod tests;
