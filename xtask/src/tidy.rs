@@ -56,7 +56,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 28] = [
+const RULES: [(&str, Rule); 29] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -86,6 +86,7 @@ const RULES: [(&str, Rule); 28] = [
     ("files make no large circle", circles::circles),
     ("calls that follow each other are a chain", chains::chains),
     ("types are named by what they are", type_names::type_names),
+    ("files are named by what they contain", type_names::file_names),
     ("comments name what is there", comments::names),
     ("comments of an item are sentences", comments::sentences),
     ("comments name their subject", comments::plain),

@@ -1,5 +1,5 @@
-//! The only crate that knows how what a host is asked is done there: by this program again, with a
-//! lease and a guard.
+//! The only crate that knows how an agent carries out its calls: this program again on a host, with
+//! a lease and a guard.
 //!
 //! An agent begins with a message that gives its role, and answers calls. It ends what it started
 //! when its controller says so, disconnects or is silent for too long. A kept agent waits for the

@@ -1,5 +1,4 @@
-//! The only crate that knows what stands in the place of a slow C library's memory: allocating and
-//! copying.
+//! The only crate that knows how to replace a slow C library's allocator and memcpy.
 //!
 //! A static program has musl, whose allocator gives pages back at every turn and has one lock, and
 //! which copies by `rep movsq` on `x86_64`, whose start costs more than most copies. A program

@@ -2,7 +2,7 @@
 //!
 //! A history is linearizable if its operations can be put in an order in which each takes effect
 //! between its invocation and its return, and each answer is what a single register would have
-//! given. The search is Wing and Gong's (1993): take any operation that nobody else had returned
+//! given. The search is Wing and Gong's (1993): take any operation that no other one returned
 //! before, check that the register would have answered so, go on, and go back from a dead end. With
 //! Lowe's memoisation (2017) it visits no state twice. Knossos and Porcupine search so, too.
 //! Linearizability is local (Herlihy and Wing, 1990), so that each register is judged alone.
@@ -20,13 +20,13 @@ use std::collections::HashMap;
 pub struct Operation {
     /// When it was sent, ns.
     pub invoked_ns: u64,
-    /// When its answer was there, ns; none: its outcome is unknown.
+    /// Time of its answer, ns. `None` if its outcome is unknown.
     pub returned_ns: Option<u64>,
-    /// What was asked, and what was answered.
+    /// The request and its answer.
     pub what: RegisterEvent,
 }
 
-/// What was asked of a register, and answered. A value is none where there is nothing.
+/// A request to a register with its answer. A value is `None` if the register has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterEvent {
     /// It had this value.
@@ -39,7 +39,7 @@ pub enum RegisterEvent {
         from: Option<i64>,
         /// The value that it was given then.
         to: Option<i64>,
-        /// Whether it had it; of no meaning where the outcome is unknown.
+        /// True if it had it. Without meaning if the outcome is unknown.
         applied: bool,
         /// The value that it had instead, where the answer says so.
         instead: Option<Option<i64>>,
@@ -54,7 +54,7 @@ pub enum HistoryVerdict {
     /// There is none: however far one gets, one of these operations (by their place in the history)
     /// has an answer that no register would have given.
     Violated(Vec<usize>),
-    /// Not decided after so many states.
+    /// Undecided after this number of states.
     Undecided(u64),
 }
 

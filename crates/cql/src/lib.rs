@@ -1,5 +1,5 @@
-//! The only crate that knows what CQL bytes look like: frames in, frames out, templates with patch
-//! points; sans-I/O.
+//! The only crate that knows the bytes of CQL's protocol: frames in, frames out, templates with
+//! patch points; sans-I/O.
 //!
 //! It speaks versions 3 to 5 of the native protocol (Cassandra 2.1 and later), and answers in
 //! version 4. Invariants:

@@ -1,5 +1,5 @@
-//! The only crate that knows how a host should be set up for Cassandra: each setting with what is
-//! wanted, why, who says so and what sets it.
+//! The only crate that knows how to set up a host for Cassandra: each setting with its value,
+//! reason, source and command.
 //!
 //! It changes nothing. Facts come from [`host::settings`], read by the agent of each host.
 //! [`rules`] judges them, and is a pure function of them.

@@ -1,5 +1,5 @@
-//! The only crate that knows how a plan is run: trials in order on a target that is kept as long as
-//! it fits, findings, resuming.
+//! The only crate that knows how to run a plan: trials in order on a target that is kept if it
+//! fits, findings, resuming.
 //!
 //! Invariants: the journal records each action before it happens. A target that the engine starts
 //! is stopped on every way out. A failed trial hides no other. A run can be resumed where it

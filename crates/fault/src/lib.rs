@@ -1,5 +1,5 @@
-//! The only crate that knows how to break a thing, see independently that it is broken, make it
-//! whole and see that too.
+//! The only crate that knows how to break a part of a cluster, confirm it independently, heal it
+//! and confirm that.
 //!
 //! Each kind of fault has a file with its options, its injection and its observation. [`run`]
 //! performs a fault from the first observation to the last. Invariants: nothing is broken that was

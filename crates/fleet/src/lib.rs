@@ -1,5 +1,5 @@
-//! The only crate that knows that load comes from several clients: shares, one start line, one
-//! stream of intervals.
+//! The only crate that knows how several clients share a load: shares, one start line, one stream
+//! of intervals.
 //!
 //! A *client* is this program again, on this machine or on another one, with workers of its own.
 //! All workers of all clients share the numbers and the times of the operations, so that together

@@ -1,5 +1,5 @@
-//! The only crate that knows how a file is opened that others may have made: what it may be, how
-//! large, and how long it may take.
+//! The only crate that knows how to open a file that others may have made, with limits on type,
+//! size and time.
 //!
 //! Files are named by a user, a study, another tool or a shared results folder. Such a file may be
 //! a pipe that never delivers anything, a device without an end, or larger than memory. [`open`]

@@ -1,5 +1,5 @@
-//! The only crate that knows what the command lines and files of other tools mean:
-//! cassandra-stress, NoSQLBench, YCSB, cassandra-easy-stress.
+//! The only crate that knows the command lines and files of other tools: cassandra-stress,
+//! NoSQLBench, YCSB, cassandra-easy-stress.
 //!
 //! An import is a pure function of its words and of the files that they name, which the caller
 //! reads. Each difference from the tool becomes a note, or a refusal at its place; no word is

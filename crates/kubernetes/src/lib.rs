@@ -1,4 +1,4 @@
-//! The only crate that knows what Kubernetes is told and says: objects, by the user's own kubectl.
+//! The only crate that knows how to ask and change Kubernetes by the user's own kubectl.
 //!
 //! [`Kubectl`] is a namespace of a cluster, reached by the user's configuration. [`ClientJob`]
 //! holds the pods that clients run in, [`PodSet`] those of nodes. [`find`] locates attached

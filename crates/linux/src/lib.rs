@@ -1,5 +1,5 @@
-//! The only crate that knows what the kernel of a machine is told and says: links, packet filters,
-//! control groups, volumes, settings, figures.
+//! The only crate that knows Linux interfaces: links, packet filters, control groups, volumes,
+//! settings, counters.
 //!
 //! These settings turn parts of a machine into simulated hosts. This crate does not know which code
 //! applies and undoes them. [`able`] reports the abilities of this machine, [`settings`] reads its

@@ -1,4 +1,4 @@
-//! The only crate that knows how a measurement is represented: units, clock, histogram, interval,
+//! The only crate that knows how to represent a measurement: units, clock, histogram, interval,
 //! outcome.
 //!
 //! It depends on no other workspace crate, does no I/O and starts no thread. [`clock`] is the only

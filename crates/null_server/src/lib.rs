@@ -1,5 +1,4 @@
-//! The only crate that knows what a server is that answers at once and stores nothing: the null
-//! target.
+//! The only crate that knows how to answer CQL at once without storing anything: the null target.
 //!
 //! It exists to measure the client: the whole cost of a run against it is the client's own. It
 //! speaks protocol version 4 on loopback. It remembers the keyspaces and tables that are created on

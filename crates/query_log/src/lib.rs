@@ -1,5 +1,5 @@
-//! The only crate that knows what Cassandra's query logs look like: full query logs and audit logs,
-//! and what of them can be offered again.
+//! The only crate that knows Cassandra's full query logs and audit logs, and which of their records
+//! can be replayed.
 //!
 //! A full query log (`nodetool enablefullquerylog`) and a binary audit log are files of a Chronicle
 //! queue. [`queue`] splits them into records, and [`entry`] parses these. A text audit log consists

@@ -1,5 +1,5 @@
-//! The only crate that knows how to get onto a machine and talk with it: processes, frames, leases,
-//! clocks.
+//! The only crate that knows how to reach a machine and talk with it: processes, frames, ssh and
+//! kubectl, leases, clocks.
 //!
 //! An *agent* is this program again, on a host. [`Link`] is the near side of a conversation with
 //! one, [`serve`] the far side; a [`Call`] is the definition of one question that both share.

@@ -1,5 +1,4 @@
-//! The only crate that knows how what was found is said: sentences from the records of findings,
-//! one file per subject.
+//! The only crate that knows how to put findings into sentences, one file per subject.
 
 pub mod cause;
 pub mod comparison;

@@ -1,4 +1,4 @@
-//! The only crate that knows what a study is: syntax, resolving, planning.
+//! The only crate that knows the format of a study: syntax, resolving, planning.
 //!
 //! Text → [`yaml::Node`] → [`merge`]d, and [`check`]ed against the table in [`format`] →
 //! [`settings`] → [`plan`], which `engine` runs. Parsing reads only the text. All checks are done,

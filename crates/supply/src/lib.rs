@@ -1,5 +1,4 @@
-//! The only crate that knows where what a node is started from comes from: Cassandra's jars and a
-//! Java.
+//! The only crate that knows where Cassandra's jars and a Java come from.
 //!
 //! The poms and the digests of the jars are part of the program (`versions`), so an installed
 //! binary needs no checkout. Jars come from the cache, from Maven's own cache, from a Maven

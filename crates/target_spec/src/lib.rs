@@ -1,5 +1,5 @@
-//! The only crate that knows what a target is, as data: nodes, hosts, limits and attachment, what
-//! it can do, kinds of faults, and what of that no machine can be.
+//! The only crate that knows how to describe a target as data: nodes, hosts, limits, attachment,
+//! capabilities, kinds of faults.
 //!
 //! Building these values touches nothing but memory. Their sources, a study or a command line, and
 //! their users, `cluster`, `null`, `host` and `fault`, need not know each other.

@@ -1,4 +1,4 @@
-//! The only crate that knows what a machine looks like (packages, NUMA nodes, L3 groups, cores,
+//! The only crate that knows the shape of a machine (packages, NUMA nodes, L3 groups, cores,
 //! threads) and how to place instances on it.
 //!
 //! Reading order: [`Machine`], which [`Machine::read`] reads from a /sys tree, a tarball of one,

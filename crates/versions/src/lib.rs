@@ -1,4 +1,4 @@
-//! The only crate that knows how lines of Cassandra's versions differ, as data: one folder per
+//! The only crate that knows how Cassandra's release lines differ, as data with one folder per
 //! line.
 //!
 //! A line is what Cassandra's maintainers maintain under one number, such as 4.1: its releases

@@ -25,7 +25,7 @@ pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
         }
     }
     let release = ["build", "--release", "--locked", "--package"];
-    let server = ["null", "--example", "null"];
+    let server = ["null_server", "--example", "null"];
     process::run(&process::cargo(), &[&release[..], &server].concat())?;
     // cassay also starts the real Cassandra, whichever tools are measured.
     process::run(&process::cargo(), &[&release[..], &["cassay"]].concat())

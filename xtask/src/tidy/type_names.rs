@@ -1,9 +1,10 @@
-//! Checks the names of types. A name says what the type is; pronouns and bare participles do not.
+//! Checks the names of types and files. A name says what the thing is; pronouns and bare participles
+//! do not.
 
 use super::Violation;
 use crate::tree::Tree;
 
-/// Words that say nothing about the type.
+/// Words that say nothing about a type or about the content of a file.
 const NO_NAMES: [&str; 27] = [
     "All", "Asked", "Done", "Found", "Gathered", "Given", "Here", "How", "It", "Kept", "Known",
     "Left", "Look", "Looked", "Meant", "Mine", "One", "Other", "Others", "Said", "Seen", "Shown",
@@ -40,6 +41,20 @@ pub fn type_names(tree: &Tree) -> Vec<Violation> {
     found
 }
 
+/// Checks that no source file has only one of those words as its name.
+pub fn file_names(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        let stem = file.path.rsplit('/').next().and_then(|name| name.strip_suffix(".rs"));
+        let is_one = |stem: &str| NO_NAMES.iter().any(|word| word.eq_ignore_ascii_case(stem));
+        if let Some(stem) = stem.filter(|stem| is_one(stem)) {
+            let what = format!("`{stem}` does not say what the file contains");
+            found.push(Violation::at(&file.path, 1, what));
+        }
+    }
+    found
+}
+
 /// Returns the name of the type whose definition begins on a line.
 fn defined(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace();
@@ -65,6 +80,17 @@ mod tests {
         assert!(
             said[0].contains("lib.rs:1") && said[1].contains("`Look`"),
             "{said:?}"
+        );
+    }
+
+    #[test]
+    fn a_participle_is_no_name_of_a_file() {
+        let names = ["crates/a/src/kept.rs", "crates/a/src/kept_cluster.rs"];
+        let tree = Tree::of(&names.map(|name| (name, "//! A.\n")));
+        let said: Vec<String> = file_names(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            ["crates/a/src/kept.rs:1: `kept` does not say what the file contains"]
         );
     }
 }

@@ -19,7 +19,7 @@ mod machine;
 mod machine_network;
 mod network;
 mod nodes;
-mod others;
+mod attached_nodes;
 mod outlive;
 mod power;
 #[path = "../../../linux/src/skipped_tests.rs"]

@@ -15,7 +15,7 @@ mod faults;
 pub(crate) mod hosts;
 mod lexer;
 mod machines;
-mod others;
+mod attached_nodes;
 mod placed;
 mod power;
 mod probes;
