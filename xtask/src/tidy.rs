@@ -86,7 +86,10 @@ const RULES: [(&str, Rule); 29] = [
     ("files make no large circle", circles::circles),
     ("calls that follow each other are a chain", chains::chains),
     ("types are named by what they are", type_names::type_names),
-    ("files are named by what they contain", type_names::file_names),
+    (
+        "files are named by what they contain",
+        type_names::file_names,
+    ),
     ("comments name what is there", comments::names),
     ("comments of an item are sentences", comments::sentences),
     ("comments name their subject", comments::plain),

@@ -7,6 +7,7 @@
     reason = "a panic is how a test fails, in its helpers too"
 )]
 
+mod attached_nodes;
 mod confine;
 mod corrupt;
 mod emptied;
@@ -19,7 +20,6 @@ mod machine;
 mod machine_network;
 mod network;
 mod nodes;
-mod attached_nodes;
 mod outlive;
 mod power;
 #[path = "../../../linux/src/skipped_tests.rs"]

@@ -2,6 +2,7 @@
 
 pub mod bisect;
 pub mod clean;
+pub mod compare;
 pub mod completions;
 pub mod delete;
 pub mod demo;
@@ -11,6 +12,7 @@ pub mod export;
 pub mod fault;
 pub mod history;
 pub mod hosts;
+pub mod import;
 pub mod kubernetes;
 pub mod list;
 mod machines;
@@ -20,6 +22,7 @@ pub mod other_tools;
 mod own_table;
 mod page_file;
 pub mod plan;
+pub mod report;
 pub mod run;
 pub mod schema;
 pub mod show;

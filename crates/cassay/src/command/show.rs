@@ -1,14 +1,11 @@
-//! `cassay show`, `compare`, `report` and `import`: commands on the files of finished runs.
+//! `cassay show`: the answer of a finished run, or the results of its trials.
 
-use crate::args::{Common, CompareArgs, ImportFileArgs, ReportArgs, ShowArgs, SummaryArgs};
-use crate::command::page_file;
-use crate::command::run::{write_report, write_summaries};
+use crate::args::{Common, ShowArgs};
 use crate::exit::Exit;
 use crate::progress::{FigureColumns, TrialFigures};
 use crate::terminal::{self, Line};
 use anyhow::{Context, Result};
 use report::{Page, RunView};
-use serde_json::json;
 use store::Run;
 use store::record::TrialFinding;
 
@@ -72,69 +69,6 @@ fn name_of(trial: &TrialFinding, has_blocks: bool) -> String {
     }
 }
 
-/// Compares runs with the first of them.
-pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
-    let names = std::iter::once(&args.baseline).chain(&args.contenders);
-    let runs: Vec<Run> = names.map(|name| store::find(&common.out, name)).collect::<Result<_>>()?;
-    let exits: Vec<Exit> = runs.iter().map(say_notes).collect();
-    let views: Vec<RunView> = runs.iter().map(RunView::read).collect::<Result<_>>()?;
-    let side = |(run, view): (&Run, _)| report::Side {
-        run: view,
-        link: page_file::way(args.to.as_deref(), &run.path),
-    };
-    let sides: Vec<report::Side<'_>> = runs.iter().zip(&views).map(side).collect();
-    let page = report::compare_all(&sides);
-    match &args.to {
-        Some(to) => page_file::write(to, &page, common)?,
-        None => print(&page, common),
-    }
-    if exits.contains(&Exit::Damaged) {
-        return Ok(Exit::Damaged);
-    }
-    if args.require_not_slower && has_slower(&page.data) {
-        terminal::say("a requirement was missed: the contender is slower at some point");
-        return Ok(Exit::Missed);
-    }
-    Ok(Exit::Done)
-}
-
-/// Writes the report of a run.
-pub fn report(args: &ReportArgs, common: &Common) -> Result<Exit> {
-    let run = store::find(&common.out, &args.name.run)?;
-    let exit = say_notes(&run);
-    let path = match &args.to {
-        None => write_report(&run.path, &args.summaries)?.path,
-        Some(to) => {
-            let view = RunView::read(&run)?;
-            let page = report::page(&view);
-            let figure = report::figure_file(&page);
-            store::write_report(to, &report::html(&page), figure.as_deref())?;
-            write_summaries(&view, &page, to, &args.summaries)?;
-            to.clone()
-        }
-    };
-    if common.json {
-        terminal::json(&json!({"report": path}));
-    } else {
-        terminal::data(&path.display().to_string());
-    }
-    Ok(exit)
-}
-
-/// Adds another tool's file to a run, and writes the report again.
-pub fn import(args: &ImportFileArgs, common: &Common) -> Result<Exit> {
-    let run = store::find(&common.out, &args.run)?;
-    let exit = say_notes(&run);
-    let said = engine::import_file(&run, &args.file, &args.column)?;
-    let path = write_report(&run.path, &SummaryArgs::default())?.path;
-    if common.json {
-        terminal::json(&json!({"imported": said, "report": path}));
-    } else {
-        terminal::data(&format!("{said}\n{}", path.display()));
-    }
-    Ok(exit)
-}
-
 /// Prints what was left out in reading a run, and what could not be verified; returns an exit code
 /// for damage.
 pub(super) fn say_notes(run: &Run) -> Exit {
@@ -148,62 +82,11 @@ pub(super) fn say_notes(run: &Run) -> Exit {
     }
 }
 
-fn print(page: &Page, common: &Common) {
+/// Prints a page as text, or as JSON.
+pub(super) fn print(page: &Page, common: &Common) {
     if common.json {
         terminal::data(&report::json(page));
     } else {
         terminal::data(&report::text(page));
-    }
-}
-
-/// Returns true if any comparison in a page's data is `slower`, or `looks_different` for the worse.
-/// A comparison of runs that were not interleaved can say no more.
-fn has_slower(data: &serde_json::Value) -> bool {
-    match data {
-        serde_json::Value::Array(items) => items.iter().any(has_slower),
-        serde_json::Value::Object(map) => {
-            let says = map.get("verdict").and_then(|v| v.as_str());
-            says == Some("slower")
-                || (says == Some("looks_different") && is_worse(map))
-                || map.values().any(has_slower)
-        }
-        _ => false,
-    }
-}
-
-/// Returns true if the contender of a comparison was worse.
-fn is_worse(comparison: &serde_json::Map<String, serde_json::Value>) -> bool {
-    let metric = comparison.get("metric").and_then(|v| v.as_str());
-    let ratio = comparison.get("ratio").and_then(serde_json::Value::as_f64);
-    match metric {
-        Some("ops_per_s") => ratio.is_some_and(|ratio| ratio < 1.0),
-        _ => ratio.is_some_and(|ratio| ratio > 1.0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slower_point_is_found_wherever_it_stands() {
-        let slower = json!({"comparisons": [{"verdict": "faster"}, {"verdict": "slower"}]});
-        assert!(has_slower(&slower));
-        for (metric, ratio, worse) in [
-            ("ops_per_s", 0.7, true),
-            ("ops_per_s", 1.3, false),
-            ("latency_ms.p99", 1.9, true),
-            ("latency_ms.p99", 0.5, false),
-        ] {
-            let looks = json!({"verdict": "looks_different", "metric": metric, "ratio": ratio});
-            assert_eq!(
-                has_slower(&json!({"comparisons": [looks]})),
-                worse,
-                "{metric} {ratio}"
-            );
-        }
-        assert!(!has_slower(
-            &json!({"comparisons": [{"verdict": "inconclusive"}]})
-        ));
     }
 }

@@ -7,6 +7,7 @@
 
 mod agent;
 mod attached_hosts;
+mod attached_nodes;
 pub(crate) mod authentication;
 mod configurations;
 mod endings;
@@ -15,7 +16,6 @@ mod faults;
 pub(crate) mod hosts;
 mod lexer;
 mod machines;
-mod attached_nodes;
 mod placed;
 mod power;
 mod probes;

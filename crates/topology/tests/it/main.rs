@@ -3,6 +3,6 @@
 
 mod exports;
 mod golden;
-mod this_machine;
 mod kinds;
 mod odd;
+mod this_machine;

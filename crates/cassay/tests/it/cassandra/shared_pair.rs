@@ -2,8 +2,8 @@
 //! client, with TLS only clients with a certificate. As with [`super::shared`], the first test
 //! starts them, and they end with the tests' process.
 
+use super::attached_nodes::run;
 use super::authentication::assert_in_no_file;
-use super::others::run;
 use super::patient;
 use super::shared::Shared;
 use crate::program::{HANG_LIMIT, Lab, command, is_line_since, is_of_line};
