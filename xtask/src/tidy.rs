@@ -12,6 +12,7 @@ mod counts;
 mod limits;
 mod manifests;
 mod opening;
+mod sentences;
 mod text;
 mod traps;
 mod type_names;
@@ -56,7 +57,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 29] = [
+const RULES: [(&str, Rule); 30] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -93,6 +94,7 @@ const RULES: [(&str, Rule); 29] = [
     ("comments name what is there", comments::names),
     ("comments of an item are sentences", comments::sentences),
     ("comments name their subject", comments::plain),
+    ("documents are in plain English", sentences::sentences),
     ("lines fit", text::line_lengths),
     ("files fit", text::file_lengths),
     ("nothing is left over", text::leftovers),

@@ -108,7 +108,7 @@ mod tests {
         let all = said(kill, "75s");
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
-            all[0].contains("`node-kill`, which ends 40 s after"),
+            all[0].contains("recovery from `node-kill` is visible, which ends 40 s after"),
             "{all:?}"
         );
         assert!(all[0].contains("`window.measure: 150s`"), "{all:?}");

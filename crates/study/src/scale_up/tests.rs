@@ -170,7 +170,7 @@ fn where_nodes_and_client_run_is_said_once_and_parts_are_whole() {
         ),
         (
             "{placing: none, units: cores, count: 2, housekeeping: 2}",
-            "`target.local.topology.housekeeping` is 2, and with `none`",
+            "`target.local.topology.housekeeping` is 2, but `none`",
         ),
     ] {
         let said = of(topology, "").unwrap_err();

@@ -164,8 +164,8 @@ fn a_client_s_certificate_goes_with_its_key() {
             attached(&tls)
         };
         for (text, part) in [
-            ("cert: c.pem", "tls.cert` is there, "),
-            ("key: k.pem", "tls.key` is there, "),
+            ("cert: c.pem", "tls.cert` is set, "),
+            ("key: k.pem", "tls.key` is set, "),
         ] {
             let said = with(text).expect_err(text);
             assert!(said.contains(part) && said.contains("is missing"), "{said}");

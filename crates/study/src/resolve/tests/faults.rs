@@ -195,7 +195,7 @@ fn nodes_of_machines_are_not_started_on_others() {
         &overrides,
         expect![[r#"
             s.yaml:9:68: `faults.ha` moves volumes to another host, and those of machines cannot
-              hint: remove it, or its variant: `--set variants.NAME=none`
+              hint: leave it out, or its variant: `--set variants.NAME=none`
         "#]],
     );
 }

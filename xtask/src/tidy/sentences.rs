@@ -1,0 +1,197 @@
+//! Checks the sentences that users read: of documents and of the schemas' descriptions. A sentence
+//! has at most 30 words, names its actors, and does not begin with "What".
+
+use super::Violation;
+use crate::tree::Tree;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// Words that stand for an actor or a number without naming it.
+const UNNAMED: [&str; 6] = [
+    "nobody", "somebody", "whoever", "whom", "of ours", "so many",
+];
+
+/// Words after `is no` that make a comparison, as in `is no longer`.
+const COMPARED: [&str; 13] = [
+    "better",
+    "different",
+    "earlier",
+    "faster",
+    "higher",
+    "larger",
+    "later",
+    "less",
+    "longer",
+    "lower",
+    "more",
+    "other",
+    "slower",
+];
+
+/// Most words of a sentence.
+const WORDS_MAX: usize = 30;
+
+/// Sentences that break a rule, by file. These numbers only fall.
+const STILL_THERE: [(&str, usize); 0] = [];
+
+/// Checks each sentence of the documents, and each description of the schemas.
+pub fn sentences(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("md").filter(|file| is_for_users(&file.path)) {
+        found.extend(judged(&file.path, &prose(file.text())));
+    }
+    for file in tree.with_extension("json").filter(|file| file.path.starts_with("docs/schema/")) {
+        let mut texts = Vec::new();
+        let value: serde_json::Value = serde_json::from_str(file.text()).unwrap_or_default();
+        descriptions(&value, &mut texts);
+        found.extend(judged(&file.path, &texts));
+    }
+    found
+}
+
+/// Returns true for documents that are kept in plain English. Decisions and changes keep the words
+/// of their day.
+fn is_for_users(path: &str) -> bool {
+    !path.starts_with("docs/decisions/") && !path.starts_with("changes/") && path != "CHANGELOG.md"
+}
+
+/// Returns the violations of one file, if there are more than it may have.
+fn judged(path: &str, texts: &[String]) -> Vec<Violation> {
+    let all = texts.iter().flat_map(|text| split(text));
+    let found: Vec<Violation> = all
+        .filter_map(|sentence| {
+            let why = broken_rule(&sentence)?;
+            let begin: String = sentence.chars().take(70).collect();
+            Some(Violation::at(path, 1, format!("{why}: `{begin}`")))
+        })
+        .collect();
+    let known = STILL_THERE.iter().find(|(name, _)| *name == path);
+    if found.len() > known.map_or(0, |(_, count)| *count) {
+        found
+    } else {
+        Vec::new()
+    }
+}
+
+/// Returns the rule that a sentence breaks.
+fn broken_rule(sentence: &str) -> Option<String> {
+    let lower = sentence.to_lowercase();
+    let words: Vec<&str> = lower.split_whitespace().collect();
+    let has = |phrase: &str| format!(" {lower} ").contains(&format!(" {phrase} "));
+    let is_no = words.windows(3).any(|three| {
+        let next = three[2].trim_matches(|c: char| !c.is_alphanumeric());
+        three[0] == "is" && three[1] == "no" && !COMPARED.contains(&next)
+    });
+    if words.len() > WORDS_MAX {
+        Some(format!(
+            "a sentence of {} words, of at most {WORDS_MAX}",
+            words.len()
+        ))
+    } else if let Some(word) = UNNAMED.iter().find(|word| has(word)) {
+        Some(format!("\"{word}\" names no actor or number"))
+    } else if is_no {
+        Some("\"is no …\": write \"is not a …\"".to_owned())
+    } else if sentence.starts_with("What ") && !sentence.ends_with('?') {
+        Some("a sentence that begins with \"What\"".to_owned())
+    } else {
+        None
+    }
+}
+
+/// Returns the paragraphs, list items, headings and table cells of a document, each as its text
+/// alone. Code blocks are left out.
+fn prose(text: &str) -> Vec<String> {
+    let mut texts = vec![String::new()];
+    let mut is_code = false;
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        let piece = match event {
+            Event::Start(Tag::CodeBlock(_)) => {
+                is_code = true;
+                continue;
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                is_code = false;
+                continue;
+            }
+            Event::Start(Tag::Paragraph | Tag::Item | Tag::TableCell | Tag::Heading { .. }) => {
+                texts.push(String::new());
+                continue;
+            }
+            Event::Text(text) | Event::Code(text) if !is_code => text,
+            Event::SoftBreak | Event::HardBreak => " ".into(),
+            _ => continue,
+        };
+        if let Some(last) = texts.last_mut() {
+            last.push_str(&piece);
+        }
+    }
+    texts
+}
+
+/// Splits a text into sentences, where a mark is followed by a space and a capital letter or code.
+fn split(text: &str) -> Vec<String> {
+    let mut sentences = vec![String::new()];
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        if let Some(last) = sentences.last_mut() {
+            last.push_str(word);
+            let ends = word
+                .trim_end_matches([')', '*', '_', '"', '`'])
+                .ends_with(['.', '!', '?', ':', ';']);
+            let begins =
+                |next: &&str| next.starts_with(|c: char| c.is_uppercase() || "`[*\"(".contains(c));
+            if ends && words.peek().is_some_and(begins) {
+                sentences.push(String::new());
+            } else if words.peek().is_some() {
+                last.push(' ');
+            }
+        }
+    }
+    sentences
+}
+
+/// Adds all descriptions of a schema.
+fn descriptions(value: &serde_json::Value, texts: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, inner) in map {
+                match inner.as_str() {
+                    Some(text) if key == "description" => texts.push(text.to_owned()),
+                    _ => descriptions(inner, texts),
+                }
+            }
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|one| descriptions(one, texts)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(path: &str, text: &str) -> Vec<String> {
+        sentences(&Tree::of(&[(path, text)])).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn sentences_of_documents_are_split_and_judged() {
+        let long = format!("It has {}words.", "many ".repeat(30));
+        let text = format!(
+            "# Title\n\nShort one. {long}\n\n| a | Nothing that nobody knows. |\n\n- What it has is \
+             this.\n- What is it?\n\n```\nWhat nobody reads\n```\nIt is no number. It is no longer \
+             here.\n"
+        );
+        let found = said("docs/a.md", &text);
+        assert_eq!(found.len(), 4, "{found:#?}");
+        for (one, part) in found.iter().zip(["of 32 words", "nobody", "begins with", "is not a"]) {
+            assert!(one.contains(part), "{one}");
+        }
+        assert_eq!(said("docs/decisions/001.md", &text), [""; 0]);
+    }
+
+    #[test]
+    fn descriptions_of_schemas_are_judged() {
+        let schema = r#"{"properties": {"a": {"description": "So many of them. It is ms."}}}"#;
+        assert_eq!(said("docs/schema/a.json", schema).len(), 1);
+    }
+}
