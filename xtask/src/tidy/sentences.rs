@@ -1,4 +1,4 @@
-//! Checks the sentences that users read: of documents and of the schemas' descriptions. A sentence
+//! Checks the sentences that users read: of documents, and of the descriptions in schemas. A sentence
 //! has at most 30 words, names its actors, and does not begin with "What".
 
 use super::Violation;
@@ -77,9 +77,9 @@ fn broken_rule(sentence: &str) -> Option<String> {
     let lower = sentence.to_lowercase();
     let words: Vec<&str> = lower.split_whitespace().collect();
     let has = |phrase: &str| format!(" {lower} ").contains(&format!(" {phrase} "));
-    let is_no = words.windows(3).any(|three| {
-        let next = three[2].trim_matches(|c: char| !c.is_alphanumeric());
-        three[0] == "is" && three[1] == "no" && !COMPARED.contains(&next)
+    let is_no = words.windows(4).any(|four| {
+        let next = four[3].trim_matches(|c: char| !c.is_alphanumeric());
+        four[0] != "there" && four[1..3] == ["is", "no"] && !COMPARED.contains(&next)
     });
     if words.len() > WORDS_MAX {
         Some(format!(
