@@ -5,9 +5,10 @@
 //! medians and other position measures") with the variance of a ratio over clusters. For each block
 //! it counts the operations above the estimated quantile's value. The spread of these counts over
 //! the blocks gives the standard error of the *share* above, autocorrelation included (see
-//! [`mod@crate::autocorrelation`]). It is never taken as less than the binomial one. The interval of the
-//! share is computed on the logit scale, since a small share has a skewed error and cannot fall
-//! below zero. The two shares at its ends are converted back to values by the merged histogram.
+//! [`mod@crate::autocorrelation`]). It is never taken as less than the binomial one. The interval
+//! of the share is computed on the logit scale, since a small share has a skewed error and cannot
+//! fall below zero. The two shares at its ends are converted back to values by the merged
+//! histogram.
 //!
 //! The values are those of one population, which is followed beyond the window's end: operations
 //! that ended in the drain belong to the last block. A percentile that is only a lower bound has no

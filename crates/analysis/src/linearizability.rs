@@ -59,7 +59,8 @@ pub enum HistoryVerdict {
 }
 
 /// Judges the history of one register, which begins with the value `initial`, in at most
-/// `states_max` states. Each takes some hundred bytes, more if many operations are under way at once.
+/// `states_max` states. Each takes some hundred bytes, more if many operations are under way at
+/// once.
 pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> HistoryVerdict {
     Search::new(history, initial).run(states_max)
 }
@@ -84,8 +85,8 @@ struct Search<'h> {
 /// A set of operations, by their places: one bit each.
 type Set = Box<[u64]>;
 
-/// The operations that returned and have taken effect, as `Chosen::chosen` gives them, and the value
-/// after them.
+/// The operations that returned and have taken effect, as `Chosen::chosen` gives them, and the
+/// value after them.
 type State = ((usize, Set), Option<i64>);
 
 /// An operation takes effect.
@@ -118,7 +119,8 @@ impl<'h> Search<'h> {
 
     fn run(mut self, states_max: u64) -> HistoryVerdict {
         let mut states = 0;
-        // For each state on the path: the steps from it that are still to be tried, the next one last.
+        // For each state on the path: the steps from it that are still to be tried, the next one
+        // last.
         let mut to_try = vec![self.steps()];
         while self.known.left > 0 {
             if states >= states_max {
@@ -167,8 +169,8 @@ impl<'h> Search<'h> {
     }
 
     /// Returns true if no other order covers the one in which an operation of unknown outcome takes
-    /// effect now. If the next operation does not need its value, the order without it is valid too.
-    /// Of two that do the same, the search takes the one that was sent first.
+    /// effect now. If the next operation does not need its value, the order without it is valid
+    /// too. Of two that do the same, the search takes the one that was sent first.
     fn is_worth_taking(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(value) = self.effect(&self.unknown, place) else {
             return false;
@@ -189,7 +191,7 @@ impl<'h> Search<'h> {
             && is_needed()
     }
 
-    /// Returns the operations that returned, and can be next: nobody else had returned before.
+    /// Returns the operations that returned, and can be next: no other one had returned before.
     fn candidates(&self) -> Vec<usize> {
         let mut earliest_ns = u64::MAX;
         let left = self.known.rest().map_while(|place| {

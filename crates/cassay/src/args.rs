@@ -598,7 +598,7 @@ pub struct SnapshotImportArgs {
 pub struct SnapshotCreateArgs {
     #[command(flatten)]
     pub snapshot: SnapshotName,
-    /// Keyspace.
+    /// Keyspace of the snapshot.
     #[arg(long)]
     pub keyspace: String,
     /// Tables. Default: all.

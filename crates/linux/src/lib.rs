@@ -20,7 +20,7 @@ pub mod ports;
 pub mod probe;
 pub mod settings;
 #[cfg(test)]
-mod skipped_tests;
+mod skip_report;
 pub mod sockets;
 pub mod tcp;
 pub mod volume;

@@ -1,8 +1,8 @@
 //! Properties of kinds and statements in the form in which the loop looks them up.
 //!
 //! Most statements are *plain*: one request, one response, and no follow-up. The other statements
-//! have a course of their own (`worker::operation_state`) and cost more. The distinction is made once, here,
-//! so that only they pay for it.
+//! have a course of their own (`worker::operation_state`) and cost more. The distinction is made
+//! once, here, so that only they pay for it.
 
 use crate::config::LoadError;
 use crate::connection::ANSWER_BYTES_USUAL;

@@ -381,8 +381,8 @@ impl Resolver<'_> {
     }
 
     /// Returns the variant itself, or one for each step of its import, and the import's notes.
-    /// [`compile_workload::check`] has already reported mistakes of the import; with mistakes the steps are not
-    /// built.
+    /// [`compile_workload::check`] has already reported mistakes of the import; with mistakes the
+    /// steps are not built.
     fn steps(
         &self,
         name: &VariantName,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
 /// Variable with the path of that file; see `crates/cassay/tests/it/program.rs` and
-/// `crates/linux/src/skipped_tests.rs`.
+/// `crates/linux/src/skip_report.rs`.
 const SKIPS: &str = "CASSAY_SKIPS";
 
 /// Prefix of the line of a test that no additional program would make possible.

@@ -54,7 +54,7 @@ const OPENS: [(&str, &str); 27] = [
         "tables of sockets below /proc",
     ),
     (
-        "crates/linux/src/skipped_tests.rs",
+        "crates/linux/src/skip_report.rs",
         "the gate's list of tests that were left out, which a test writes",
     ),
     ("crates/linux/src/links.rs", "what /sys says of a link"),
@@ -143,7 +143,7 @@ pub fn files(tree: &Tree) -> Vec<Violation> {
 
 /// Checks that programs are read through `remote::process`.
 pub fn programs(tree: &Tree) -> Vec<Violation> {
-    let hint = "listen to it by `remote::process::ask` or `listen`, or name the file of the sources \
+    let hint = "listen to it by `remote::process::ask` or `listen`, or name the source file \
                 in xtask/src/tidy/opening.rs with the reason";
     violations(tree, &LISTENING, &LISTENS, hint)
 }

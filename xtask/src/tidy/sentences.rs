@@ -1,5 +1,5 @@
-//! Checks the sentences that users read: of documents, and of the descriptions in schemas. A sentence
-//! has at most 30 words, names its actors, and does not begin with "What".
+//! Checks the sentences that users read: of documents, and of the descriptions in schemas. A
+//! sentence has at most 30 words, names its actors, and does not begin with "What".
 
 use super::Violation;
 use crate::tree::Tree;
@@ -177,8 +177,8 @@ mod tests {
     fn sentences_of_documents_are_split_and_judged() {
         let long = format!("It has {}words.", "many ".repeat(30));
         let text = format!(
-            "# Title\n\nShort one. {long}\n\n| a | Nothing that nobody knows. |\n\n- What it has is \
-             this.\n- What is it?\n\n```\nWhat nobody reads\n```\nIt is no number. It is no longer \
+            "# Title\n\nShort one. {long}\n\n| a | Nothing that nobody knows. |\n\n- What it has \
+             is this.\n- What is it?\n\n```\nWhat nobody reads\n```\nIt is no number. It is no longer \
              here.\n"
         );
         let found = said("docs/a.md", &text);

@@ -1,5 +1,5 @@
-//! Checks the names of types and files. A name says what the thing is; pronouns and bare participles
-//! do not.
+//! Checks the names of types and files. A name says what the thing is; pronouns and bare
+//! participles do not.
 
 use super::Violation;
 use crate::tree::Tree;

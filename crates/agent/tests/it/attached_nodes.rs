@@ -44,8 +44,8 @@ impl Server {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let program = std::env::current_exe().unwrap();
         let begin = format!(
-            "cd {}; echo x >> starts; {SERVES}={free} setsid {} --exact attached_nodes::{TEST} </dev/null \
-             >/dev/null 2>&1 &",
+            "cd {}; echo x >> starts; {SERVES}={free} setsid {} --exact attached_nodes::{TEST} \
+             </dev/null >/dev/null 2>&1 &",
             folder.path().display(),
             program.display()
         );

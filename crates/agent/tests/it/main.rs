@@ -22,7 +22,7 @@ mod network;
 mod nodes;
 mod outlive;
 mod power;
-#[path = "../../../linux/src/skipped_tests.rs"]
+#[path = "../../../linux/src/skip_report.rs"]
 mod skipped;
 mod ssh;
 mod volume_ends;

@@ -229,7 +229,7 @@ fn any_operation() -> impl Strategy<Value = Operation> {
 
 /// Returns the history of a register that executes its operations one after the other, each at a
 /// time between its call and its return.
-fn kept_word(operations: &[Asked]) -> Vec<Operation> {
+fn kept_word(operations: &[Request]) -> Vec<Operation> {
     let mut made: Vec<(u64, usize)> = (0..operations.len())
         .map(|at| {
             let (invoked, took, share, ..) = operations[at];
@@ -267,9 +267,9 @@ fn kept_word(operations: &[Asked]) -> Vec<Operation> {
     history
 }
 
-/// When it is sent, how long it takes, at which percent of that it takes effect, its kind, the values
-/// of a swap, and whether its outcome is known, or else whether it has an effect.
-type Asked = (u64, u64, u64, u8, i64, i64, bool, bool);
+/// When it is sent, how long it takes, at which percent of that it takes effect, its kind, the
+/// values of a swap, and whether its outcome is known, or else whether it has an effect.
+type Request = (u64, u64, u64, u8, i64, i64, bool, bool);
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]

@@ -78,7 +78,7 @@ pub enum SchemaOf {
 
 #[derive(Debug, ClapArgs)]
 pub struct CompletionsArgs {
-    /// Shell.
+    /// Shell that reads the script.
     #[arg(value_enum)]
     pub shell: Shell,
 }

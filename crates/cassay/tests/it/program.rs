@@ -26,8 +26,8 @@ const SKIPS: &str = "CASSAY_SKIPS";
 /// Variable with the line of `cargo xtask cassandra --line`.
 const LINE: &str = "CASSAY_TEST_LINE";
 
-/// JVM option of nodes that live for a minute. Without the optimising compiler they use less CPU time
-/// in all, and no test of the gate asks how fast a node is.
+/// JVM option of nodes that live for a minute. Without the optimising compiler they use less CPU
+/// time in all, and no test of the gate asks how fast a node is.
 pub const BRIEF: &str = "-XX:TieredStopAtLevel=1";
 
 /// Returns the line of local nodes; `None` for the program's default.

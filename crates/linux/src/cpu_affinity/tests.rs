@@ -54,7 +54,7 @@ fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
     let own = Whereabouts::own().unwrap();
     let nodes = own.all_memory_nodes();
     if own.policy_bytes.is_empty() || Mask::of(&nodes).govern(libc::MPOL_INTERLEAVE).is_err() {
-        return crate::skipped_tests::unable("no memory policies");
+        return crate::skip_report::unable("no memory policies");
     }
     let policies = |to: Option<&Confinement>| {
         let mut command = process::command(Path::new("/bin/sh"));

@@ -38,7 +38,7 @@ impl Two {
         let mut able = machine_abilities().iter();
         let found = able.find(|one| one.ability == ability).unwrap();
         if !found.present {
-            crate::skipped_tests::unable(&found.detail);
+            crate::skip_report::unable(&found.detail);
             return None;
         }
         let (host, other) = (Namespace::new().unwrap(), Namespace::new().unwrap());

@@ -144,7 +144,7 @@ verify: {reads: all}
             s.yaml:9:30: `procedure.sweep.threads` needs one of `step`, `factor`
             s.yaml:9:30: `procedure.sweep.threads` has no end
               hint: add `to`, or `until: timeout` to the sweep
-            s.yaml:9:51: `procedure.arrival: poisson` needs a rate; a closed loop sends after each answer
+            s.yaml:9:51: `procedure.arrival: poisson` needs a rate; a closed loop waits for answers
               hint: sweep over `rate` instead
             s.yaml:10:17: `verify.reads` needs data, but the null target stores nothing
               hint: remove it, or use another target

@@ -172,8 +172,7 @@ fn arrival(subject: &Subject<'_>, out: &mut Diagnostics) {
     ];
     let path = "procedure.arrival";
     if subject.text(path) == Some("poisson") && !rate.iter().any(|path| subject.wrote(path)) {
-        let message = "`procedure.arrival: poisson` needs a rate; a closed loop sends after each \
-                       answer";
+        let message = "`procedure.arrival: poisson` needs a rate; a closed loop waits for answers";
         subject.say(
             path,
             message.to_owned(),

@@ -77,6 +77,11 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
         }
     }
     upgrade_rollback::stated(item, (local, &to), &mut say);
+    numbers(item, local, &mut say);
+}
+
+/// Refuses numbers of nodes that do not exist or are repeated.
+fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, String)) {
     let nodes = match item.at("nodes").map(|nodes| &nodes.raw) {
         Some(Raw::List(nodes)) => nodes.as_slice(),
         _ => &[],

@@ -15,8 +15,8 @@ fn lines() -> [&'static versions::Line; 2] {
     [lines[at - 1], lines[at]]
 }
 
-/// Returns two nodes of the line before the tested one, and an upgrade that has `limit` seconds. Both
-/// have all rows.
+/// Returns two nodes of the line before the tested one, and an upgrade that has `limit` seconds.
+/// Both have all rows.
 fn upgraded(nodes: &str, limit_s: u32) -> String {
     let [from, to] = lines().map(|line| line.name);
     let mode = match to {
@@ -43,7 +43,8 @@ faults:
     )
 }
 
-/// One of the nodes, which leaves it time for a start on a busy machine. A longer test upgrades both.
+/// One of the nodes, which leaves it time for a start on a busy machine. A longer test upgrades
+/// both.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_is_upgraded_under_load_and_nothing_acknowledged_is_lost() {

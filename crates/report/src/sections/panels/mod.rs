@@ -1,8 +1,8 @@
 //! Hosts, JVMs and database below the load, on one time axis with the phases: one figure per trial.
 //!
 //! A place (host or node) has one colour in all rows of a figure; its lines differ by dashes. Long
-//! series are thinned by [`crate::downsample`], so that peaks survive. A row without series says what is
-//! missing.
+//! series are thinned by [`crate::downsample`], so that peaks survive. A row without series says
+//! what is missing.
 
 mod all_series;
 mod draft;

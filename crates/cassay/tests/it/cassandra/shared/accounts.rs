@@ -35,8 +35,8 @@ fn study(keyspace: &str, changes: &[(&str, &str)]) -> String {
     text
 }
 
-/// Returns the changes that make it a study of registers. Their transactions disturb each other on a
-/// busy machine, hence half of the rate.
+/// Returns the changes that make it a study of registers. Their transactions disturb each other on
+/// a busy machine, hence half of the rate.
 fn registers() -> [(&'static str, &'static str); 2] {
     [
         (
