@@ -17,8 +17,8 @@ measure::word_enum! {
     }
 }
 
-/// Throughput against the operations in flight as one curve: the Universal Scalability Law, X(N) =
-/// λ N ÷ (1 + σ (N − 1) + κ N (N − 1)) (Gunther 2007).
+/// Throughput against the operations in flight as one curve, by the Universal Scalability Law
+/// (Gunther 2007): X(N) = λ N ÷ (1 + σ (N − 1) + κ N (N − 1)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CurveRecord {
     /// Name of the variant.

@@ -168,9 +168,9 @@ pub struct ScaleFitRecord {
     /// Peak of the throughput. Absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<ScalePeakRecord>,
-    /// Reason for no peak: `first` (throughput falls from the first number of units on), `untold`
-    /// (κ cannot be distinguished from 0), `beyond` (more than twice the last number of units) or
-    /// `none` (the model has no peak).
+    /// Reason for no peak. With `first`, throughput falls from the first number of units on. With
+    /// `untold`, κ cannot be distinguished from 0. With `beyond`, the peak is above twice the last
+    /// number of units. With `none`, the model has no peak.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

@@ -4,6 +4,7 @@ use crate::check;
 use crate::format::{self, Type};
 use crate::units;
 use std::fmt::Write;
+use target_spec::fault::KINDS;
 
 const INTRODUCTION: &str = "\
 # The study file
@@ -27,10 +28,10 @@ options and settings of cassandra.yaml that are not known to be harmless. It als
 files and addresses, and `{env: VARIABLE}`. Each is permitted on the command line (`--set`), and
 `--trust` permits all of them.
 
-- **Variants** change some settings of the study. Mappings merge key by key, with exceptions that
-  are replaced as a whole: values for each kind of operation in `workload` (`mix`, `consistency`,
-  `timeout` and so on), `keyspace.replication`, `keyspace.compaction`, `keyspace.compression`,
-  `target.null.errors` and passwords.
+- **Variants** change some settings of the study. Mappings merge key by key. A variant replaces
+  these as a whole: `keyspace.replication`, `keyspace.compaction`, `keyspace.compression`,
+  `target.null.errors`, passwords, and values for each kind of operation in `workload` (`mix`,
+  `consistency`, `timeout` and so on).
 - A **matrix** is every combination of the values of its axes, which must not set the same key.
 - **Phases** change the nodes for a part of every trial.
 - **Scales** are other sizes of the same question: dotted keys with values, for `--scale NAME`.
@@ -100,6 +101,7 @@ pub fn markdown() -> String {
         };
         let _ = writeln!(page, "- `{}`: {how} of `{keys}`", group.path);
     }
+    fault_kinds(&mut page);
     page += "\n## Workloads\n";
     for named in workload::names() {
         let _ = write!(
@@ -122,6 +124,17 @@ pub fn markdown() -> String {
         }
     }
     page
+}
+
+fn fault_kinds(page: &mut String) {
+    page.push_str("\n## Kinds of faults\n\n");
+    page.push_str("A value of `faults.kind`, with its effect and its options.\n\n");
+    page.push_str("| kind | effect | options |\n| --- | --- | --- |\n");
+    for kind in KINDS {
+        let options: Vec<_> = kind.takes.iter().map(|knob| format!("`{}`", knob.name())).collect();
+        let (what, options) = (one_line(&kind.what), options.join(", "));
+        let _ = writeln!(page, "| `{}` | {what} | {options} |", kind.name);
+    }
 }
 
 fn section(page: &mut String, path: &str) {
@@ -147,7 +160,14 @@ fn table(page: &mut String, path: &str) {
             Some("{}") | None => String::new(),
             Some(default) => format!("`{default}`"),
         };
-        let (words, what) = (value_words(&field.typ), one_line(field.what));
+        let words = match &field.typ {
+            // The page has a table of the kinds, so that the cell stays short.
+            Type::List(Type::Fault(_)) => {
+                "a list, each one of the [kinds of faults](#kinds-of-faults)".to_owned()
+            }
+            typ => value_words(typ),
+        };
+        let what = one_line(field.what);
         let _ = writeln!(page, "| `{key}` | {words} | {default} | {what} |");
     }
 }

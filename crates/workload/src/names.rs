@@ -9,27 +9,37 @@ pub fn names() -> &'static [Named] {
     &NAMES
 }
 
-const ROWS_MEANING: &str = "how the main stage chooses rows: uniform, sequence, gaussian, \
-    exponential, zipf(theta), latest(theta) or fixed(row), each with an optional range of rows \
-    first, as in uniform(0..999). latest follows the inserts of a mix, window by window; the \
-    others choose from the loaded rows";
+const ROWS_MEANING: &str = "distribution of the main stage's rows: uniform, sequence, gaussian, \
+                            exponential, zipf(theta), latest(theta) or fixed(row). All but fixed \
+                            take an optional range of rows first, as in uniform(0..999). With \
+                            latest, the rows follow the inserts of a mix, window by window. All \
+                            others choose from the loaded rows";
 
-const COMPRESSIBLE_MEANING: &str = "the share of the values' bytes that compresses away, 0 to 1: \
-    of 0, random bytes, no compressor leaves less; of 0.7 it leaves about a third";
+const COMPRESSIBLE_MEANING: &str = "share of the values' bytes that compression removes, 0 to 1: \
+                                    with 0, random bytes, no compressor removes any; with 0.7, \
+                                    about a third remains";
 
 /// A parameter: name, default, meaning.
 type Param = (&'static str, &'static str, &'static str);
 
 const IOT_PARAMS: &[Param] = &[
-    ("sources", "10000", "machines that report, in turn"),
-    ("stations", "100", "stations that the machines belong to"),
+    (
+        "sources",
+        "10000",
+        "number of machines, which report in turn",
+    ),
+    (
+        "stations",
+        "100",
+        "number of stations that the machines belong to",
+    ),
     (
         "timespeed",
         "100",
         "milliseconds of the readings' time per round of all machines",
     ),
     ("expiry_minutes", "60", "minutes per compaction window"),
-    ("limit", "10", "rows that a read asks for at most"),
+    ("limit", "10", "maximum number of rows per read"),
     ("table", "iot", "name of the table"),
     (
         "compression",
@@ -51,10 +61,10 @@ const IOT_PARAMS: &[Param] = &[
 static NAMES: [Named; 8] = [
     Named {
         name: standard1::NAME,
-        what: "cassandra-stress's default table: blob columns under a blob key, keys and columns \
-               bit for bit, so that either tool reads what the other wrote. Row 0 is \
-               cassandra-stress's seed 1. cassandra-stress itself chooses rows by gaussian for \
-               reads and mixes, and by sequence for pure writes.",
+        what: "cassandra-stress's default table: blob columns under a blob key. Keys and columns \
+               match bit for bit, so that each tool can read the other's rows. Row 0 is \
+               cassandra-stress's seed 1. By default, cassandra-stress chooses rows by gaussian \
+               for reads and mixes, and by sequence for pure writes.",
         keyspace: "keyspace1",
         kinds: &["write", "read"],
         mix: &[("write", 1.0), ("read", 1.0)],
@@ -81,9 +91,9 @@ static NAMES: [Named; 8] = [
     Named {
         name: iot::NAME,
         what: "NoSQLBench's cql-iot: readings of sensors, clustered by time within machine and \
-               sensor. Operation n of load and of main is NoSQLBench's cycle n; machines, \
-               stations and times are the same bit for bit. Sensor names and texts are our own \
-               unless the files are given, and sensor values come from the exact normal curve.",
+               sensor. Operation n of load and of main is NoSQLBench's cycle n; machines, stations \
+               and times match bit for bit. Sensor names and texts are cassay's own unless the \
+               study gives files. Sensor values come from the exact normal curve.",
         keyspace: "baselines",
         kinds: &["write", "read"],
         mix: &[("write", 9.0), ("read", 1.0)],
@@ -91,7 +101,7 @@ static NAMES: [Named; 8] = [
     },
     Named {
         name: iot::NAME_TIMESERIES,
-        what: "the name under which newer releases of NoSQLBench have cql-iot; the same in all.",
+        what: "The same workload as cql-iot, under its name in newer releases of NoSQLBench.",
         keyspace: "baselines",
         kinds: &["write", "read"],
         mix: &[("write", 9.0), ("read", 1.0)],
@@ -99,10 +109,10 @@ static NAMES: [Named; 8] = [
     },
     Named {
         name: keyvalue::NAME,
-        what: "NoSQLBench's cql-keyvalue: a text value per text key. Row n is what cycle n of its \
-               rampup writes, byte for byte; the number of keys (its keycount) is that of the \
-               rows. Overwriting a row writes the same value again, so that every read can be \
-               verified; NoSQLBench's main phase writes values of the cycle.",
+        what: "NoSQLBench's cql-keyvalue: a text value per text key. Row n is the row of cycle n \
+               of its rampup, byte for byte. The number of keys (its keycount) is the number of \
+               rows. An overwrite writes the same value again, so that cassay can verify every \
+               read. NoSQLBench's main phase writes values of the cycle instead.",
         keyspace: "baselines",
         kinds: &["write", "read"],
         mix: &[("write", 5.0), ("read", 5.0)],
@@ -118,11 +128,11 @@ static NAMES: [Named; 8] = [
     },
     Named {
         name: tabular::NAME,
-        what: "NoSQLBench's cql-tabular: rows of text in partitions that are loaded one after \
-               another; a read asks for the first 1 to 10 rows of a partition. Row n is what cycle \
-               n of its rampup writes; the text is our own unless the file is given. Overwriting \
-               a row writes the same data again, so that every read can be verified; \
-               NoSQLBench's main phase writes data of the cycle.",
+        what: "NoSQLBench's cql-tabular: rows of text in partitions, loaded one after another. A \
+               read asks for the first 1 to 10 rows of a partition. Row n is the row of cycle n of \
+               its rampup; the text is cassay's own unless the study gives a file. An overwrite \
+               writes the same data again, so that cassay can verify every read. NoSQLBench's main \
+               phase writes data of the cycle instead.",
         keyspace: "baselines",
         kinds: &["write", "read"],
         mix: &[("write", 5.0), ("read", 5.0)],
@@ -139,9 +149,10 @@ static NAMES: [Named; 8] = [
     },
     Named {
         name: kv::NAME,
-        what: "one blob value per key. A value says which operation of which epoch wrote it, so \
-               that a read can be told to be right, stale or wrong whoever wrote last. write \
-               overwrites rows, insert adds rows beyond the loaded ones, delete removes rows.",
+        what: "One blob value per key. Each value names the operation and epoch that wrote it, so \
+               that cassay can classify every read as right, stale or wrong. Kind `write` \
+               overwrites rows, `insert` adds rows beyond the loaded ones, and `delete` removes \
+               rows.",
         keyspace: "cassay",
         kinds: &["write", "read", "insert", "delete"],
         mix: &[("write", 1.0), ("read", 1.0)],
@@ -159,27 +170,32 @@ static NAMES: [Named; 8] = [
     },
     Named {
         name: counters::NAME,
-        what: "one counter per key. With `verify: {sample: all}` each is compared with what was \
-               added to it: at least what was acknowledged, at most what was sent. An addition is \
-               not idempotent, and tried again only where it has certainly not been done.",
+        what: "One counter per key. With `verify: {sample: all}`, cassay compares each counter \
+               with the sum of its acknowledged additions, and allows for those of unknown \
+               outcome. An addition is not idempotent: it is retried only if the first try \
+               certainly had no effect.",
         keyspace: "cassay",
         kinds: &["add", "read"],
         mix: &[("add", 1.0), ("read", 1.0)],
         params: &[
-            ("amount", "1", "the most that an operation adds: 1 to this"),
+            (
+                "amount",
+                "1",
+                "maximum amount that an operation adds; the minimum is 1",
+            ),
             (
                 "takes_percent",
                 "0",
-                "of a hundred operations so many take away what others add",
+                "percentage of additions that subtract instead",
             ),
             ("distribution", "uniform", ROWS_MEANING),
         ],
     },
     Named {
         name: registers::NAME,
-        what: "one number per key, which lightweight transactions read (at SERIAL), write (IF \
-               EXISTS) and swap (IF value = …). With `verify: {sample: all}` what was asked and \
-               answered is kept in `history.ndjson`, and each register is checked for \
+        what: "One number per key, which lightweight transactions read (at SERIAL), write (IF \
+               EXISTS) and swap (IF value = …). With `verify: {sample: all}`, cassay keeps \
+               requests and answers in `history.ndjson`, and checks each register for \
                linearizability. Few keys at a low rate make long histories of each.",
         keyspace: "cassay",
         kinds: &["write", "read", "swap"],
@@ -188,7 +204,8 @@ static NAMES: [Named; 8] = [
             (
                 "values",
                 "5",
-                "different numbers: one of as many swaps finds the one that it asks for",
+                "number of distinct values; of as many swaps, about one finds the value that it \
+                 expects",
             ),
             ("distribution", "uniform", ROWS_MEANING),
         ],

@@ -20,7 +20,7 @@ pub(crate) const ROWS_MAX: u64 = 1 << 62;
 pub struct Named {
     /// Name after `use:` in a study.
     pub name: &'static str,
-    /// Description, in a sentence.
+    /// Description, in sentences.
     pub what: &'static str,
     /// Default keyspace.
     pub keyspace: &'static str,

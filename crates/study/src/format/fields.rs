@@ -604,9 +604,9 @@ const INSTRUMENT: &[Field] = &[
         choice!(|d| d.client.split; "stride" => Split::Stride, "range" => Split::Range),
         "stride",
         "Division of imported sequences among `client.machines`: seeds of cassandra-stress's `-pop \
-         seq=`, cycles of NoSQLBench, records of a YCSB load. `stride`: all clients walk through \
-         one sequence together. `range`: each has a range of its own, like separate clients of the \
-         tool; needs `workers` of every machine.",
+         seq=`, cycles of NoSQLBench, records of a YCSB load. With `stride`, all clients walk \
+         through one sequence together. With `range`, each has a range of its own, like separate \
+         clients of the tool; needs `workers` of every machine.",
     ),
     with(
         "client.workers",
@@ -628,8 +628,8 @@ const INSTRUMENT: &[Field] = &[
         choice!(|d| d.client.priority; "auto" => Priority::Auto, "normal" => Priority::Normal,
                 "realtime" => Priority::Realtime),
         "Priority of the workers over other programs on their CPUs, where the system permits it. \
-         `normal`: none. `realtime`: always. `auto` (default): only if nodes run on the same \
-         machine, because their threads would delay answers by tens of milliseconds.",
+         With `normal`: none. With `realtime`: always. With `auto` (default): only if nodes run on \
+         the same machine, because their threads would delay answers by tens of milliseconds.",
     ),
     with(
         "client.connections_per_node",

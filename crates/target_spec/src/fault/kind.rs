@@ -188,8 +188,8 @@ impl Kind {
         match said.back {
             Back::Snapshot if self.takes(Knob::Back) => Kind {
                 what: Cow::Borrowed(
-                    "every node, one after the other, ends and is started as another release, and \
-                     then, the last one first, as what it was, with the files of before",
+                    "restarts every node, one after the other, as another release, and later, the \
+                     last one first, as its former release with its former files",
                 ),
                 length: Length::Staged,
                 ..self
@@ -242,7 +242,7 @@ impl From<&Commands> for Kind {
         Kind {
             name: Cow::Owned(commands.name.clone()),
             means: Means::Programs(commands.clone()),
-            what: Cow::Owned(format!("{} is run", commands.inject)),
+            what: Cow::Owned(format!("runs {}", commands.inject)),
             // On an attached cluster only the programs are needed.
             needs: &[],
             place: Place::Node,

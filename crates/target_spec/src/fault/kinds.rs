@@ -57,53 +57,53 @@ macro_rules! kinds {
 
 kinds! {
     NodePause = "node-pause", Node,
-        "the node's process is stopped, and goes on where it was",
+        "suspends the node's process (SIGSTOP), and resumes it later (SIGCONT)",
         [NodeSignals];
     NodeStutter = "node-stutter", Node,
-        "the node's process is stopped for 300 ms of every second, as by long collections",
+        "suspends the node's process for 300 ms of every second, as long garbage collections do",
         [Provision];
     NodeKill = "node-kill", Node,
-        "the node's process is killed, and started again",
+        "kills the node's process (SIGKILL), and starts it again later",
         [NodeSignals, NodeControl]
             .taking_away()
             .losing(DataLoss::Memory)
             .whole_within(STARTED_WITHIN);
     NodeStop = "node-stop", Node,
-        "the node drains and ends, and is started again",
+        "drains and stops the node, and starts it again later",
         [NodeControl].taking_away().whole_within(STARTED_WITHIN);
     NodeRestart = "node-restart", Node,
-        "the node drains and ends, and is started again at once",
+        "drains and stops the node, and starts it again at once",
         [NodeControl].lasting(Length::Moment).taking_away().whole_within(STARTED_WITHIN);
     PodDelete = "pod-delete", Node,
-        "the node's pod is deleted with the time to end that it has, and its set makes another",
+        "deletes the node's pod with its grace period; the pod's controller creates another",
         [PodControl]
             .lasting(Length::Moment)
             .taking_away()
             .losing(DataLoss::Memory)
             .whole_within(POD_BACK_WITHIN);
     PodKill = "pod-kill", Node,
-        "the node's pod is deleted without time to end, and its set makes another",
+        "deletes the node's pod without a grace period; the pod's controller creates another",
         [PodControl]
             .lasting(Length::Moment)
             .taking_away()
             .losing(DataLoss::Memory)
             .whole_within(POD_BACK_WITHIN);
     PodEvict = "pod-evict", Node,
-        "the machine of the node's pod is cordoned and the pod evicted, as a drain does it, and \
-         uncordoned",
+        "cordons the machine of the node's pod and evicts the pod, as a drain does; uncordons the \
+         machine later",
         [PodControl]
             .taking_away()
             .losing(DataLoss::Memory)
             .whole_within(POD_BACK_WITHIN);
     NodeSlow = "node-slow", Node,
-        "the node's host has little CPU time",
+        "limits the CPU time of the node's host",
         [Hosts, CpuLimit].taking(&[Knob::Cpus]);
     // Cassandra stops itself for good when it cannot open a file.
     NodeDescriptors = "node-descriptors", Node,
-        "the node may open no file or connection more",
+        "leaves the node no free file descriptor, so that it opens no more files or connections",
         [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
     NodeClockAhead = "node-clock-ahead", Node,
-        "the node is restarted with a wall clock that is ahead, and then with its own",
+        "restarts the node with a wall clock that is ahead, and later with the right one",
         [Provision, Mbeans]
             .demanding(&[Knob::By])
             .lasting(Length::Staged)
@@ -111,7 +111,7 @@ kinds! {
             .losing(DataLoss::Order)
             .whole_within(STARTED_WITHIN);
     NodeClockBehind = "node-clock-behind", Node,
-        "the node is restarted with a wall clock that is behind, and then with its own",
+        "restarts the node with a wall clock that is behind, and later with the right one",
         [Provision, Mbeans]
             .demanding(&[Knob::By])
             .lasting(Length::Staged)
@@ -119,121 +119,121 @@ kinds! {
             .losing(DataLoss::Order)
             .whole_within(STARTED_WITHIN);
     NodeRepair = "node-repair", Node,
-        "a full repair of all keyspaces of clients, begun by the node",
+        "starts a full repair of all client keyspaces on the node",
         [Provision, Mbeans].lasting(Length::Task);
     NodeCompact = "node-compact", Node,
-        "a major compaction of all keyspaces of clients on the node, flushed before",
+        "flushes all client keyspaces of the node, and starts a major compaction of them",
         [Provision, Mbeans].lasting(Length::Task);
     NodeSnapshot = "node-snapshot", Node,
-        "a snapshot is made of all keyspaces of clients on the node, and removed",
+        "makes a snapshot of all client keyspaces on the node, and removes it later",
         [Provision, Mbeans].lasting(Length::Staged);
     RollingRestart = "rolling-restart", Cluster,
-        "every node, one after the other, drains, ends, is started, and is up before \
-         the next",
+        "restarts every node, one after the other: each drains, ends, starts, and is up before the \
+         next one",
         [NodeControl, Mbeans].lasting(Length::Task).taking_away().whole_within(STARTED_WITHIN);
     RollingChange = "rolling-change", Cluster,
-        "every node, one after the other, is restarted with other settings, and then \
-         with those that it had",
+        "restarts every node, one after the other, with other settings, and later with its former \
+         ones",
         [Provision, Mbeans, Settings]
             .demanding(&[Knob::Yaml])
             .lasting(Length::Staged)
             .taking_away()
             .whole_within(STARTED_WITHIN);
     RollingUpgrade = "rolling-upgrade", Cluster,
-        "every node, one after the other, ends and is started as another release, which it stays \
-         unless `back` says otherwise",
+        "restarts every node, one after the other, as another release, which it keeps unless \
+         `back` says otherwise",
         [Provision, Mbeans]
             .demanding_of(UPGRADE_MUST, UPGRADE_TAKES)
             .lasting(Length::Task)
             .taking_away()
             .whole_within(STARTED_WITHIN);
     OperatorRestart = "operator-restart", Cluster,
-        "whoever runs the cluster in Kubernetes restarts every node in its way: cass-operator by a \
+        "asks the cluster's controller in Kubernetes to restart every node: cass-operator by a \
          task, a StatefulSet by a rollout",
         [PodControl].lasting(Length::Task).taking_away().whole_within(POD_BACK_WITHIN);
     HostPowerOff = "host-power-off", Host,
-        "the host loses its power, with what was not synced",
+        "cuts the power of the host, which loses its unsynced data",
         [Hosts, HostCut, VolumeOff]
             .taking(&[Knob::Ha])
             .taking_away()
             .losing(DataLoss::Unsynced)
             .whole_within(STARTED_WITHIN);
     DiskSlow = "disk-slow", Host,
-        "the host's volume does little in a second",
+        "limits the operations and bytes per second of the host's volume",
         [Hosts, Volume, DiskLimit].demanding(&[Knob::Disk]);
     DiskStalled = "disk-stalled", Host,
-        "every write to the host's volume waits",
+        "holds every write to the host's volume",
         [Hosts, VolumeStalled].whole_within(STARTED_WITHIN);
     // A node that cannot write its commit log may end itself.
     DiskFull = "disk-full", Host,
-        "the host's volume has no room left",
+        "fills the host's volume",
         [Hosts, Volume]
             .taking(&[Knob::Leave])
             .taking_away()
             .losing(DataLoss::Memory)
             .whole_within(STARTED_WITHIN);
     DiskReadOnly = "disk-read-only", Host,
-        "the host's volume can only be read",
+        "makes the host's volume read-only",
         [Hosts, VolumeReadOnly]
             .taking_away()
             .losing(DataLoss::Unsynced)
             .whole_within(STARTED_WITHIN);
     DiskRemoved = "disk-removed", Host,
-        "the host's volume is pulled out, and put back",
+        "removes the host's volume, with its unsynced data, and puts it back later",
         [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DiskErrors = "disk-errors", Node,
-        "a part of the host's volume, with half of a file of data, cannot be read",
+        "makes a part of the host's volume fail, with half of a data file",
         [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DataCorrupt = "data-corrupt", Node,
-        "a block of a file of data is another than was written",
+        "changes a block of a data file, without a disk error",
         [Hosts, VolumeCorrupt].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
     DataLost = "data-lost", Node,
-        "the node's data is gone, and streamed from the others",
+        "kills the node and removes its data, which the other nodes stream to it again",
         [Provision, Mbeans].taking_away().losing(DataLoss::Copy).whole_within(ENTERED_WITHIN);
     NodeAdd = "node-add", Host,
-        "a new node joins the ring on the host, and leaves it again",
+        "adds a node to the ring, on the host, and decommissions it later",
         [Provision, Mbeans, AnotherNode].lasting(Length::Staged).whole_within(ENTERED_WITHIN);
     NodeDecommission = "node-decommission", Node,
-        "the node leaves the ring, and joins it again with nothing",
+        "decommissions the node, which later joins the ring again without data",
         [Provision, Mbeans]
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::HandedOver)
             .whole_within(ENTERED_WITHIN);
     NodeRemove = "node-remove", Node,
-        "the node is lost and taken out of the ring, and a new one joins",
+        "kills the node, removes its data and takes it out of the ring; a new node joins later",
         [Provision, Mbeans]
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::Copy)
             .whole_within(ENTERED_WITHIN);
     NetPartition = "net-partition", Split,
-        "hosts are cut from others, in both directions; clients reach all",
+        "drops packets between some hosts and others, in both directions; clients reach all",
         [Hosts, PacketFilter];
     NetOneWay = "net-one-way", Split,
-        "what hosts send to others is lost, and not what they are sent; clients reach all",
+        "drops packets from some hosts to others, in one direction only; clients reach all",
         [Hosts, PacketFilter];
     NetClientCut = "net-client-cut", Host,
-        "clients do not reach the nodes of a host, which other hosts do",
+        "drops packets between clients and the nodes of a host; other hosts reach them",
         [Hosts, PacketFilter];
     NetDown = "net-down", Host,
-        "the host is cut off from everybody, as by a cable that is pulled out",
+        "cuts the host off from all others, as a pulled cable does",
         [Hosts, HostCut];
     NetLoss = "net-loss", Host,
-        "a share of the packets to and from a host is lost",
+        "drops a share of the packets to and from a host",
         [Hosts, PacketFilter, PacketLoss].demanding(&[Knob::Loss]);
     NetSlow = "net-slow", Host,
-        "the host's link carries little",
+        "limits the bandwidth of the host's link",
         [Hosts, LinkRate].demanding(&[Knob::Rate]);
     NetDelay = "net-delay", Host,
-        "packets to and from a host arrive later",
+        "delays the packets to and from a host",
         [Hosts, LinkDelay].demanding(&[Knob::Delay]);
     NetPolicy = "net-policy", Host,
-        "a network policy lets no connection through to and from the node's pod; what stood before \
-         may go on",
+        "blocks new connections to and from the node's pod by a network policy; existing ones may \
+         continue",
         [Hosts, NetworkPolicy];
     NetReset = "net-reset", Node,
-        "all connections of clients to a node are reset",
+        "resets all client connections to a node",
         [Hosts, Reset].lasting(Length::Moment);
 }
 

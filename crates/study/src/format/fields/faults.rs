@@ -29,8 +29,8 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Section(|d| d.faults.push(FaultDraft::default()))),
         "Faults to inject while load is measured: a list. An independent observer must see each \
          fault and its end, or the trial is not valid. On nodes that cassay did not start, the \
-         programs of `target.attach.faults` inject faults; those on machines of \
-         `target.attach.hosts` can be stopped, killed and paused. `cassay fault list` shows the \
+         programs of `target.attach.faults` inject faults. On machines of `target.attach.hosts`, \
+         cassay can also stop, kill and pause nodes. The command `cassay fault list` shows the \
          faults and the support of a target.",
     ),
     required(
@@ -79,9 +79,10 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.where.role",
         ROLES,
-        "Role of the node. `any`. `seed`: the first node, which is also the client's contact \
-         point. `not-contact-point`: any other node. `replica-of-hottest-partition`: the first \
-         replica of the most requested partition, if the workload's distribution has one.",
+        "Role of the node. With `any`: every node. With `seed`: the first node, which is also the \
+         client's contact point. With `not-contact-point`: any other node. With \
+         `replica-of-hottest-partition`: the first replica of the most requested partition, if the \
+         workload's distribution has one.",
     ),
     required(
         "faults.at",

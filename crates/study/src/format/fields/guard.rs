@@ -19,9 +19,10 @@ pub const FIELDS: &[Field] = &[
             &Type::Section(|d| d.guard.when = Guarded::Always),
         ),
         "Limits that end the load, and the run, if the load is too much for the target. The load \
-         ends after the first second that exceeds a limit, and starts with a ramp. `auto` \
-         (default): the limits below, on a cluster that cassay did not start and that has \
-         connections from other clients. With keys: on every target. `off`: never.",
+         starts with a ramp, and ends after the first second that exceeds a limit. With `auto` \
+         (default), the limits below apply on a cluster that cassay did not start and that has \
+         connections from other clients. With keys, they apply on every target. With `off`, they \
+         apply nowhere.",
     ),
     with(
         "guard.p99_ms",

@@ -102,8 +102,8 @@ pub(super) const FIELDS: &[Field] = &[
                 "saturation" => Some(Until::Saturation)),
             &SECTION,
         ),
-        "Condition that ends the sweep after a trial. `timeout`: an operation timed out. \
-         `plateau`: throughput has not grown beyond its noise for two points after the knee. \
+        "Condition that ends the sweep after a trial. With `timeout`: an operation timed out. With \
+         `plateau`: throughput has not grown beyond its noise for two points after the knee. With \
          `saturation`: throughput is below the offered rate.",
     ),
     required(

@@ -59,10 +59,10 @@ pub const FIELDS: &[Field] = &[
         "require.not_worse_than",
         Type::Text(|d, text| d.require.not_worse_than = Some(text.into())),
         "Earlier run that this one must not be worse than: `latest`, a tag (`cassay tag`), or \
-         `study/stamp`. `latest` is the last run of this study that was not invalid and met its \
-         requirements; without one, nothing is compared. Compares the points of both runs: \
-         throughput unless a rate was offered; p99 if the rate was sustained, or if no rate was \
-         offered.",
+         `study/stamp`. The word `latest` means the last run of this study that was not invalid \
+         and met its requirements. Without such a run, cassay compares nothing. Otherwise it \
+         compares the points of both runs: throughput unless a rate was offered; p99 if the rate \
+         was sustained, or if no rate was offered.",
     ),
     optional(
         "require.worse_by",
@@ -90,8 +90,8 @@ pub const FIELDS: &[Field] = &[
             ("miss", |d| d.require.untold = Untold::Miss),
         ]),
         "estimate",
-        "Treatment of an untold requirement, whose interval contains the limit or is missing. \
-         `pass`: pass with a warning. `miss`: miss. `estimate`: miss if the value itself exceeds \
-         the limit, else pass with a warning.",
+        "Treatment of an untold requirement, whose interval contains the limit or is missing. With \
+         `pass`, it passes with a warning. With `miss`, the run misses it. With `estimate`, the \
+         run misses it if the value itself exceeds the limit; otherwise it passes with a warning.",
     ),
 ];

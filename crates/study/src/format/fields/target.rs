@@ -56,9 +56,9 @@ pub(super) const FIELDS: &[Field] = &[
             "loopback" => Isolation::Loopback
         ),
         "auto",
-        "Isolation of hosts. `hosts`: each has a network, limits and a volume, which needs root. \
-         `loopback`: each only has its own addresses. `auto`: `hosts` if this machine supports it, \
-         else `loopback`.",
+        "Isolation of hosts. With `hosts`, each has a network, limits and a volume, which needs \
+         root. With `loopback`, each only has its own addresses. With `auto`: `hosts` if this \
+         machine supports it, else `loopback`.",
     ),
     optional(
         "target.local.host",
@@ -336,8 +336,8 @@ pub(super) const FIELDS: &[Field] = &[
         })),
         "Faults of nodes that cassay did not start: names for `faults.kind`, each with the \
          programs that inject, check and heal it. A program is a list of its name and arguments. \
-         cassay runs it on this machine, in the study's folder, without a shell. `{node}` in an \
-         argument is the node's address; `{address}` also has its CQL port. Needs `--trust`.",
+         It runs on this machine, in the study's folder, without a shell. In an argument, `{node}` \
+         is the node's address, and `{address}` also has its CQL port. Needs `--trust`.",
     ),
     required(
         "target.attach.faults.inject",

@@ -23,12 +23,12 @@ pub(super) const FIELDS: &[Field] = &[
             ],
             &Type::Section(|d| d.local.topology.placing = Placing::Pinned),
         ),
-        "Placement of the nodes on the machine. `none` (default): the kernel decides. \
-         `one-socket-per-vcpu`: as in a guest with one socket per vCPU. Threads run anywhere, \
-         memory is interleaved over all NUMA nodes, and the JVM counts the CPUs that it was given. \
-         `auto`: each node runs on the NUMA nodes that the planner assigns, with local memory and \
-         shared CPUs. `pinned`: each node has CPUs there of its own, exclusively. With the last \
-         two, the client gets the remaining CPUs, in a separate L3 group if possible. cassay \
+        "Placement of the nodes on the machine. With `none` (default), the kernel decides. With \
+         `one-socket-per-vcpu`, nodes run as in a guest with one socket per vCPU. Threads then run \
+         anywhere, memory is interleaved over all NUMA nodes, and the JVM counts the CPUs that it \
+         was given. With `auto`, each node runs on the NUMA nodes that the planner assigns, with \
+         local memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With the \
+         last two, the client gets the remaining CPUs, in a separate L3 group if possible. cassay \
          verifies the placement of every thread.",
     ),
     with(
@@ -68,8 +68,8 @@ pub(super) const FIELDS: &[Field] = &[
         choice!(|d| d.local.topology.smt;
             "pack" => Some(Smt::Pack), "one-per-core" => Some(Smt::OnePerCore)
         ),
-        "CPUs of a pinned node. `pack` (default): whole cores. `one-per-core`: one thread of each \
-         core.",
+        "CPUs of a pinned node. With `pack` (default): whole cores. With `one-per-core`: one \
+         thread of each core.",
     ),
     with(
         "target.local.topology.housekeeping",

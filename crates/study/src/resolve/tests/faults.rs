@@ -228,7 +228,7 @@ fn who_owns_the_nodes_says_how_they_are_broken_and_is_trusted_first() {
     let study = resolve("s.yaml", &good, &trusted()).unwrap();
     let fault = &study.variants[0].settings.faults[0];
     assert_eq!(fault.words(), "pull-cable of node2");
-    assert_eq!(fault.kind.what, "ssh {node} down is run");
+    assert_eq!(fault.kind.what, "runs ssh {node} down");
     let Means::Programs(commands) = &fault.kind.means else {
         panic!("{:?}", fault.kind);
     };
