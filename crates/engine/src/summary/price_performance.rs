@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(capacity.nodes, Some(7), "{capacity:?}");
         assert!(capacity.assumptions.iter().any(|a| a.contains("from 1 to 7 nodes")));
         assert!(
-            found.answer.join("\n").contains("takes 7 nodes"),
+            found.answer.join("\n").contains("needs 7 nodes"),
             "{:?}",
             found.answer
         );
