@@ -224,8 +224,7 @@ fn could_see(
         if let Some(looks) = comparison.looks.as_ref().filter(|_| comparison.blocks > 1) {
             return too_early(looks, comparison.blocks);
         }
-        return "one block shows no spread; begin with five (`repeat.blocks: 5`)"
-            .to_owned();
+        return "one block shows no spread; begin with five (`repeat.blocks: 5`)".to_owned();
     };
     let saw = if share < SCATTER_MAX {
         format!("a difference of {} would have been seen", percent(share))

@@ -398,10 +398,7 @@ fn points_of_invalid_trials_are_kept_with_their_verdict_and_conclude_nothing() {
         invalid.comparisons
     );
     let said = invalid.answer.join(" ");
-    assert!(
-        said.contains("gave a usable result"),
-        "{said}"
-    );
+    assert!(said.contains("gave a usable result"), "{said}");
     // If a point has a valid trial, an invalid one is not a row of its own.
     let mut mixed = trials("invalid");
     mixed[0].verdict = store::record::Verdict::Valid;
