@@ -140,8 +140,9 @@ static NAMES: [Named; 8] = [
     Named {
         name: kv::NAME,
         what: "one blob value per key. A value says which operation of which epoch wrote it, so \
-               that a read can be told to be right, stale or wrong whoever wrote last. write \
-               overwrites rows, insert adds rows beyond the loaded ones, delete removes rows.",
+               that a read is known to be right, stale or wrong, whichever client wrote last. \
+               write overwrites rows, insert adds rows beyond the loaded ones, delete removes \
+               rows.",
         keyspace: "cassay",
         kinds: &["write", "read", "insert", "delete"],
         mix: &[("write", 1.0), ("read", 1.0)],
@@ -170,7 +171,7 @@ static NAMES: [Named; 8] = [
             (
                 "takes_percent",
                 "0",
-                "of a hundred operations so many take away what others add",
+                "percentage of the operations that subtract what others add",
             ),
             ("distribution", "uniform", ROWS_MEANING),
         ],

@@ -148,8 +148,8 @@ kinds! {
             .taking_away()
             .whole_within(STARTED_WITHIN);
     OperatorRestart = "operator-restart", Cluster,
-        "whoever runs the cluster in Kubernetes restarts every node in its way: cass-operator by a \
-         task, a StatefulSet by a rollout",
+        "the operator of the cluster in Kubernetes restarts every node in its way: cass-operator \
+         by a task, a StatefulSet by a rollout",
         [PodControl].lasting(Length::Task).taking_away().whole_within(POD_BACK_WITHIN);
     HostPowerOff = "host-power-off", Host,
         "the host loses its power, with what was not synced",
