@@ -71,8 +71,8 @@ fn local(ability: Ability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer {
         Ability::Settings => ok("system_views.settings"),
         Ability::NodeSignals | Ability::NodeControl => ok("processes of our agents"),
         Ability::PodControl => Err(
-            "pods of ours only wait, and nobody but us would start a node in another one; those of \
-             others (`attach: {kubernetes: …}`) can be deleted"
+            "cassay's own pods only wait, and only cassay would start a node in another one; those \
+             of an attached cluster (`attach: {kubernetes: …}`) can be deleted"
                 .to_owned(),
         ),
         Ability::NetworkPolicy => match hosts.as_ref().ok().and_then(|all| all.get(&ability)) {

@@ -187,7 +187,7 @@ where
     use rustls::{CertificateError, Error};
     let hint = match of_tls(&error) {
         Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => format!(
-            "nobody whom this machine trusts has issued its certificate; name the certificate \
+            "this machine does not trust the issuer of its certificate; name the certificate \
              authorities, a PEM file, by `tls: {{ca: FILE}}` of `{section}`"
         ),
         Some(Error::AlertReceived(alert)) if is_about_clients(*alert) => format!(

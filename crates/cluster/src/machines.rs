@@ -140,7 +140,7 @@ impl MachineSeen {
             if left.is_held {
                 format!("the cluster {id} runs there ({host})")
             } else {
-                format!("the cluster {id} has left files there ({host}), and nobody has it")
+                format!("the cluster {id} has left files there ({host}), and no command uses it")
             }
         };
         said.extend(self.seen.clusters.iter().map(of_cluster));

@@ -84,8 +84,7 @@ impl Door {
         for change in changes.map_err(|fault| unreadable(&fault, cql))? {
             let Some(object) = &change.object else {
                 bail!(
-                    "{} is not ours, and this is done to no cluster that cassay did not start: \
-                     {cql}",
+                    "cassay did not start {}, and never does this to such a cluster: {cql}",
                     session.node()
                 );
             };

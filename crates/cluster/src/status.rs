@@ -195,7 +195,7 @@ fn look(nodes: &[NodeInfo], access: &Access, agents: &[Option<&Jolokia>]) -> Sta
         };
         if let Err(error) = learn() {
             let name = &nodes[first].name;
-            let problem = format!("{name} does not tell how the cluster is: {error:#}");
+            let problem = format!("{name} does not report the state of the cluster: {error:#}");
             looked.problems.push(problem);
         }
     }

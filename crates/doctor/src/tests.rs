@@ -223,7 +223,7 @@ const OF_KERNEL: &[(Change, &[&str])] = &[
                 error_us: 0,
             })
         },
-        &["warning clock.sync: the kernel knows nobody who keeps it"],
+        &["warning clock.sync: no program keeps it, as far as the kernel knows"],
     ),
     (
         |f| f.governors = [("powersave".into(), 4)].into(),

@@ -80,8 +80,8 @@ impl Ceilings {
                     let why = error.root_cause().to_string();
                     let why = why.split_once(" answered ").map_or(&*why, |(_, why)| why);
                     return Some(format!(
-                        "note: what the client itself can do was not measured: the null target \
-                         does not take this workload ({why})"
+                        "note: the ceiling of the client was not measured: the null target does \
+                         not accept this workload ({why})"
                     ));
                 }
             }
@@ -233,7 +233,7 @@ mod tests {
         };
         let said = ceilings.measure(ceilings.due(false), &refuse).unwrap();
         assert!(
-            said.ends_with("does not take this workload (invalid: no index here)"),
+            said.ends_with("does not accept this workload (invalid: no index here)"),
             "{said}"
         );
         assert_eq!((ceilings.due(false), ceilings.latest()), (0, Vec::new()));

@@ -17,17 +17,17 @@ pub fn confirming(run: &Run, granted: Granted) -> Result<Study> {
     let path = run.path.display();
     let Some(findings) = &run.findings else {
         bail!(
-            "{path} has not come to its end: nothing is chosen yet\n\
-             hint: go on with it first: cassay resume {path}"
+            "{path} is not finished: it has not selected settings yet\nhint: continue it first: \
+             cassay resume {path}"
         );
     };
     let Some(first) = findings.screens.first() else {
-        bail!("{path} is no screening: only a study with `screen` chooses what to confirm");
+        bail!("{path} is not a screening: only a study with `screen` selects settings to confirm");
     };
     let mut screens = findings.screens.iter();
     let Some(screen) = screens.find(|screen| !screen.matrix.is_empty()) else {
         let refused = first.refused.as_deref();
-        let why = refused.unwrap_or("no setting showed anything");
+        let why = refused.unwrap_or("no setting showed an effect");
         bail!("{path} has nothing to confirm: {why}");
     };
     let text = confirm::confirming(&run.study_yaml()?, &screen.matrix, &screen.confirm)

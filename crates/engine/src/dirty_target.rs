@@ -69,8 +69,8 @@ impl Engine<'_> {
         let upgraded = self.running.as_ref().and_then(|running| running.upgraded.clone());
         if let Some(release) = upgraded {
             (self.events)(Event::Said(format!(
-                "nodes are Cassandra {release} now, and files do not go back: they are stopped, \
-                 and started anew for the next trial"
+                "nodes are Cassandra {release} now, and files cannot be downgraded: cassay stops \
+                 the nodes, and starts new ones for the next trial"
             )));
             self.stop_target()?;
             return Ok(None);
@@ -82,12 +82,12 @@ impl Engine<'_> {
         let target = &self.study.variants[trial.variant].settings.target;
         if let Target::Attach(_) = target {
             return Ok(Some(End::Stopped(format!(
-                "{why}: what is measured next would be measured on a sick cluster, which is not \
-                 ours to start anew"
+                "{why}: later trials would measure a damaged cluster, which cassay did not start \
+                 and cannot replace"
             ))));
         }
         (self.events)(Event::Said(format!(
-            "{why}: the nodes are stopped, and started anew for the next trial"
+            "{why}: cassay stops the nodes, and starts new ones for the next trial"
         )));
         self.stop_target()?;
         Ok(None)

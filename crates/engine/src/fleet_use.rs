@@ -315,7 +315,7 @@ impl Sources {
 }
 
 fn read(sources: &str) -> Result<Sources> {
-    serde_json::from_str(sources).context("understand what a load is to be made of")
+    serde_json::from_str(sources).context("read the definition of a load")
 }
 
 impl Maker for StudyMaker {
@@ -336,7 +336,7 @@ impl Maker for StudyMaker {
                     config: tls.config,
                     server_name: tls.server_name,
                 }),
-                version: version.context("a version of the protocol that is not spoken")?,
+                version: version.context("an unsupported version of the protocol")?,
                 compression: settings.client.compression,
             },
         })

@@ -138,9 +138,9 @@ pub fn said(guard: &Guard, running: &Running) -> Result<Option<String>> {
     let before = GuardState::look(guard, running)?;
     let there = match &before {
         GuardState::Unasked => None,
-        GuardState::Hidden => Some("it does not show who else uses it".to_owned()),
+        GuardState::Hidden => Some("it does not show its other clients".to_owned()),
         GuardState::Others(others) if others.0.is_empty() => {
-            Some("nobody else uses it now".to_owned())
+            Some("it has no other clients now".to_owned())
         }
         GuardState::Others(others) => {
             let since = clock::now_ns();

@@ -138,7 +138,7 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     let line = |(detail, all): &(&str, Vec<String>)| format!("\n  {}: {detail}", all.join(", "));
     let lines: String = reasons.iter().map(line).collect();
     let crowded: String = crowded.iter().map(|why| format!("\n  {why}")).collect();
-    bail!("the study needs what cannot be had here:{lines}{crowded}");
+    bail!("the study needs features that are not available here:{lines}{crowded}");
 }
 
 /// Returns why this machine cannot start the nodes now, or cannot hold the loaded rows. Each
@@ -183,9 +183,9 @@ fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<Str
     let free = cluster::free_disk_bytes(dirs)?;
     (loaded as f64 * COMPRESSED_SHARE > free as f64).then(|| {
         format!(
-            "too little disk: {} rows and their copies are thought to take {} before they are \
-             compressed, and {} has {} free\nhint: make room, load fewer rows, or put cassay's \
-             data folder elsewhere (CASSAY_DATA)",
+            "too little disk: {} rows and their copies need about {} before compression, and {} \
+             has {} free\nhint: free some space, load fewer rows, or put cassay's data folder \
+             elsewhere (CASSAY_DATA)",
             units::count_for_people(settings.data.load_rows),
             measure::number::bytes(loaded),
             dirs.data.display(),

@@ -81,7 +81,7 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
     let mut clients = found.trials.iter().flat_map(|trial| &trial.clients);
     let is_lost = clients.any(|one| one.lost.is_some());
     is_lost.then(|| NextStepRecord {
-        says: "Do the trials again in which a client was lost".to_owned(),
+        says: "Repeat the trials in which a client was lost".to_owned(),
         command: format!(
             "cassay resume {}",
             units::quoted(&run.display().to_string())
@@ -131,7 +131,7 @@ fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
     });
     NextStepRecord {
         says: format!(
-            "Look at what is said of each trial's rows before anything is measured again{}",
+            "Look at the rows of each trial before you measure again{}",
             read_by.unwrap_or_default()
         ),
         command: format!(

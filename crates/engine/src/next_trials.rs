@@ -392,7 +392,7 @@ mod tests {
             .collect();
         let ended = crate::summary::look(&study, &lost, 3).unwrap();
         assert!(
-            ended.words().starts_with("of 3 blocks 3 have no two trials"),
+            ended.words().starts_with("of 3 blocks 3 have no two usable trials"),
             "{ended:?}"
         );
     }

@@ -124,7 +124,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<V
 /// Says that the run takes over a table of an earlier run.
 fn rewritten(earlier: &MarkedTable) -> String {
     format!(
-        "{} is there from the run {}, with the rows that it left; this run takes it for its own \
+        "{} exists since the run {}, with the rows of that run; this run uses it as its own \
          (`cassay clean` drops it)",
         earlier.table, earlier.mark
     )
@@ -212,7 +212,7 @@ impl Rehearsal<'_> {
             for one in self.cluster.capabilities() {
                 if fault.kind.needs.contains(&one.ability) && !one.present {
                     let (kind, why) = (&fault.kind.name, &one.detail);
-                    self.refuse(format!("{kind} cannot be had: {why}"));
+                    self.refuse(format!("{kind} is not available: {why}"));
                 }
             }
             for act in fault.kind.acts().into_iter().flatten() {

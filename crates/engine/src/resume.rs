@@ -59,8 +59,8 @@ impl Interrupted {
         let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
         if trials(&again)? != trials(&run.plan)? {
             bail!(
-                "{} was planned by cassay {} in another way than this cassay {} plans; go on with \
-                 the other, or run the study anew: {}",
+                "{} was planned by cassay {}, and this cassay {} plans it differently; continue \
+                 with the other version, or run the study again: {}",
                 run.path.display(),
                 run.plan.cassay,
                 again.cassay,
@@ -95,8 +95,8 @@ impl Interrupted {
         let path = self.path.display();
         let Some(findings) = self.findings.as_ref().filter(|_| self.is_done()) else {
             bail!(
-                "{path} has not come to its end: nothing can be added to it yet\n\
-                 hint: go on with it first: cassay resume {path}"
+                "{path} is not finished: nothing can be added to it yet\nhint: continue it first: \
+                 cassay resume {path}"
             );
         };
         if !self.study.repeat.interleaved {

@@ -63,12 +63,12 @@ impl Unpaired {
     fn words(self) -> &'static str {
         match self {
             Unpaired::InARow => {
-                "One number of units ran after the other, not in turns: what changed meanwhile is \
-                 in every ratio and in every curve, and there is no interval that knows of it."
+                "The numbers of units did not take turns: every ratio and every curve includes \
+                 other changes during the run, and no interval allows for them."
             }
             Unpaired::UntilAnswered => {
-                "The run ended when its question was answered: intervals of a number of blocks \
-                 that was to be are none of this one, and are left out here."
+                "The run ended when its question was answered: intervals for a fixed number of \
+                 blocks do not apply, and are left out here."
             }
         }
     }

@@ -82,7 +82,7 @@ const ESXTOP: &[u8] = b"\"(PDH-CSV";
 pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String> {
     ensure!(
         run.findings.is_some(),
-        "{} has not come to its end: nothing can be laid beside it yet",
+        "{} is not finished: no series can be imported yet",
         run.path.display()
     );
     let (probe, series) = read(file, columns)?;
@@ -98,7 +98,10 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
     let place = |slug: &str| run.path.join("trials").join(slug).join("probes");
     let is_there = |(slug, _): &&(String, _)| place(slug).join(format!("{name}.ndjson")).exists();
     if let Some((slug, _)) = trials.iter().find(is_there) {
-        bail!("{name} was laid beside {slug} of this run before, and what is recorded stays");
+        bail!(
+            "{name} was already imported to {slug} of this run, and a run does not overwrite \
+               records"
+        );
     }
     let mut writer = RunWriter::reopen(&run.path)?;
     let shown = file.display().to_string();

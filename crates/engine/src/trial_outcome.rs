@@ -16,16 +16,16 @@ type Excuse = (&'static str, &'static str, fn(String) -> Judged);
 /// back, because the target was slow. The order matters: a client at its limit also stalls and is
 /// late.
 const NOT_OF_TARGET: [Excuse; 7] = [
-    ("V3", "the client did all that it can", Judged::Client),
+    ("V3", "the client was at its limit", Judged::Client),
     (
         "V2",
-        "latency and service time of the client differ in what they cover",
+        "latency and service time of the client cover different operations",
         Judged::Client,
     ),
     ("V6", "not every operation was counted once", Judged::Client),
-    ("V18", "others used the machine", Judged::Disturbed),
+    ("V18", "other programs used the machine", Judged::Disturbed),
     ("V4", "the client was away for too long", Judged::Disturbed),
-    ("V20", "somebody set the clock", Judged::Disturbed),
+    ("V20", "the clock jumped", Judged::Disturbed),
     ("V1", "the client sent too late", Judged::Late),
 ];
 
@@ -94,7 +94,7 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     let [away_share, _] = Limits::default().silence_share;
     let others = finding.machine.as_ref().and_then(|machine| machine.cpu_others);
     if others.is_some_and(|share| share >= OTHERS_DISTURB) {
-        Some("others used the machine")
+        Some("other programs used the machine")
     } else if finding.client.stalled_share >= away_share {
         Some("the client was away for too long")
     } else {
@@ -178,7 +178,7 @@ mod tests {
             };
             found(&settings("fixed"), &finding).judged
         };
-        let client = "the client did all that it can (V3)".to_owned();
+        let client = "the client was at its limit (V3)".to_owned();
         assert_eq!(judged(&["V8", "V3"]), Judged::Client(client));
         assert!(matches!(judged(&["V8", "V4", "V1"]), Judged::Disturbed(_)));
         assert!(matches!(judged(&["V8", "V1"]), Judged::Late(_)));

@@ -156,9 +156,9 @@ fn headline(
         is_missed: false,
         verdict: verdicts.max().unwrap_or(Verdict::Unknown),
         meaning: format!(
-            "The worse verdict of the {}. They were not interleaved: what changed \
-             between them, the machine too, is in the ratio. One study with {} as variants \
-             can decide what looks different here.",
+            "This is the worse verdict of the {}. The runs were not interleaved, so the ratio \
+             includes every other change between them, also of the machine. One study with {} as \
+             variants can decide what looks different here.",
             if runs.len() == 2 { "two runs" } else { "runs" },
             if runs.len() == 2 { "both" } else { "all" },
         ),

@@ -229,7 +229,7 @@ fn files() -> Vec<FileView> {
         ("study.yaml", "the study, as it was written"),
         (
             "plan.json",
-            "the study spelled out: every trial with all its settings",
+            "the resolved study: every trial with all its settings",
         ),
         ("findings.json", "every number of this page, for programs"),
         ("journal.ndjson", "every change of state, with its time"),
@@ -252,7 +252,7 @@ fn files() -> Vec<FileView> {
         ),
         (
             "trials/*/*-censored.hlog",
-            "of the two clocks, what is only known to be at least so long",
+            "of the two clocks, values that are only lower bounds",
         ),
         (
             "trials/*/probes/*.ndjson",

@@ -107,7 +107,7 @@ pub fn one_block(comparisons: &[&ComparisonRecord]) -> Option<String> {
     }
     let names: Vec<String> = variants.iter().map(|name| format!("“{name}”")).collect();
     let (last, first) = names.split_last()?;
-    let more = "five (`repeat.blocks: 5`) are the least to begin with";
+    let more = "begin with five (`repeat.blocks: 5`)";
     Some(match first.len() {
         0 => return None,
         1..VARIANTS_MANY => format!(
@@ -183,8 +183,8 @@ fn undecided(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> St
             parts.push(
                 if too_few_blocks(comparison.blocks, comparison.blocks_planned, looks) {
                     format!(
-                        "only {} of {} blocks have two trials that may be used, and those were not \
-                     chosen by chance",
+                        "only {} of {} blocks have two usable trials, and chance did not select \
+                         them",
                         comparison.blocks, comparison.blocks_planned
                     )
                 } else {
@@ -224,8 +224,7 @@ fn could_see(
         if let Some(looks) = comparison.looks.as_ref().filter(|_| comparison.blocks > 1) {
             return too_early(looks, comparison.blocks);
         }
-        return "one block shows no spread, so five (`repeat.blocks: 5`) are the least to begin with"
-            .to_owned();
+        return "one block shows no spread; begin with five (`repeat.blocks: 5`)".to_owned();
     };
     let saw = if share < SCATTER_MAX {
         format!("a difference of {} would have been seen", percent(share))
@@ -260,7 +259,7 @@ pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
     let (ended, left_open) = (&looks.ended, undecided(comparison, scatter));
     let number = format!("{change} {metric}{}{interval}", place(comparison));
     let whenever = match looks.how {
-        LooksHow::Anytime => ", so the interval is one that holds whenever anybody looks",
+        LooksHow::Anytime => ", so the interval is valid at every look",
         _ => "",
     };
     let says = match comparison.verdict {

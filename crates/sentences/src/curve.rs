@@ -33,8 +33,8 @@ fn sentence(curve: &CurveRecord) -> Option<String> {
              highest was not measured."
         ),
         (None, Some(WithoutPeak::Beyond)) => format!(
-            "{scales}; its peak would lie beyond twice the last load, further than a curve says \
-             anything."
+            "{scales}; its peak would lie beyond twice the last load, where the curve predicts \
+             nothing."
         ),
         _ => format!("{scales}; κ cannot be told from 0, so no peak is predicted."),
     })

@@ -75,14 +75,14 @@ fn rows_sentence(read: &[&ReadBackRecord], where_words: &str) -> Option<String> 
 fn promised(record: &ReadBackRecord) -> String {
     let why = &record.why;
     match record.promise {
-        Promised::Kept if why.is_empty() => "That must not be.".to_owned(),
-        Promised::Kept => format!("That must not be: {why}."),
+        Promised::Kept if why.is_empty() => "This must not happen.".to_owned(),
+        Promised::Kept => format!("This must not happen: {why}."),
         Promised::Unknown if why.is_empty() => {
-            "Whether the configuration allows that is not known.".to_owned()
+            "It is not known if the configuration allows this.".to_owned()
         }
-        Promised::Unknown => format!("Whether the configuration allows that is not known: {why}."),
+        Promised::Unknown => format!("It is not known if the configuration allows this: {why}."),
         Promised::None => format!(
-            "{} of these must not be: nothing that broke explains them.",
+            "{} of these must not happen: no failure explains them.",
             count(record.against())
         ),
     }

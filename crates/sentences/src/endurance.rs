@@ -14,7 +14,7 @@ pub fn sentences(
     trials: &[TrialFinding],
 ) -> Vec<String> {
     let who = variant_before(variant);
-    let unbelieved = || vec!["No long trial may be believed.".to_owned()];
+    let unbelieved = || vec!["No long trial is usable.".to_owned()];
     let said = found.and_then(|found| of(found, trials)).unwrap_or_else(unbelieved);
     said.into_iter().map(|sentence| format!("{who}{sentence}")).collect()
 }
@@ -52,7 +52,7 @@ fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<Vec<String>> {
             format!("Throughput held for {length} ({}){p99}", change_words(rate))
         }
         (Course::Untold, _) | (_, Some(Agreed::Untold)) => format!(
-            "Whether throughput held for {length} cannot be told ({}){p99}",
+            "It cannot be told if throughput held for {length} ({}){p99}",
             change_words(rate)
         ),
     };
@@ -114,7 +114,7 @@ fn apart_words(found: &EnduredRecord) -> Option<String> {
         _ => "off by",
     };
     Some(format!(
-        "Beside the {} before, throughput was {differs} {} % (95 %: {} to {} %)",
+        "Compared with the {} before, throughput was {differs} {} % (95 %: {} to {} %)",
         before.join(" and "),
         percent(apart),
         percent(low),
@@ -139,7 +139,7 @@ fn growth_words(shown: &[&EnduranceRecord]) -> String {
     let horizon_days = shown.iter().flat_map(|one| &one.growths).map(|one| one.horizon_days);
     match (leaks.is_empty(), horizon_days.reduce(f64::min)) {
         (false, _) => leaks.join(", "),
-        (true, None) => "Whether anything grows was not seen".to_owned(),
+        (true, None) => "No probe shows if anything grows".to_owned(),
         (true, Some(days)) => format!(
             "Nothing grows that would reach its limit within {}",
             length_words(days * 86_400.0)

@@ -54,13 +54,13 @@ pub fn best(
 pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
     Some(match variants {
         [] => return None,
-        [one] if one.is_none() => "Nothing was measured that may be believed.".to_owned(),
-        [one] => format!("Of “{one}” nothing was measured that may be believed."),
+        [one] if one.is_none() => "No trial gave a usable result.".to_owned(),
+        [one] => format!("No trial of “{one}” gave a usable result."),
         [one, other] => {
-            format!("Of “{one}” and “{other}” nothing was measured that may be believed.")
+            format!("No trial of “{one}” or “{other}” gave a usable result.")
         }
         [one, .., last] => format!(
-            "Of “{one}” to “{last}”, {} variants, nothing was measured that may be believed.",
+            "No trial of “{one}” to “{last}”, {} variants, gave a usable result.",
             variants.len()
         ),
     })
@@ -108,8 +108,8 @@ fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> Stri
     let untold = sweep.untold_within_bound.map(|at| {
         let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);
         format!(
-            "whether {} ({} op/s) did cannot be told, since its p99 is only known to be at \
-             least {} ms",
+            "it cannot be told if {} ({} op/s) did, because its p99 is only known to be at least \
+             {} ms",
             point_words(points[at].point),
             whole(ops),
             significant(p99_ms.least(), 3)
@@ -118,7 +118,7 @@ fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> Stri
     match (sweep.best_within_bound, untold) {
         (Some(_), None) => format!(", the most within {bound_ms} ms"),
         (Some(_), Some(untold)) => {
-            format!(", the most of which it is known that it stayed within {bound_ms} ms; {untold}")
+            format!(", the most that is known to have stayed within {bound_ms} ms; {untold}")
         }
         (None, None) => format!("; no point stayed within {bound_ms} ms"),
         (None, Some(untold)) => {
@@ -152,7 +152,7 @@ fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> Strin
             "; the peak may lie beyond this, the highest load offered".to_owned()
         }
         Knee::Untold if points.len() > 2 => {
-            "; where more load stops paying cannot be told from these points".to_owned()
+            "; these points do not show where more load stops paying".to_owned()
         }
         Knee::Untold => String::new(),
     }

@@ -67,7 +67,7 @@ fn capacity_sentence(capacity: &CapacityRecord) -> String {
     );
     let (Some(nodes), Some(per_node)) = (capacity.nodes, capacity.per_node) else {
         return format!(
-            "How many nodes {} takes for {asked}, cannot be told: {}.",
+            "The number of nodes that {} needs for {asked} is not known: {}.",
             who(&capacity.variant),
             capacity.refused.as_deref().unwrap_or_default()
         );
@@ -80,8 +80,8 @@ fn capacity_sentence(capacity: &CapacityRecord) -> String {
         )
     });
     format!(
-        "For {asked}, {} takes {nodes} nodes{cost}: one held {} op/s at least; assumed is that it \
-         scales evenly, with {} copies of each row.",
+        "For {asked}, {} needs {nodes} nodes{cost}: one sustained at least {} op/s; this assumes \
+         even scaling, with {} copies of each row.",
         who(&capacity.variant),
         whole(per_node),
         capacity.copies

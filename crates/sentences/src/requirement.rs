@@ -19,8 +19,8 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
     said.extend(counts(requirements.len(), missed.len(), &open));
     if !missed.is_empty() && verdict == Verdict::Invalid {
         said.push(
-            "The run is invalid as well, and that decides its exit code: what is missed counts in \
-             a run that may be believed."
+            "The run is also invalid, and that decides its exit code: a missed requirement counts \
+             only in a run that is not."
                 .to_owned(),
         );
     }
@@ -38,7 +38,7 @@ fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<Stri
         (1, 1, _) => "It is the one requirement.".to_owned(),
         (1, _, 1) => {
             let one = open.first()?.in_short();
-            format!("Whether the one requirement is met cannot be told: {one}.")
+            format!("It cannot be told if the one requirement is met: {one}.")
         }
         (1, ..) => "The one requirement is met.".to_owned(),
         (_, 0, 0) => format!("All {all} requirements are met."),
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(said(&[met(), met()]), "All 2 requirements are met.");
         assert_eq!(
             said(&[open()]),
-            "Whether the one requirement is met cannot be told: p95 is 8 ms."
+            "It cannot be told if the one requirement is met: p95 is 8 ms."
         );
         assert_eq!(
             said(&[open(), met()]),
@@ -110,7 +110,7 @@ mod tests {
         let missed = [one("a", Outcome::Missed, false)];
         let said = sentences(&missed, Verdict::Invalid);
         assert!(
-            said[2].contains("invalid as well, and that decides its exit code"),
+            said[2].contains("also invalid, and that decides its exit code"),
             "{said:?}"
         );
         let met = [one("a", Outcome::Met, false)];

@@ -37,7 +37,7 @@ fn said(screen: &ScreenRecord) -> Vec<String> {
     let mut said = Vec::new();
     let rest = |count: usize| match count {
         0 => String::new(),
-        _ => format!("; the other {count} do nothing that shows"),
+        _ => format!("; the other {count} have no visible effect"),
     };
     let silent = rest(count - active.len() - possible.len());
     let parts: Vec<String> = [("changes", active), ("may change", possible)]
@@ -55,8 +55,8 @@ fn said(screen: &ScreenRecord) -> Vec<String> {
     });
     if !screen.confirm.is_empty() {
         said.push(format!(
-            "This chooses, and proves nothing: without repetition there is no interval, and {}. \
-             `cassay confirm` measures every combination of {}.",
+            "A screening selects settings, and proves nothing: without repetition there is no \
+             interval, and {}. `cassay confirm` measures every combination of {}.",
             screen.mixed,
             screen.confirm.join(", ")
         ));

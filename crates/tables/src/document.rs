@@ -12,7 +12,7 @@ pub fn document() -> String {
         // Writing to a String cannot fail.
         let _ = write!(
             page,
-            "\n## {}\n\nA row: {}\n\n| column | what it is | unit | what it says |\n\
+            "\n## {}\n\nEach row is {}\n\n| column | type | unit | meaning |\n\
              | --- | --- | --- | --- |\n",
             table.name, table.row
         );

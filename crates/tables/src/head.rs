@@ -105,7 +105,7 @@ pub(crate) fn place<'r, R: 'r>(
         .whole(
             "threads",
             "operations",
-            "Operations in flight, of a closed loop.",
+            "Operations in flight of a closed loop.",
             move |row| match point(row) {
                 Some(Point::Threads(threads)) => Some(threads.into()),
                 _ => None,
@@ -114,7 +114,7 @@ pub(crate) fn place<'r, R: 'r>(
         .whole(
             "rate_per_s",
             "op/s",
-            "Operations offered per second, of an open loop.",
+            "Offered operations per second of an open loop.",
             move |row| match point(row) {
                 Some(Point::Rate(rate)) => Some(rate),
                 _ => None,
@@ -150,13 +150,13 @@ pub(crate) fn times<'r, R: 'r>(
     t_s: impl Fn(&R) -> f64 + Copy + 'r,
 ) -> Table<'r, R> {
     table
-        .time("at", "When it began, by the wall clock.", move |row| {
+        .time("at", "Begin, by the wall clock.", move |row| {
             head(row).at(t_s(row))
         })
         .number(
             "window_s",
             "s",
-            "The same, since the measured window of its trial began; negative before it.",
+            "Begin, relative to the measured window of its trial; negative before it.",
             move |row| head(row).in_window(t_s(row)),
         )
 }

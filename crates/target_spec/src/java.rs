@@ -64,10 +64,7 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
                 spec.release,
                 majors_words(&fits)
             ),
-            format!(
-                "use one of these; `java: {}` is taken where nothing is said",
-                fits[0]
-            ),
+            format!("use one of these; the default is `java: {}`", fits[0]),
         )
     })
 }
@@ -98,7 +95,7 @@ pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     let line = release.line();
     (!line.java_supported.contains(&major)).then(|| {
         format!(
-            "Cassandra {release} runs on Java {major}, which is no combination that its makers \
+            "Cassandra {release} runs on Java {major}, a combination that its makers do not \
              support: Cassandra {} is made for Java {}",
             line.name,
             majors_words(line.java_supported)

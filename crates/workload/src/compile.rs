@@ -95,8 +95,8 @@ fn keyspace(params: &mut Params, named: &Named) -> String {
     };
     if !is_identifier(keyspace) {
         let message = format!(
-            "keyspace \"{keyspace}\" is no name; it may have 1 to {KEYSPACE_CHARACTERS_MAX} \
-             letters, digits and underscores"
+            "keyspace \"{keyspace}\" is not a valid name; it may have 1 to \
+             {KEYSPACE_CHARACTERS_MAX} letters, digits and underscores"
         );
         params.problem(&["keyspace"], message, None);
     }

@@ -86,7 +86,7 @@ pub(crate) fn parse(text: &str) -> Result<Written, String> {
         let [value] = arguments[..] else {
             return Err(format!("\"{text}\" needs one value, as in fixed(100)"));
         };
-        let value = whole_number(value).ok_or_else(|| format!("\"{value}\" is no number"))?;
+        let value = whole_number(value).ok_or_else(|| format!("\"{value}\" is not a number"))?;
         return Ok(Written {
             shape: Shape::Fixed,
             range: Some((value, value)),
@@ -100,7 +100,7 @@ pub(crate) fn parse(text: &str) -> Result<Written, String> {
     if !arguments.is_empty() {
         let written = arguments.remove(0);
         let parsed: Option<f64> = written.parse().ok().filter(|x: &f64| x.is_finite());
-        number = Some(parsed.ok_or_else(|| format!("\"{written}\" is no number; {GRAMMAR}"))?);
+        number = Some(parsed.ok_or_else(|| format!("\"{written}\" is not a number; {GRAMMAR}"))?);
     }
     if !arguments.is_empty() {
         return Err(format!(
@@ -146,12 +146,12 @@ fn parse_shape(text: &str, name: &str, number: Option<f64>) -> Result<Shape, Str
         "latest" => Ok(Shape::Latest {
             theta: theta(number)?,
         }),
-        _ => Err(format!("\"{name}\" is no distribution; {GRAMMAR}")),
+        _ => Err(format!("\"{name}\" is not a distribution; {GRAMMAR}")),
     }
 }
 
 fn parse_range(text: &str) -> Result<(u64, u64), String> {
-    let wrong = || format!("\"{text}\" is no range; write it as 100..2000");
+    let wrong = || format!("\"{text}\" is not a range; write it as 100..2000");
     let (first, last) = text.split_once("..").ok_or_else(wrong)?;
     let first = whole_number(first.trim()).ok_or_else(wrong)?;
     let last = whole_number(last.trim()).ok_or_else(wrong)?;

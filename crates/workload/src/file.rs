@@ -200,8 +200,8 @@ impl<'a> File<'a, '_> {
         }
         if !workload_parts::is_identifier(&keyspace) {
             let message = format!(
-                "keyspace \"{keyspace}\" is no name; it may have 1 to 48 letters, digits and \
-                 underscores"
+                "keyspace \"{keyspace}\" is not a valid name; it may have 1 to 48 letters, digits \
+                 and underscores"
             );
             self.say(&place, message);
         }

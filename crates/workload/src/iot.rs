@@ -94,7 +94,10 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let name = params.text("table").unwrap_or("iot").to_owned();
     let compression = params.text("compression").unwrap_or("LZ4Compressor").to_owned();
     if !is_identifier(&name) {
-        let message = format!("table \"{name}\" is no name; it may have up to 48 characters");
+        let message = format!(
+            "table \"{name}\" is not a valid name; it may have up to 48 \
+                               characters"
+        );
         params.problem(
             &["params", "table"],
             message,
@@ -102,7 +105,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         );
     }
     if !compression.split('.').all(is_identifier) {
-        let message = format!("compression \"{compression}\" is no name of a class");
+        let message = format!("compression \"{compression}\" is not a name of a class");
         params.problem(
             &["params", "compression"],
             message,

@@ -80,7 +80,10 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
 pub(crate) fn table_name(params: &mut Params, default: &str) -> String {
     let name = params.text("table").unwrap_or(default).to_owned();
     if !is_identifier(&name) {
-        let message = format!("table \"{name}\" is no name; it may have up to 48 characters");
+        let message = format!(
+            "table \"{name}\" is not a valid name; it may have up to 48 \
+                               characters"
+        );
         let hint = Some("use letters and digits".to_owned());
         params.problem(&["params", "table"], message, hint);
     }

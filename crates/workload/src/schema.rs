@@ -282,7 +282,7 @@ impl Reader<'_> {
         let at = self.at();
         let name = self.name()?;
         table.column(&name).ok_or_else(|| Fault {
-            message: format!("the primary key has {name}, which is no column above it"),
+            message: format!("the primary key has {name}, which is not a column above it"),
             at,
         })
     }
@@ -305,7 +305,9 @@ impl Reader<'_> {
         let parameters = ["frozen", "list", "set", "map", "tuple", "vector"];
         if !parameters.contains(&name.as_str()) {
             return Err(Fault {
-                message: format!("{name} is no type of CQL, and no CREATE TYPE above defines it"),
+                message: format!(
+                    "{name} is not a type of CQL, and no CREATE TYPE above defines it"
+                ),
                 at,
             });
         }
@@ -325,7 +327,7 @@ impl Reader<'_> {
                 let dimension = self.name()?;
                 match dimension.parse() {
                     Ok(dimension) if dimension > 0 => CqlType::Vector(Box::new(element), dimension),
-                    _ => return self.fault(format!("{dimension} is no dimension of a vector")),
+                    _ => return self.fault(format!("{dimension} is not a dimension of a vector")),
                 }
             }
             _ => {

@@ -172,7 +172,7 @@ impl TableSample {
             Ok(Defined::Table(table)) => {
                 Ok(table.columns.into_iter().map(|column| column.typ).collect())
             }
-            Ok(_) => Err(format!("{} is no table", self.table)),
+            Ok(_) => Err(format!("{} is not a table", self.table)),
             Err(fault) => Err(format!("the table {}: {}", self.table, fault.message)),
         }
     }

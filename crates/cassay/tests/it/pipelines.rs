@@ -52,7 +52,7 @@ fn a_pipeline_fails_with_a_picture_where_a_study_is_slower_than_before() {
         return;
     }
     let first = first.ended_with(0);
-    first.says(&["has no earlier run in kept/results"]);
+    first.says(&["has no earlier usable run in kept/results"]);
     let second = gate(&lab, &["--set", "target.null.latency=100ms"]);
     if second.code == Some(3) {
         return;

@@ -66,7 +66,7 @@ fn a_missed_requirement_ends_a_run_with_its_own_code_and_is_said_everywhere() {
     );
     let shown = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(
-        shown.contains("IS WHAT IS REQUIRED MET?") && shown.contains("missed"),
+        shown.contains("ARE THE REQUIREMENTS MET?") && shown.contains("missed"),
         "{shown}"
     );
     let listed = lab.cassay(&["list"]).ended_with(0).stdout;

@@ -137,7 +137,7 @@ pub(super) fn nodes(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo
 /// Reads the files of a bundle.
 fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     let file = foreign::open(FileKind::ConnectBundle, bundle)?;
-    let mut archive = zip::ZipArchive::new(file).context("it is no zip archive")?;
+    let mut archive = zip::ZipArchive::new(file).context("it is not a zip archive")?;
     let mut entry = |name: &str| -> Result<(String, Vec<u8>)> {
         let read = || format!("there is no {name} in it that can be read; name `{KEY}` anew");
         let file = archive.by_name(name).with_context(read)?;
@@ -257,6 +257,6 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "no zip").unwrap();
         let said = format!("{:#}", BehindProxy::of(file.path()).unwrap_err());
-        assert!(said.contains("no zip archive"), "{said}");
+        assert!(said.contains("not a zip archive"), "{said}");
     }
 }

@@ -88,8 +88,8 @@ impl Attached {
         nodes.iter().position(is_it).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
             format!(
-                "node {} is the contact point {point}, which is none of the addresses that \
-                 the cluster has for its nodes: {}; name it as the cluster does",
+                "node {} is the contact point {point}, which is not among the addresses that the \
+                 cluster has for its nodes: {}; name it as the cluster does",
                 asked + 1,
                 known.join(", ")
             )
@@ -195,7 +195,7 @@ impl Attached {
         }
         let id = format!("attached-{}-{:x}", Identity::own().pid, clock::unix_ns());
         let folder = std::env::temp_dir().join(format!("cassay-{id}"));
-        let agent = host::Agent::of_machine(&id, &folder).context("have somebody who heals")?;
+        let agent = host::Agent::of_machine(&id, &folder).context("start an agent that heals")?;
         // From now on its undo list is also on disk. Leftovers were already reported when cassay
         // attached.
         let _ = agent.mend(None);

@@ -88,7 +88,7 @@ pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
 
 /// Returns the pod of a node as a host.
 fn host(kubectl: &Kubectl, node: &FoundNode, agents: &PodAgents) -> Result<AttachedHost> {
-    let no_pod = || format!("{} is no pod: no agent can be started there", node.point);
+    let no_pod = || format!("{} is not a pod: no agent can be started there", node.point);
     let pod = node.pod.as_ref().with_context(no_pod)?;
     let container = match &agents.container {
         Some(name) => name.clone(),

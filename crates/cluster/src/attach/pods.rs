@@ -123,6 +123,6 @@ pub(super) fn every(nodes: &[NodeInfo], pods: &[Option<Arc<NodePod>>]) -> Answer
     match names[..] {
         [] => Ok(BY_CLUSTER.to_owned()),
         _ if names.len() == nodes.len() => Err(NO_PODS.to_owned()),
-        _ => Err(format!("these nodes are no pods: {}", names.join(", "))),
+        _ => Err(format!("these nodes are not pods: {}", names.join(", "))),
     }
 }

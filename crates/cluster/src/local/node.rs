@@ -157,7 +157,7 @@ fn complaints(log: &str) -> String {
 /// Describes the exit status and its most likely cause.
 fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     let hint = if status.signal() == Some(SIGKILL) {
-        "; somebody killed it, perhaps the kernel for want of memory: see `dmesg`"
+        "; another process killed it, perhaps the kernel for want of memory: see `dmesg`"
     } else if log_tail.contains("OutOfMemoryError") {
         "; its heap or direct memory was too small: give it a larger heap"
     } else if log_tail.contains("Could not reserve enough space") {

@@ -119,8 +119,8 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<Chosen> {
     let addresses = block(first, nodes);
     if let Some(last) = addresses.last().filter(|last| !last.is_loopback()) {
         bail!(
-            "{nodes} nodes from {first} on have addresses up to {last}, which is no loopback one\n\
-             hint: begin at a lower address, such as 127.9.42.1"
+            "{nodes} nodes from {first} on have addresses up to {last}, which is not a loopback \
+             one\nhint: begin at a lower address, such as 127.9.42.1"
         );
     }
     // A fixed address is given so that other tools find it, so its ports are fixed as well.
@@ -270,7 +270,7 @@ mod tests {
         assert!(error.contains("must be a loopback one"), "{error}");
         let error = choose(3, Some(Ipv4Addr::new(127, 255, 255, 254))).unwrap_err().to_string();
         assert!(
-            error.contains("up to 128.0.0.0, which is no loopback one"),
+            error.contains("up to 128.0.0.0, which is not a loopback one"),
             "{error}"
         );
     }

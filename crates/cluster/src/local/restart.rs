@@ -44,7 +44,7 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::reconfigure`], or the machine lacks the requested CPUs or memory.
     pub fn place(&mut self, topology: Topology, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
-        let not_ours = "only nodes of ours can be placed on their machine";
+        let not_ours = "only nodes that cassay started can be placed on their machine";
         self.restarting(not_ours, |nodes| {
             let spec = LocalSpec {
                 topology,

@@ -51,7 +51,8 @@ pub(super) fn refuse_different(
         None => Ok(true),
         Some(difference) => bail!(
             "{keyspace} has another definition here than where it was exported, and nothing was \
-             copied: {difference}\nhint: drop it if nobody needs it, or import into another cluster"
+             copied: {difference}\nhint: drop it if you do not need it, or import into another \
+             cluster"
         ),
     }
 }

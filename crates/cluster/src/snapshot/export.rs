@@ -94,8 +94,9 @@ fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
     let most = FileKind::Export.bytes_max();
     ensure!(
         text.len() as u64 <= most,
-        "this snapshot cannot be exported: the list of its files has {} bytes, and {most} are \
-         read\nhint: `data.settle: compactions` leaves fewer files; put it away again behind that",
+        "this snapshot cannot be exported: the list of its files has {} bytes, and the limit is \
+         {most}\nhint: `data.settle: compactions` leaves fewer files; make the snapshot again \
+         after that",
         text.len()
     );
     let path = making.path().join(FILE);
@@ -115,7 +116,7 @@ fn above(to: &Path) -> Result<PathBuf> {
     refuse_taken(to)?;
     ensure!(
         to.file_name().is_some(),
-        "{} is no name of a folder",
+        "{} is not a name of a folder",
         to.display()
     );
     let above = to
@@ -157,7 +158,7 @@ pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<No
         let found = ring
             .iter()
             .find(|member| member.address == node.address)
-            .with_context(|| format!("{} is no member of the ring", node.name))?;
+            .with_context(|| format!("{} is not a member of the ring", node.name))?;
         let mut tokens = found.tokens.clone();
         tokens.sort_unstable();
         Ok(NodeInfo {

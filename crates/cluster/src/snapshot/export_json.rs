@@ -111,13 +111,14 @@ impl Export {
         struct Head {
             format: u32,
         }
-        let head: Head = serde_json::from_slice(bytes).context("it is no export of a snapshot")?;
+        let head: Head =
+            serde_json::from_slice(bytes).context("it is not an export of a snapshot")?;
         ensure!(
             head.format == FORMAT,
             "it has format {}, and this cassay knows {FORMAT}",
             head.format
         );
-        let export: Export = serde_json::from_slice(bytes).context("it is no export")?;
+        let export: Export = serde_json::from_slice(bytes).context("it is not an export")?;
         export.check()?;
         Ok(export)
     }
@@ -266,7 +267,7 @@ fn check_table(table: &TableRecord) -> Result<()> {
         "names of tables are of letters, digits and '_'"
     );
     let is_id = table.id.len() == 32 && table.id.chars().all(|c| c.is_ascii_hexdigit());
-    ensure!(is_id, "{:?} is no id of a table", table.id);
+    ensure!(is_id, "{:?} is not an id of a table", table.id);
     let mut names = BTreeSet::new();
     for file in files(table) {
         check_file(&file.name)?;
@@ -288,7 +289,7 @@ fn check_table(table: &TableRecord) -> Result<()> {
         });
         if let Some(other) = other {
             bail!(
-                "the file {:?} is none of the SSTable {:?}",
+                "the file {:?} is not a file of the SSTable {:?}",
                 other.name,
                 sstable.prefix
             );
@@ -313,14 +314,14 @@ fn check_file(name: &str) -> Result<()> {
             let is_index = index.strip_prefix('.').is_some_and(|index| !index.is_empty());
             ensure!(
                 is_index && is_plain(index),
-                "{name:?} is no file of an index"
+                "{name:?} is not a file of an index"
             );
             file
         }
     };
     ensure!(
         is_plain(file) && !file.starts_with('.') && file.contains('-'),
-        "{name:?} is no name of a file of an SSTable"
+        "{name:?} is not a name of a file of an SSTable"
     );
     Ok(())
 }
@@ -349,7 +350,7 @@ fn check_part(name: &str) -> Result<()> {
             && name.chars().all(plain)
             && !name.starts_with('.')
             && name != FILE,
-        "{name:?} is no name of a node"
+        "{name:?} is not a name of a node"
     );
     Ok(())
 }

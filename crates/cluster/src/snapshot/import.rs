@@ -318,7 +318,7 @@ impl Folder {
         let found = fstat(&opened).with_context(|| path.display().to_string())?;
         ensure!(
             FileType::from_raw_mode(found.st_mode) == FileType::RegularFile,
-            "{} is no file",
+            "{} is not a file",
             path.display()
         );
         ensure!(

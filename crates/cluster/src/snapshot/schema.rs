@@ -83,7 +83,7 @@ pub(super) fn known(session: &mut Session, keyspace: &str) -> Result<Tables> {
 pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
-        bail!("{keyspace:?} is no keyspace: names are of letters, digits and '_'");
+        bail!("{keyspace:?} is not a keyspace: names are of letters, digits and '_'");
     }
     if keyspace == "system" || keyspace.starts_with("system_") {
         bail!("{keyspace} is the server's own: it is neither snapshotted nor restored");

@@ -27,8 +27,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "kernel.numa_balancing",
         wanted: "0 where memory has several NUMA nodes",
-        why: "The kernel takes pages away from processes for a while to see who uses them, and \
-              moves them; a bound node has nothing of that.",
+        why: "The kernel unmaps pages for a while to see which CPUs use them, and moves them; a \
+              bound node gains nothing from that.",
         fix: sysctl!("kernel.numa_balancing", "0"),
         source: OURS,
         start_check: "",
@@ -37,8 +37,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "irq.network",
         wanted: "queues on several CPUs, away from those that nodes are bound to",
-        why: "A CPU that takes all packets does nothing else under load, and who is bound to it \
-              waits.",
+        why: "A CPU that handles all packets does nothing else under load, and threads that are \
+              bound to it wait.",
         fix: "ethtool -L LINK combined CPUS; systemctl enable --now irqbalance; or echo CPUS > \
               /proc/irq/NUMBER/smp_affinity_list",
         source: OURS,
@@ -48,8 +48,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "irq.disk",
         wanted: "queues on several CPUs, away from those that nodes are bound to",
-        why: "A CPU that takes the ends of all requests does nothing else under load, and who is \
-              bound to it waits.",
+        why: "A CPU that handles the ends of all requests does nothing else under load, and \
+              threads that are bound to it wait.",
         fix: "echo CPUS > /proc/irq/NUMBER/smp_affinity_list; NVMe queues are placed by the kernel \
               alone: give each node a disk of its own NUMA node",
         source: OURS,
@@ -59,8 +59,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "cpu.quota",
         wanted: "no quota: CPUs of its own instead (cpuset)",
-        why: "Who has used its share of 100 ms up stands still until the next: collections and \
-              requests get pauses that no log explains.",
+        why: "A process that has used up its share of 100 ms stops until the next period: \
+              collections and requests get pauses that no log explains.",
         fix: "AllowedCPUs= instead of CPUQuota= in the unit; in Kubernetes whole CPUs, requests \
               equal to limits, and the static CPU manager policy",
         source: OURS,

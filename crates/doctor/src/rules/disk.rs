@@ -16,8 +16,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.read_ahead",
         wanted: "at most 16 KiB (8 is recommended)",
-        why: "A read of one row brings so much from the disk, and drives what others need out of \
-              the page cache.",
+        why: "A read of one row reads this much from the disk, and evicts other data from the page \
+              cache.",
         fix: "echo 8 > /sys/block/{on}/queue/read_ahead_kb (at every start: a udev rule, \
               ACTION==\"add|change\", KERNEL==\"{on}\", ATTR{queue/read_ahead_kb}=\"8\")",
         source: INTEL,
@@ -37,10 +37,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.rotational",
         wanted: "0",
-        why: "The kernel holds the disk to turn, as it does of many virtual disks, and orders and \
-              accounts requests for that.",
-        fix: "echo 0 > /sys/block/{on}/queue/rotational, if it does not turn; a disk that does \
-              shares no spindle with the commit log",
+        why: "The kernel takes the disk for a rotating one, as it does with many virtual disks, \
+              and orders and accounts requests accordingly.",
+        fix: "echo 0 > /sys/block/{on}/queue/rotational, if it does not rotate; keep the commit \
+              log on another disk than a rotating one",
         source: APACHE,
         start_check: "",
         look: Check::By(rotational),
@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.file_system",
         wanted: "ext4 or xfs",
-        why: "What is tested with Cassandra. Network file systems break its promise of durability, \
+        why: "Cassandra is tested on these. Network file systems break its promise of durability, \
               copying ones write more.",
         fix: "move data_file_directories and commitlog_directory to a volume of ext4 or xfs",
         source: APACHE,

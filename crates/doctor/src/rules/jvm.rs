@@ -32,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.initial",
         wanted: "the same as the maximum",
-        why: "A heap that grows does so in pauses, and its memory may be gone to others by then.",
+        why: "A heap grows in pauses, and other programs may have taken the memory by then.",
         fix: "the same value for -Xms and -Xmx in jvm-server.options",
         source: APACHE,
         start_check: "",
@@ -60,8 +60,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.version",
-        wanted: "a Java that the makers of this Cassandra run it on",
-        why: "On others it may start, and what it then does nobody has tested.",
+        wanted: "a Java that this Cassandra supports",
+        why: "On others it may start, but its makers have not tested it there.",
         fix: "install one of these and name it by JAVA_HOME",
         source: APACHE,
         start_check: "bin/cassandra refuses versions of Java that it does not know",
@@ -90,8 +90,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "jvm.parallel_gc_threads",
         wanted: "what the JVM reckons from its CPUs: all up to 8, five of eight beyond",
-        why: "More threads than CPUs push each other away while the world stands still; fewer \
-              leave CPUs idle then.",
+        why: "More threads than CPUs push each other away while the world is stopped; fewer leave \
+              CPUs idle then.",
         fix: "no -XX:ParallelGCThreads, or one that fits its CPUs",
         source: JDK,
         start_check: "",
@@ -100,8 +100,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "jvm.conc_gc_threads",
         wanted: "a quarter of the parallel ones, or up to as many",
-        why: "They work beside requests: too many take their CPUs, too few are overtaken by \
-              allocation, and the world stands still for a full collection.",
+        why: "They work beside requests: too many take CPUs from these. Allocation overtakes too \
+              few, and a full collection stops the world.",
         fix: "no -XX:ConcGCThreads, or one that fits",
         source: JDK,
         start_check: "",

@@ -104,8 +104,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "thp.defrag",
         wanted: "never or defer",
-        why: "Otherwise who touches new memory waits until the kernel has moved other pages away \
-              to make a large one.",
+        why: "Otherwise a thread that touches new memory waits until the kernel has moved other \
+              pages away to make a large one.",
         fix: "echo never > /sys/kernel/mm/transparent_hugepage/defrag (at every start: a unit or \
               rc.local)",
         source: DATASTAX,
@@ -124,8 +124,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.dirty_background",
         wanted: "at most 1 GiB",
-        why: "So much may be unwritten before the kernel begins to write; what syncs then, commit \
-              log and flushes, waits behind it.",
+        why: "This much may be unwritten before the kernel begins to write; syncs of the commit \
+              log and flushes then wait behind it.",
         fix: sysctl!("vm.dirty_background_bytes", "268435456"),
         source: OURS,
         start_check: "",
@@ -148,7 +148,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_keepalive_intvl",
         wanted: "at most 10",
-        why: "A peer that is gone is noticed after this times the probes.",
+        why: "The kernel notices a lost peer after this time multiplied by the number of probes.",
         fix: sysctl!("net.ipv4.tcp_keepalive_intvl", "10"),
         source: DATASTAX,
         start_check: "",
@@ -161,7 +161,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_keepalive_probes",
         wanted: "at most 3",
-        why: "A peer that is gone is noticed after so many probes.",
+        why: "The kernel notices a lost peer after this number of probes.",
         fix: sysctl!("net.ipv4.tcp_keepalive_probes", "3"),
         source: DATASTAX,
         start_check: "",
@@ -174,7 +174,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.rmem_max",
         wanted: "at least 16777216",
-        why: "What a socket may ask for; streams over long or fast links need it.",
+        why: "The largest buffer that a socket may ask for; streams over long or fast links need \
+              it.",
         fix: sysctl!("net.core.rmem_max", "16777216"),
         source: DATASTAX,
         start_check: "",
@@ -187,7 +188,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.wmem_max",
         wanted: "at least 16777216",
-        why: "What a socket may ask for; streams over long or fast links need it.",
+        why: "The largest buffer that a socket may ask for; streams over long or fast links need \
+              it.",
         fix: sysctl!("net.core.wmem_max", "16777216"),
         source: DATASTAX,
         start_check: "",
@@ -209,7 +211,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_rmem",
         wanted: "a maximum of at least 16777216",
-        why: "So far the kernel widens a connection's buffer by itself.",
+        why: "The kernel itself widens a connection's buffer up to this size.",
         fix: sysctl!("net.ipv4.tcp_rmem", "4096 87380 16777216"),
         source: DATASTAX,
         start_check: "",
@@ -222,7 +224,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_wmem",
         wanted: "a maximum of at least 16777216",
-        why: "So far the kernel widens a connection's buffer by itself.",
+        why: "The kernel itself widens a connection's buffer up to this size.",
         fix: sysctl!("net.ipv4.tcp_wmem", "4096 65536 16777216"),
         source: DATASTAX,
         start_check: "",
@@ -235,7 +237,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.somaxconn",
         wanted: "at least 4096",
-        why: "So many clients may wait to be accepted; after a restart all come at once.",
+        why: "This many clients may wait to be accepted; after a restart all come at once.",
         fix: sysctl!("net.core.somaxconn", "4096"),
         source: OURS,
         start_check: "",
@@ -414,7 +416,10 @@ fn clock_sync(view: &View<'_>) -> Vec<Judged> {
             format!("kept, off by at most {} ms", clock.error_us / 1000),
             Level::Ok,
         ),
-        Ok(_) => Judged::new("the kernel knows nobody who keeps it", Level::Warning),
+        Ok(_) => Judged::new(
+            "no program keeps it, as far as the kernel knows",
+            Level::Warning,
+        ),
         Err(why) => Judged::not_told(why),
     }]
 }

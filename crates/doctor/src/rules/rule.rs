@@ -103,7 +103,7 @@ impl View<'_> {
         let value = self.value(name)?;
         let last = value.split_ascii_whitespace().last();
         let number = last.and_then(|last| last.parse().ok());
-        number.ok_or_else(|| format!("{name} is no number"))
+        number.ok_or_else(|| format!("{name} is not a number"))
     }
 
     pub(super) fn has_jvm_with(&self, flag: &str) -> bool {

@@ -147,7 +147,7 @@ fn what_is_needed_is_said_with_its_reasons_and_what_to_do() {
     });
     assert_eq!(
         threads.sentence,
-        "The highest point, 512 threads (the run 20261126T100000Z came to 200,000 op/s, at 128 \
+        "The highest point, 512 threads (the run 20261126T100000Z reached 200,000 op/s, at 128 \
          threads), needs 1 client machine of 4 workers: a client here with 8 workers did 820,000 \
          op/s at most (run 20261126T100000Z), so about 410,000 op/s with 4 workers, and V3 wants \
          at most 50 % of that used."
@@ -167,8 +167,8 @@ fn what_is_not_known_is_said_with_what_measures_it() {
     assert_eq!(
         without_ceiling.sentence,
         "How many client machines the highest point, 1,200,000 op/s, needs is not known: no \
-         finished run of this study has measured what a client does at most. Each does so before \
-         its first trial, one without the cluster too: `cassay run study.yaml --target null`. By \
+         finished run of this study has measured the ceiling of a client. Each run does so before \
+         its first trial, also without the cluster: `cassay run study.yaml --target null`. By \
          links: its requests, about 1.07 KiB an operation, take 10.6 Gbit/s, more than the 8 \
          Gbit/s that payload may have of a link of 10 Gbit/s (assumed of this machine), so at \
          least 2."
@@ -191,7 +191,7 @@ fn what_is_not_known_is_said_with_what_measures_it() {
     });
     assert_eq!((threads.machines, threads.warning), (None, None));
     assert!(
-        threads.sentence.contains("Its first run does"),
+        threads.sentence.contains("The first run does"),
         "{}",
         threads.sentence
     );

@@ -14,8 +14,8 @@ pub fn sentence(
     let by_link = link_words(facts, shape);
     match (&facts.reached, ceiling) {
         (None, _) => format!(
-            "{} is not known: no finished run of this study shows what that comes to on this \
-             target. Its first run does, and measures what a client does at most.",
+            "{} is not known: no finished run of this study shows its throughput on this target. \
+             The first run does, and measures the ceiling of a client.",
             unknown(facts)
         ),
         (Some(_), None) => without_ceiling(facts, by_link, shape, source),
@@ -52,8 +52,8 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
     };
     let by_link = by_link.map(|link| format!(" By links: {link}{least}."));
     format!(
-        "{} is not known: no finished run of this study has measured what a client does at most. \
-         Each does so before its first trial, one without the cluster too: `cassay run {source} \
+        "{} is not known: no finished run of this study has measured the ceiling of a client. Each \
+         run does so before its first trial, also without the cluster: `cassay run {source} \
          --target null{alone}`.{}",
         unknown(facts),
         by_link.unwrap_or_default()
@@ -70,7 +70,7 @@ fn point_words(facts: &Facts, reached: &Reached) -> String {
             format!("{highest} ({ops_per_s} op/s in the run {run})")
         }
         Some((run, at)) => format!(
-            "{highest} (the run {run} came to {ops_per_s} op/s, at {})",
+            "{highest} (the run {run} reached {ops_per_s} op/s, at {})",
             at.words()
         ),
     }
@@ -174,7 +174,7 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
     let named = facts.workers.len();
     let needed = shape.machines().unwrap_or(1);
     let what = match &facts.reached {
-        Some(Reached { shown: Some(_), .. }) => "what the highest point came to",
+        Some(Reached { shown: Some(_), .. }) => "the throughput of the highest point",
         _ => "the highest point",
     };
     let who = if facts.names_machines {

@@ -19,7 +19,7 @@ pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
                 continue;
             }
             let missing = kubernetes::access::missing(&asked.0, &[purpose])
-                .with_context(|| format!("ask what one may do for `{path}`"))?;
+                .with_context(|| format!("check the permissions for `{path}`"))?;
             let namespace = asked.0.namespace_or_default()?;
             refused.extend(missing.iter().map(|missing| {
                 format!(

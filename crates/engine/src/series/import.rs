@@ -73,7 +73,7 @@ pub fn line_up(
     }
     let times = || series.iter().flat_map(|one| &one.points).map(|one| one.unix_ns);
     let (Some(first), Some(last)) = (times().min(), times().max()) else {
-        bail!("{probe}: there is no point in it");
+        bail!("{probe}: it has no points");
     };
     let series_at = [i128::from(first), i128::from(last)];
     let run_at = [i128::from(from_ns), i128::from(to_ns)];
@@ -199,7 +199,7 @@ fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     // The year 2262: later nanoseconds do not fit into i64, which other tools use.
     ensure!(
         ns >= 0.0 && ns < i64::MAX as f64,
-        "{value} is no time since 1970"
+        "{value} is not a time since 1970"
     );
     Ok(ns as u64)
 }
@@ -260,7 +260,7 @@ mod tests {
         assert!(error.contains("Moved by +5:30 h they would"), "{error}");
         let error = refused(&[NOON - 500 * HOUR]);
         assert!(error.contains("is this the file of this run"), "{error}");
-        assert_eq!(refused(&[]), "esxtop: there is no point in it");
+        assert_eq!(refused(&[]), "esxtop: it has no points");
     }
 
     #[test]

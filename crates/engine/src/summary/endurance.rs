@@ -173,9 +173,9 @@ mod tests {
         assert_eq!(
             said(&published()),
             "Throughput held for 24 h (change -0.3 %, 95 %: -0.8 to +0.2 %): 138,583 op/s at 8 \
-             threads. Beside the 1 h and 1 h before, throughput was within 3.7 % (95 %: 3.7 to 3.8 \
-             %); mean latency was 17 % higher. Nothing grows that would reach its limit within 30 \
-             days."
+             threads. Compared with the 1 h and 1 h before, throughput was within 3.7 % (95 %: \
+             3.7 to 3.8 %); mean latency was 17 % higher. Nothing grows that would reach its \
+             limit within 30 days."
         );
     }
 
@@ -200,9 +200,9 @@ mod tests {
         );
         let mut trials = published();
         trials[1].all.ops_per_s_ci95 = None;
-        assert!(said(&trials).starts_with("Whether throughput held for 24 h cannot be told"));
+        assert!(said(&trials).starts_with("It cannot be told if throughput held for 24 h"));
         trials[2].verdict = store::record::Verdict::Invalid;
-        assert_eq!(said(&trials), "No long trial may be believed.");
+        assert_eq!(said(&trials), "No long trial is usable.");
     }
 
     #[test]

@@ -98,8 +98,8 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<End
     let lost = blocks - pairs.min(blocks);
     if lost * 3 > max {
         return Some(Ended::Lost(format!(
-            "of {blocks} blocks {lost} have no two trials that may be used, more than a third of \
-             the {max} that there may be: no number of them answers it any more"
+            "of {blocks} blocks {lost} have no two usable trials, more than a third of the maximum \
+             of {max}: no number of blocks can answer the question any more"
         )));
     }
     let is_answered = |one: &&&ComparisonRecord| one.verdict != Finding::Inconclusive;
@@ -120,7 +120,7 @@ fn so_far(blocks: usize, max: usize) -> String {
     if blocks < max {
         format!("{blocks} of at most {max} blocks")
     } else {
-        format!("{blocks} blocks, the most that there may be")
+        format!("{blocks} blocks, the maximum")
     }
 }
 

@@ -155,7 +155,7 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
         Target::Local(local) => local.nodes as u64,
         Target::Null(_) => 1,
         Target::Attach(_) => {
-            return refused("how many nodes an attached target has is not known".to_owned());
+            return refused("the number of nodes of an attached target is not known".to_owned());
         }
     };
     let Some((rate, least)) = held else {
@@ -174,7 +174,7 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
         copies: record.copies,
     };
     let Some(nodes) = nodes(demand, per_node) else {
-        return refused("what was held is not above 0 for certain".to_owned());
+        return refused("the sustained throughput is not certainly above 0".to_owned());
     };
     let price = variant.settings.price.as_ref();
     CapacityRecord {
@@ -248,7 +248,7 @@ fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
          settled"
             .to_owned(),
         skew,
-        "what a failure itself costs (hints, repair) is not in it: measure with nodes down for \
+        "the cost of a failure itself (hints, repair) is not included: measure with nodes down for \
          that"
             .to_owned(),
         "the network is not shared, and racks are balanced".to_owned(),
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(capacity.nodes, Some(7), "{capacity:?}");
         assert!(capacity.assumptions.iter().any(|a| a.contains("from 1 to 7 nodes")));
         assert!(
-            found.answer.join("\n").contains("takes 7 nodes"),
+            found.answer.join("\n").contains("needs 7 nodes"),
             "{:?}",
             found.answer
         );

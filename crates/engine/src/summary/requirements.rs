@@ -209,7 +209,8 @@ impl RequirementFacts<'_> {
             merged
         };
         let least = merged.least();
-        let grows = "the rate was not kept up with, so its latency grows as long as it is offered";
+        let grows = "the target did not keep up with the rate, so its latency grows as long as it \
+                     is offered";
         let far = "not even its median is within";
         let decided = match (point.saturated, &ci95) {
             (_, None) if is_far_above(&point.latency_ms, key, limit_ms) => {
@@ -343,7 +344,7 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
     let is_latency = comparison.metric.starts_with("latency_ms");
     let (used, planned) = (comparison.blocks, comparison.blocks_planned);
     let is_thin = too_few_blocks(used, planned, comparison.looks_in());
-    let few = "too few blocks have two trials that may be used";
+    let few = "too few blocks have two usable trials";
     Number {
         decided: is_thin.then_some((Outcome::Untold, few)),
         ..how_good(comparison.ratio, ends, is_latency)
@@ -373,15 +374,14 @@ impl Required<'_> {
         });
         let by_interval = number.value.map(|v| self.limit.judge(v, number.ci95));
         let (outcome, why) = match (by_interval, number.decided) {
-            (None, _) => (Outcome::Untold, "no trial there may be believed"),
+            (None, _) => (Outcome::Untold, "no trial there is usable"),
             // A value certainly beyond the limit is missed, whatever else is undecided.
             (Some(Outcome::Missed), Some((Outcome::Untold, _))) => (Outcome::Missed, ""),
             (Some(_), Some((decided, why))) => (decided, why),
-            (Some(Outcome::Untold), None) if number.ci95.is_none() => (
-                Outcome::Untold,
-                "too little was measured for an interval of it",
-            ),
-            (Some(Outcome::Untold), None) => (Outcome::Untold, "its interval holds the limit"),
+            (Some(Outcome::Untold), None) if number.ci95.is_none() => {
+                (Outcome::Untold, "too little data for an interval")
+            }
+            (Some(Outcome::Untold), None) => (Outcome::Untold, "its interval contains the limit"),
             (Some(told), None) => (told, ""),
         };
         let ci95 = number.ci95.filter(|ends| ends.iter().all(|e| e.is_finite()));

@@ -142,15 +142,15 @@ impl<'a> ScaleFacts<'a> {
         };
         if let Some(shared) = arm.counted(shares) {
             said.push(format!(
-                "With {shared} {unit} in use the client ran on CPUs of the nodes and took from \
-                 what was measured: the efficiency there is lower by that, and curves bend by it.",
+                "With {shared} {unit} in use the client ran on CPUs of the nodes and took CPU time \
+                 from them: this lowers the efficiency there, and bends the curves.",
                 unit = plural(unit)
             ));
         }
         if let Some(last) = arm.counted(|of| of.is_last) {
             said.push(format!(
-                "With {last} {unit} in use the highest load that was offered did most: more may \
-                 be possible there than is reckoned with.",
+                "With {last} {unit} in use the highest offered load did most: more may be possible \
+                 there.",
                 unit = plural(unit)
             ));
         }
@@ -309,7 +309,7 @@ mod tests {
             "{said}"
         );
         assert!(
-            said.contains("With 1, 2, 4 and 8 NUMA nodes in use the highest load"),
+            said.contains("With 1, 2, 4 and 8 NUMA nodes in use the highest offered load"),
             "{said}"
         );
         let answer = found.answer.join("\n");
@@ -326,7 +326,7 @@ mod tests {
         let ops = first.ops_per_s.unwrap();
         assert!((ops - 1000.0).abs() < 5.0, "{first:?}");
         let said = found.scale_ups[0].sentences.join("\n");
-        assert!(!said.contains("the highest load"), "{said}");
+        assert!(!said.contains("the highest offered load"), "{said}");
     }
 
     #[test]
@@ -338,7 +338,7 @@ mod tests {
         for point in &found.scale_ups[0].points {
             assert!(point.ops_per_s.is_none() && point.efficiency.is_none());
             assert!(
-                point.missing.as_ref().unwrap().contains("no rate was too much"),
+                point.missing.as_ref().unwrap().contains("no rate was too high"),
                 "{point:?}"
             );
         }

@@ -62,7 +62,7 @@ fn of_step(
         .collect();
     if !missing.is_empty() {
         return refused(format!(
-            "no value of {} can be used of {}, and the design takes every run",
+            "no value of {} is usable of {}, and the design needs every run",
             metric_words(compared.name),
             missing.join(", ")
         ));

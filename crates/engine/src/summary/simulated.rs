@@ -390,8 +390,8 @@ fn blocks_that_were_added_are_judged_at_any_time_and_one_odd_block_is_named() {
         (LooksHow::Anytime, 3, 8)
     );
     let first = &found.answer[0];
-    let added = "3 blocks were added to the 5 that had been seen, so the interval is one that \
-                 holds whenever anybody looks";
+    let added = "3 blocks were added to the 5 that had been seen, so the interval is valid at \
+                 every look";
     assert!(first.contains(added), "{first}");
     assert_eq!(primary.robust.as_ref().unwrap().block, 7);
     let odd = found.answer.iter().find(|s| s.contains("One block differs")).unwrap();

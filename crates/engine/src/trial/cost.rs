@@ -47,7 +47,7 @@ impl TrialRun<'_> {
                 is_said = true;
                 let seconds = RECKONING.as_secs();
                 events(Event::Said(format!(
-                    "reckoning what a write writes, for {seconds} s at most: its values are large"
+                    "estimating the bytes of a write, for {seconds} s at most: its values are large"
                 )));
             }
             !deadline.passed()

@@ -114,7 +114,7 @@ impl TrialRun<'_> {
             return Ok(None);
         }
         self.begin_phase(PhaseKind::Settle, state)?;
-        let text = format!("rest for {REST_S} s, since the trial before was too much");
+        let text = format!("rest for {REST_S} s, because the previous trial was too much");
         (self.events)(Event::Said(text));
         let until = Deadline::after(Duration::from_secs(REST_S));
         while !until.passed() {

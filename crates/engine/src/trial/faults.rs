@@ -179,8 +179,8 @@ impl<'a> Faults<'a> {
             kind: fault.kind.name.to_string(),
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
-                "not done: it was due at {} s of the window, and when its turn came too little was \
-                 left for its {} s (those before it took longer, or the load ended before)",
+                "not done: it was due at {} s of the window, but too little of the window was left \
+                 for its {} s (earlier faults took longer, or the load ended)",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9
             ),
@@ -355,7 +355,7 @@ fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
         .context("the workload has no partition that is hotter than others")?;
     let replicas = running.cluster.replicas(program.keyspace(), token)?;
     let first = replicas.first().copied();
-    first.with_context(|| format!("nobody holds the token {token} of the hottest partition"))
+    first.with_context(|| format!("no node holds the token {token} of the hottest partition"))
 }
 
 /// Sends a message. If the receiver is gone, the fault is already healed.

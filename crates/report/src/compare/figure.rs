@@ -50,12 +50,9 @@ pub(super) fn figure(
     };
     let keys = sides.iter().enumerate();
     Some(LeadFigure {
-        title: format!(
-            "{title}{of}, and what it comes to beside {}",
-            sides[0].run.name
-        ),
-        what: "Left: every run. Right: ratios to the baseline with their 95 % intervals; 1 is no \
-               difference."
+        title: format!("{title}{of}, compared with {}", sides[0].run.name),
+        what: "Left: every run. Right: ratios to the baseline with their 95 % intervals; 1 means \
+               equal."
             .into(),
         plots,
         legend: keys

@@ -48,12 +48,12 @@ pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, 
 
 fn foot() -> String {
     format!(
-        "Runs one after the other differ by more than their blocks do: the interval allows for \
-         a standard deviation of {} from run to run for throughput and {} for latency, or that \
-         between the blocks if it is larger. “Looks different”: the interval lies beside 1; it \
-         may be the machine. Inconclusive: it holds 1, or a side has one block only. “Sees” is \
-         the smallest difference that four of five such comparisons would find. Invalid points \
-         are not compared.",
+        "Separate runs differ by more than the blocks of one run. So the interval allows for a \
+         standard deviation of {} from run to run for throughput and {} for latency, or for that \
+         between the blocks if it is larger. “Looks different”: the interval excludes 1; the \
+         machine may be the cause. Inconclusive: it contains 1, or a side has only one block. \
+         “Sees” is the smallest difference that four of five such comparisons would find. Invalid \
+         points are not compared.",
         number::percent(Metric::THROUGHPUT.between_runs),
         number::percent(Metric::LATENCY.between_runs)
     )

@@ -27,8 +27,8 @@ pub fn means(clients: &[Sample]) -> String {
         format!("Mean of clients' {label:<18}: {all:>6} ms [{each}]\n")
     };
     let mut text = format!(
-        "Means of {} clients' own figures. A mean of percentiles is no percentile:\n\
-         those of all operations stand above.\n",
+        "Means of the figures of {} clients. A mean of percentiles is not a percentile:\nthe \
+         percentiles of all operations are above.\n",
         totals.len()
     );
     for (label, percentile) in [
@@ -75,8 +75,8 @@ mod tests {
             seen((901..=1000).map(|n| n * 100)),
         ];
         expect_test::expect![[r#"
-            Means of 2 clients' own figures. A mean of percentiles is no percentile:
-            those of all operations stand above.
+            Means of the figures of 2 clients. A mean of percentiles is not a percentile:
+            the percentiles of all operations are above.
             Mean of clients' medians           :   50.0 ms [READ: 50.0 ms]
             Mean of clients' 95th percentiles  :   54.5 ms [READ: 54.5 ms]
             Mean of clients' 99th percentiles  :   54.9 ms [READ: 54.9 ms]

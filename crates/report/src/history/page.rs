@@ -129,7 +129,7 @@ fn all_changes(history: &History) -> Vec<(&Line, &Change)> {
 fn answer(history: &History) -> Vec<String> {
     let runs = history.runs.len();
     if runs == 0 {
-        return vec!["No run of it may be used.".to_owned()];
+        return vec!["No run of the study is usable.".to_owned()];
     }
     let told = |(_, change): &&(&Line, &Change)| change.kind != Kind::Unconfirmed;
     let all = all_changes(history);
@@ -156,9 +156,7 @@ fn answer(history: &History) -> Vec<String> {
             }
         ));
     } else if changes.is_empty() {
-        answer.push(format!(
-            "Nothing has changed over {runs} runs that could be told from noise."
-        ));
+        answer.push(format!("No change over {runs} runs exceeds the noise."));
     }
     answer
 }

@@ -47,7 +47,7 @@ impl CurvePlot {
             ..PlotAxis::default()
         };
         CurvePlot {
-            x: axis("one operation of so many takes longer (100: p99)"),
+            x: axis("one operation in N takes longer (100: p99)"),
             y: axis("latency, ms"),
             marks,
             ..CurvePlot::default()

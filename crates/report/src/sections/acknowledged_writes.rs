@@ -61,8 +61,8 @@ fn read_back(record: &ReadBackRecord) -> String {
     );
     let never = record.wrong + record.too_high;
     let mut words = match missed + never {
-        0 if record.unread == 0 => format!("{of}: nothing that was acknowledged is lost."),
-        0 => format!("{of}: of what could be read, nothing that was acknowledged is lost."),
+        0 if record.unread == 0 => format!("{of}: no acknowledged write is lost."),
+        0 => format!("{of}: no readable row has lost an acknowledged write."),
         _ => format!("{of}: {}.", counts(record)),
     };
     if missed > 0 {
@@ -72,7 +72,7 @@ fn read_back(record: &ReadBackRecord) -> String {
         };
         words += &record.oldest_lost_s.map_or_else(String::new, |at_s| {
             format!(
-                " The oldest of what is lost was acknowledged by second {} of the trial.",
+                " The oldest lost write was acknowledged by second {} of the trial.",
                 number::small(at_s)
             )
         });
@@ -80,7 +80,7 @@ fn read_back(record: &ReadBackRecord) -> String {
     words += &examples(record);
     if record.unread > 0 {
         let unread = number::count(record.unread);
-        words += &format!(" {unread} rows could not be read, and nothing is known of them.");
+        words += &format!(" {unread} rows could not be read, so their state is unknown.");
     }
     words
 }
@@ -109,7 +109,7 @@ fn counts(record: &ReadBackRecord) -> String {
     let counts = [
         (
             record.lost,
-            "are gone though a write of theirs was acknowledged",
+            "are missing although a write to them was acknowledged",
         ),
         (
             record.stale,
@@ -118,7 +118,7 @@ fn counts(record: &ReadBackRecord) -> String {
         (record.resurrected, "were deleted and are there again"),
         (record.too_low, "are counters below what was added"),
         (record.too_high, "are counters above all that was added"),
-        (record.wrong, "have a value that nobody wrote"),
+        (record.wrong, "have a value that no client wrote"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let words = counts.map(|(count, what)| format!("{} {what}", number::count(*count)));
@@ -129,8 +129,8 @@ fn counts(record: &ReadBackRecord) -> String {
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
-        " The configuration allows it of {} of them, for {}. It does not of {}: what is missed \
-         there was not acknowledged within {} of what broke.",
+        " The configuration allows the loss of {} of them, for {}. It does not allow the loss of \
+         {}: their writes were not acknowledged within {} of a failure.",
         number::count(record.missed().saturating_sub(unexplained)),
         record.why,
         number::count(unexplained),
@@ -142,8 +142,8 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
 fn allowed(promise: Promised, why: &str) -> String {
     match promise {
         Promised::None => format!(" The configuration allows it: {why}."),
-        Promised::Kept => format!(" That must not be: {why}."),
-        Promised::Unknown => format!(" Whether that is allowed is not known: {why}."),
+        Promised::Kept => format!(" This must not happen: {why}."),
+        Promised::Unknown => format!(" It is not known if this is allowed: {why}."),
     }
 }
 
@@ -170,7 +170,7 @@ fn read_back_table(view: &RunView) -> Table {
         .collect();
     let trials = view.findings.trials.iter();
     let read = trials.filter_map(|trial| Some((trial, trial.read_back.as_ref()?)));
-    trial_table(view, "What became of what was acknowledged", read)
+    trial_table(view, "State of acknowledged writes", read)
         .number("Writes", "acknowledged", |(_, record)| {
             number::count(record.writes_acknowledged)
         })
@@ -184,9 +184,10 @@ fn read_back_table(view: &RunView) -> Table {
             })
         })
         .foot(
-            "Every row is in one column behind Rows. Unconfirmed: there, though none of its writes \
-             was acknowledged; never written: not there, and neither acknowledged. Of a write of \
-             unknown outcome, its value is as right as its absence.",
+            "Every row counts in exactly one column after Rows. Unconfirmed: the row exists, but \
+             none of its writes was acknowledged. Never written: the row does not exist, and no \
+             write was acknowledged. After a write of unknown outcome, its value and its absence \
+             are both correct.",
         )
         .build()
 }
@@ -202,8 +203,8 @@ fn registers(record: &RegistersRecord) -> String {
         count(record.unknown)
     );
     words += &match record.violated {
-        0 if record.undecided == 0 => "each was one register to all.".to_owned(),
-        0 => "none is known not to be.".to_owned(),
+        0 if record.undecided == 0 => "each behaved as one register.".to_owned(),
+        0 => "none is known to violate it.".to_owned(),
         violated => format!(
             "{} gave answers that no single register gives.{}",
             count(violated),
@@ -219,7 +220,7 @@ fn registers(record: &RegistersRecord) -> String {
     }
     if record.beyond > 0 {
         words += &format!(
-            " The histories end before {} operations that are more than are kept.",
+            " The histories lack {} operations, which exceed their limit.",
             count(record.beyond)
         );
     }
@@ -289,15 +290,15 @@ mod tests {
         let of = "1,000 rows were read back at ALL, after writes at ONE with 3 copies";
         assert_eq!(
             read_back(&record()),
-            format!("{of}: nothing that was acknowledged is lost.")
+            format!("{of}: no acknowledged write is lost.")
         );
         let mut lost = record();
         (lost.right, lost.lost, lost.stale) = (990, 7, 3);
-        let counts = "7 are gone though a write of theirs was acknowledged, 3 have an older value \
-                      than the one that was acknowledged";
+        let counts = "7 are missing although a write to them was acknowledged, 3 have an older \
+                      value than the one that was acknowledged";
         assert_eq!(
             read_back(&lost),
-            format!("{of}: {counts}. That must not be: they meet.")
+            format!("{of}: {counts}. This must not happen: they meet.")
         );
         (lost.promise, lost.why) = (Promised::None, "power was lost".to_owned());
         assert_eq!(
@@ -319,10 +320,10 @@ mod tests {
         assert_eq!(
             read_back(&lost),
             format!(
-                "{of}: {counts}. The configuration allows it of 6 of them, for power was lost. It \
-                 does not of 4: what is missed there was not acknowledged within 15.0 s of what \
-                 broke. The oldest of what is lost was acknowledged by second 31.5 of the trial. \
-                 Rows of these: 12 (lost, acknowledged by second 31.5), 7 (stale)."
+                "{of}: {counts}. The configuration allows the loss of 6 of them, for power was \
+                 lost. It does not allow the loss of 4: their writes were not acknowledged within \
+                 15.0 s of a failure. The oldest lost write was acknowledged by second 31.5 of the \
+                 trial. Rows of these: 12 (lost, acknowledged by second 31.5), 7 (stale)."
             )
         );
     }
@@ -341,13 +342,13 @@ mod tests {
                   unknown outcome:";
         assert_eq!(
             registers(&record),
-            format!("{of} each was one register to all.")
+            format!("{of} each behaved as one register.")
         );
         (record.linearizable, record.undecided) = (3, 1);
         assert_eq!(
             registers(&record),
             format!(
-                "{of} none is known not to be. 1 could not be decided within 5,000 states each."
+                "{of} none is known to violate it. 1 could not be decided within 5,000 states each."
             )
         );
     }

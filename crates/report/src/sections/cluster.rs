@@ -68,7 +68,7 @@ fn isolation(word: &str) -> &'static str {
         "loopback" => {
             "All nodes share this machine: its CPUs, its memory, its page cache and its disk."
         }
-        "attach" => "The cluster was there before; what it does not tell is out of sight.",
+        "attach" => "The cluster existed before the run; only its own reports are known.",
         "null" => "The null target: no database at all.",
         _ => "",
     }
@@ -150,7 +150,7 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
         rack.then_with(|| natural(&a.host, &b.host))
             .then_with(|| natural(&a.name, &b.name))
     });
-    Table::of(format!("Nodes and what they own{of}"), nodes)
+    Table::of(format!("Nodes and their shares of the data{of}"), nodes)
         .text("Host", |node| &node.host)
         .text("Rack", |node| &node.rack)
         .text("Node", |node| &node.name)

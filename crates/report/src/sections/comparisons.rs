@@ -60,11 +60,11 @@ pub fn comparison_table<'a>(
             Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c))
         })
         .foot(format!(
-            "“Inconclusive” means that it cannot be told; “equivalent” that the whole interval is \
-             narrow and holds 1. A difference is called where p is at most {} %, of what is not \
-             primary after an adjustment for the number of comparisons (Holm); so an interval may \
-             lie beside 1 and decide nothing. “Sees” is the smallest difference that four of five \
-             such studies would find.",
+            "“Inconclusive”: the data does not decide. “Equivalent”: the whole interval is narrow \
+             and contains 1. A difference is called if p is at most {} %; for comparisons that are \
+             not primary, after an adjustment for their number (Holm). So an interval may exclude \
+             1 and still decide nothing. “Sees” is the smallest difference that four of five such \
+             studies would find.",
             analysis::DIFFERENCE_LEVEL * 100.0
         ))
         .build()

@@ -29,8 +29,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "costs",
         title: "What it costs".into(),
         lead: "All nodes together. CPU, collections, network, disk requests and memory are means \
-               over the measured window; what is on disk was looked at after the trial, behind a \
-               flush. What nobody can see of a target is absent."
+               over the measured window. Disk contents were read after the trial, after a flush. \
+               Costs that cassay cannot observe on a target are absent."
             .into(),
         blocks,
     })
@@ -97,10 +97,10 @@ pub fn comparison_table<'a>(
         .number("Blocks", "", |c| c.blocks.to_string())
         .text("Differs", |c| if c.differs { "yes" } else { "not told" })
         .foot(format!(
-            "Ratios describe: each interval is for its cost alone, and none of them counts among \
-             the comparisons of throughput and latency. A cost differs where p is at most {} % \
-             after an adjustment for the costs of the two at the point (Holm), by more than 5 %. \
-             Where a cost was nothing there is no ratio.",
+            "These ratios are descriptive: each interval is for its cost alone, and none of them \
+             counts among the comparisons of throughput and latency. A cost differs if p is at \
+             most {} % after an adjustment for the costs of the two at the point (Holm), and if \
+             the difference exceeds 5 %. A cost of 0 has no ratio.",
             analysis::DIFFERENCE_LEVEL * 100.0
         ))
         .build()

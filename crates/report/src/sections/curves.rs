@@ -26,12 +26,11 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     Some(Section {
         id: "curves",
         title: "How it scales".into(),
-        lead:
-            "The Universal Scalability Law through the points: λ is what one operation in flight \
-               does by itself, σ the share that waits in line, κ the cost of keeping all in \
-               agreement, which makes more in flight bring less in the end. Loads at which the \
-               client was the limit are left out."
-                .into(),
+        lead: "The Universal Scalability Law through the points: λ is the throughput of one \
+             operation in flight, σ the share that waits in line, κ the cost of coordination, \
+             which lowers throughput at high loads. Loads at which the client was the limit are \
+             left out."
+            .into(),
         blocks,
     })
 }
@@ -88,7 +87,7 @@ fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     }
     (!series.is_empty()).then(|| Chart {
         title: "Throughput by operations in flight, with its curve".into(),
-        what: "Marks: what was measured, with 95 % intervals. Lines: the curve.".into(),
+        what: "Marks: measured points, with 95 % intervals. Lines: the curve.".into(),
         height_px: 360,
         x: Axis::new("operations in flight", Scale::Linear),
         panels: vec![Panel {
@@ -131,8 +130,8 @@ fn table(view: &RunView) -> Table {
             _ => curve.refused.clone().unwrap_or_default(),
         })
         .foot(
-            "From five blocks on the intervals are those of drawing blocks again and again; of \
-             fewer they come from how well the points fit, and are too sure.",
+            "From five blocks on, the intervals come from resampled blocks (bootstrap). With fewer \
+             blocks they come from the residuals of the fit, and are too narrow.",
         )
         .build()
 }

@@ -53,8 +53,8 @@ fn verified(trials: &[TrialFinding]) -> String {
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
-            "{checked} answers were compared while load was offered: none of these showed what \
-             is wrong with the data. They are a part of all rows."
+            "{checked} answers were compared while load was offered: none of them showed the \
+             defect of the data. They cover only a part of the rows."
         ),
         (0, false) => format!("{checked} answers were compared: all were right."),
         _ => format!(
@@ -72,7 +72,7 @@ fn verified(trials: &[TrialFinding]) -> String {
 
 fn verify_table(view: &RunView) -> Table {
     let trials = view.findings.trials.iter().map(|trial| (trial, &trial.verify));
-    trial_table(view, "Reads compared with what the seed says", trials)
+    trial_table(view, "Reads compared with the rows of the seed", trials)
         .number("Checked", "", |(_, verify)| number::count(verify.checked))
         .number("Missing", "", |(_, verify)| {
             Cell::zero_expected(verify.missing, Tone::Bad)
@@ -91,7 +91,7 @@ fn verify_table(view: &RunView) -> Table {
         })
         .foot(
             "Lost: the write was acknowledged to this client. Never written: it was not, so its \
-             absence is no error.",
+             absence is not an error.",
         )
         .build()
 }
@@ -145,7 +145,7 @@ fn counts_table(view: &RunView) -> Table {
     let words = COUNTED
         .iter()
         .filter(|(column, _)| shown.iter().any(|(name, ..)| name == column));
-    trial_table(view, "What operations came to besides time", kinds)
+    trial_table(view, "Outcomes of operations besides time", kinds)
         .text("Kind", |(_, (kind, _))| kind)
         .each(&shown, |table, (name, of, count)| {
             let column = Column {
@@ -178,7 +178,7 @@ fn server_table(view: &RunView) -> Table {
     };
     let trials = view.findings.trials.iter();
     let counted = trials.filter_map(|trial| Some((trial, trial.server.as_ref()?)));
-    let caption = "What the server counted, beside what the client counted";
+    let caption = "Operations as the server and the client counted them";
     trial_table(view, caption, counted)
         .number("Writes", "server", |(_, server)| {
             number::count(server.writes)

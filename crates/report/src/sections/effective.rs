@@ -40,7 +40,7 @@ impl Kind {
         match self {
             Kind::Setting => "Cassandra's own settings in effect",
             Kind::Flag => "JVM flags that are not the defaults",
-            Kind::Jvm => "The JVM, and what it takes its machine for",
+            Kind::Jvm => "The JVM, and its view of the machine",
         }
     }
 
@@ -173,7 +173,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "effective",
         title: "Configuration in effect".into(),
-        lead: "Asked from the nodes themselves before the measured window.".into(),
+        lead: "As the nodes reported it before the measured window.".into(),
         blocks,
     })
 }
@@ -253,8 +253,10 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
             rows.push((*kind, *key, variants, text));
         }
     }
-    let same =
-        format!("All nodes agreed in every setting and flag but for what is their own ({OWN}).");
+    let same = format!(
+        "All nodes agreed in every setting and flag, except for their own names and \
+                 addresses ({OWN})."
+    );
     let own = rows.iter().any(|(.., text)| text.contains(OWN));
     let foot = own.then(|| format!("{OWN} stands for a node's own address, name or host."));
     let table = Table::of("What differed between the nodes", &rows)

@@ -36,11 +36,12 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "effects",
         title: "What each axis does".into(),
-        lead: "Every value of an axis against the axis's first, by contrasts within a block, \
-               averaged over blocks. A main effect is an average over the other axes: where axes \
-               interact it is true of no configuration, stands in grey, and the simple \
-               effects tell what each does where the other stands."
-            .into(),
+        lead:
+            "Every value of an axis against the axis's first value, by contrasts within a block, \
+               averaged over blocks. A main effect is an average over the other axes. If axes \
+               interact, this average holds for no configuration and is grey; the simple effects \
+               show each axis at each value of the other."
+                .into(),
         blocks,
     })
 }
@@ -192,10 +193,10 @@ fn table(effects: &EffectsRecord) -> Table {
             _ => Tone::Plain,
         })
         .foot(format!(
-            "An interaction is a ratio of two ratios: how many times more (or less) a value brings \
-             where the other axis has another one. Within ±{} % it does not matter. Adjusted for \
-             their number by Holm's method: main effects and interactions of the primary point \
-             together, all else together.{}",
+            "An interaction is a ratio of two ratios: the effect of a value at one value of the \
+             other axis, divided by its effect at another. Within ±{} % it does not matter. \
+             Adjusted for their number by Holm's method: main effects and interactions of the \
+             primary point together, all else together.{}",
             effects.margin * 100.0,
             match effects.looks {
                 None => "",
@@ -236,15 +237,15 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
         of(false, "effect", Color::Category(0)),
         of(
             true,
-            "average that is true of no configuration",
+            "average that holds for no configuration",
             Color::Neutral,
         ),
     ];
     let series = series.into_iter().filter(|series| !series.y.is_empty());
     Some(Chart {
         title: format!("Effects on {}, with their 95 % intervals", title(effects)),
-        what: "Right of 0: more of it; left: less. An interval that lies within the band is no \
-               effect that matters."
+        what: "Right of 0: more of it; left: less. An interval within the band is not a relevant \
+               effect."
             .into(),
         height_px: EFFECT_PX * shown.len() as u32 + MARGINS_PX,
         x: Axis::new("change, %", Scale::Linear),
@@ -302,10 +303,11 @@ fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
         }
     };
     Chart {
-        title: format!("Whether {} and {} interact", x.name, lines.name),
-        what: "Geometric means of the combinations, on a scale of ratios: lines that run side by \
-               side say that the one axis does the same wherever the other stands."
-            .into(),
+        title: format!("Interaction of {} and {}", x.name, lines.name),
+        what:
+            "Geometric means of the combinations, on a scale of ratios: parallel lines mean that \
+               one axis has the same effect at every value of the other."
+                .into(),
         height_px: HEIGHT_PX,
         x: Axis {
             title: x.name.clone(),
@@ -349,12 +351,13 @@ pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
         ..Series::default()
     };
     Some(Chart {
-        title: "Which effects are larger than chance would have them".into(),
-        what: "A half-normal plot: effects that are none lie on a line from the corner; one that \
-               lies far above it is real."
-            .into(),
+        title: "Effects larger than chance explains".into(),
+        what:
+            "A half-normal plot: zero effects lie on a line from the corner; an effect far above \
+               the line is real."
+                .into(),
         height_px: HEIGHT_PX,
-        x: Axis::new("expected of as many effects that are none", Scale::Linear),
+        x: Axis::new("expected of as many zero effects", Scale::Linear),
         panels: vec![Panel {
             share: 1.0,
             left: Axis::new(axis, Scale::Linear),

@@ -46,9 +46,9 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "endurance",
         title: "Over hours".into(),
-        lead: "One load, kept up. Seconds follow each other, so they are joined to blocks before \
-               anything is said of them; throughput and latency are judged apart, and nothing here \
-               says why. What a change coincides with is what the probes saw nearest to it."
+        lead: "One sustained load. Consecutive seconds depend on each other, so blocks of seconds \
+               are judged. Throughput and latency are judged separately. Nothing here proves a \
+               cause: each change is listed with the nearest event that the probes saw."
             .into(),
         blocks,
     })
@@ -70,7 +70,7 @@ fn of_trial(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec<Blo
         Block::Chart(chart(shown, broken)),
         Block::Table(drifts(shown)),
         if shown.changes.is_empty() {
-            Block::Text("No level gave way to another within the window.".into())
+            Block::Text("No level changed within the window.".into())
         } else {
             Block::Table(changes(shown, seconds))
         },
@@ -129,8 +129,8 @@ fn turns(one: &EnduredRecord) -> Table {
     );
     let foot = one.mean_ms_change.map(|change| {
         format!(
-            "Mean latency of the long one against the shorter ones: {} %. It is shown, and not \
-             part of that verdict.",
+            "Mean latency of the long one against the shorter ones: {} %. It is not part of that \
+             verdict.",
             signed(change)
         )
     });
@@ -219,7 +219,7 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
     // Each event is within a block of that share of the window, on either side.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
-    Table::of("Levels that gave way to others", &shown.changes)
+    Table::of("Changes of level", &shown.changes)
         .number("After", "", |change| number::duration(change.at_s))
         .text("Of", |change| name(&change.of))
         .number("Before", "", |change| number::rate(change.before))
@@ -228,13 +228,13 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
             Cell::new(number::rate(change.after)).detail(format!("{percent} %"))
         })
         .wide_text("Within a block of it", |change| match &change.coincides {
-            None => "nothing that the probes saw".to_owned(),
+            None => "no event that the probes saw".to_owned(),
             Some(what) => format!("coincides with {what}"),
         })
         .foot(format!(
-            "By PELT, at most five of a series. That two things coincide does not say that one is \
-             for the other: of the {} that the probes saw, chance alone puts one within a block of \
-             a moment in {} of cases.",
+            "By PELT, at most five of a series. A coincidence does not prove a cause: of the {} \
+             events that the probes saw, chance alone puts one within a block of a moment in {} of \
+             cases.",
             shown.events.len(),
             number::percent(chance)
         ))
@@ -243,7 +243,7 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
 
 fn cycles(shown: &EnduranceRecord) -> String {
     let Some(cycles) = &shown.cycles else {
-        return "Nobody saw what compaction did.".into();
+        return "No probe saw compactions.".into();
     };
     let period = number::duration(cycles.period_s);
     let count = number::significant(cycles.count, 2);
@@ -260,7 +260,7 @@ fn cycles(shown: &EnduranceRecord) -> String {
         CyclesState::Quiet => {
             "Nothing was compacted in the window: what compaction costs is not in it.".into()
         }
-        CyclesState::Unseen => format!("No cycle of compaction is to be seen in {}.", cycles.of),
+        CyclesState::Unseen => format!("No cycle of compaction is visible in {}.", cycles.of),
     }
 }
 
@@ -305,9 +305,9 @@ fn growths(shown: &EnduranceRecord) -> Table {
             Cell::new(word).tone(growth_tone(growth.growing))
         })
         .foot(format!(
-            "Theil and Sen's slope of the least of each block, over the last two thirds of the \
-             window. A line is drawn on for thirty times the window, at most for 30 days: here {}. \
-             Where no limit is known only the growth is said.",
+            "Theil and Sen's slope of the minimum of each block, over the last two thirds of the \
+             window. The line is extrapolated for thirty times the window, at most for 30 days: \
+             here {}. If no limit is known, only the growth is stated.",
             number::duration(days * 86_400.0)
         ))
         .build()
@@ -355,8 +355,8 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
     Chart {
         title: "The course of the window".into(),
         what: format!(
-            "Each place is {} s: the mean of its seconds, dotted the least and the most of them; \
-             p99 is that of single seconds. Shaded: where a level gave way to another.",
+            "Each point is {} s: the mean of its seconds, and dotted their minimum and maximum; \
+             p99 is that of single seconds. Shaded: changes of level.",
             number::significant(width_s, 3)
         ),
         height_px: 300 + 130 * panels.len() as u32,

@@ -36,10 +36,10 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "faults",
         title: "Faults".into(),
-        lead: "A fault counts only when something other than its injector saw it, and saw what it \
-               broke whole again. What it did is told against the seconds of the same window \
-               before it: a time of recovery is the begin of the first 30 s in a row that were as \
-               before, and where those were not seen there is no number."
+        lead: "A fault counts only if an observer other than its injector saw the break, and saw \
+               the target whole again. Its effect is measured against the seconds of the same \
+               window before it. The time of recovery is the begin of the first 30 s in a row that \
+               were as before; without them there is no number."
             .into(),
         blocks,
     })
@@ -48,37 +48,40 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn times(view: &RunView) -> Table {
     let between =
         |from: Option<f64>, to: Option<f64>| from.zip(to).map(|(a, b)| number::small(b - a));
-    Table::of("When it was broken, and who saw it", &view.findings.faults)
-        .text("Fault", |fault| {
-            Cell::new(fault.name()).detail(trial(view, fault))
-        })
-        .text("Verdict", |fault| {
-            Cell::new(fault.verdict.name()).tone(tone(fault))
-        })
-        .number("Injected at", "s", |fault| {
-            fault.injected_s.map(number::small)
-        })
-        .number("Seen after", "s", |fault| {
-            between(fault.injected_s, fault.seen_s)
-        })
-        .number("Clients noticed within", "s", |fault| {
-            fault.detect_s.map(number::small)
-        })
-        .number("Taken for dead after", "s", |fault| {
-            fault.recovery.as_ref()?.noticed.gossip_s.map(number::small)
-        })
-        .number("Healed after", "s", |fault| {
-            between(fault.injected_s, fault.healing_s)
-        })
-        .number("Whole after healing", "s", |fault| {
-            between(fault.healing_s, fault.whole_s)
-        })
-        .foot(
-            "Seen: by our look at it. Clients: the end of the first second with more errors, \
-             retries or lost connections than any before it, or outside of the usual. Taken for \
-             dead: by another node, at the first look that found it so.",
-        )
-        .build()
+    Table::of(
+        "Times of the break, and its observers",
+        &view.findings.faults,
+    )
+    .text("Fault", |fault| {
+        Cell::new(fault.name()).detail(trial(view, fault))
+    })
+    .text("Verdict", |fault| {
+        Cell::new(fault.verdict.name()).tone(tone(fault))
+    })
+    .number("Injected at", "s", |fault| {
+        fault.injected_s.map(number::small)
+    })
+    .number("Seen after", "s", |fault| {
+        between(fault.injected_s, fault.seen_s)
+    })
+    .number("Clients noticed within", "s", |fault| {
+        fault.detect_s.map(number::small)
+    })
+    .number("Taken for dead after", "s", |fault| {
+        fault.recovery.as_ref()?.noticed.gossip_s.map(number::small)
+    })
+    .number("Healed after", "s", |fault| {
+        between(fault.injected_s, fault.healing_s)
+    })
+    .number("Whole after healing", "s", |fault| {
+        between(fault.healing_s, fault.whole_s)
+    })
+    .foot(
+        "Seen: by cassay's observer. Clients: the end of the first second with more errors, \
+             retries or lost connections than any before it, or outside the usual range. Taken for \
+             dead: by another node, at the first poll that showed it.",
+    )
+    .build()
 }
 
 /// Names the trial of a fault, if there are several.

@@ -24,8 +24,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "combinations",
         title: "Every combination".into(),
-        lead: "Throughput with the p99 of latency below it, each with its 95 % interval. What an \
-               axis does by itself is said by its effects."
+        lead: "Throughput with the p99 of latency below it, each with its 95 % interval. The \
+               effects show each axis by itself."
             .into(),
         blocks: tables.collect(),
     })

@@ -33,8 +33,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "growth",
         title: "How the evidence grew".into(),
-        lead: "Blocks were measured until the question had its answer, or were added to what had \
-               been seen: the interval after each look."
+        lead: "Blocks were measured until the question was answered, or were added to a finished \
+               run: the interval after each look."
             .into(),
         blocks,
     })
@@ -44,9 +44,9 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(
-            "{} added after the run had come to its end. An interval that is looked \
-             at when that suits somebody holds less than it says, so these are longer: they hold \
-             the truth with 95 % after every number of blocks at once (anytime-valid). All other \
+            "{} added after the end of the run. An interval that is read at a chosen moment covers \
+             the truth less often than it states. So these intervals are longer: they cover the \
+             truth with 95 % after every number of blocks at once (anytime-valid). All other \
              comparisons of this run are judged in the same way.",
             match looks.added {
                 1 => "1 block was".to_owned(),
@@ -56,17 +56,16 @@ fn how(looks: &LooksRecord) -> String {
     }
     let level = looks.level.map_or_else(String::new, |level| {
         let each = number::significant((1.0 - level) * 100.0, 4);
-        format!(" Each interval is of {each} %, so that all together hold the truth with 95 %.")
+        format!(" Each interval is of {each} %, so that all together cover the truth with 95 %.")
     });
     let shared = match looks.among {
         0 | 1 => String::new(),
         among => format!(" {among} comparisons share that."),
     };
     format!(
-        "After each block from the {}th on the primary comparison was looked at; when it said \
-         faster, slower or equivalent, no more was measured, and at most {} blocks would have \
-         been.{level}{shared} All other comparisons are secondary: as they were when the primary \
-         one ended it.",
+        "From block {} on, the run judged the primary comparison after each block. It ended with \
+         the first result of faster, slower or equivalent, or after {} blocks.{level}{shared} All \
+         other comparisons are secondary: they have the state of that moment.",
         looks.min, looks.max
     )
 }

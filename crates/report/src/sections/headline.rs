@@ -77,12 +77,12 @@ fn of_invalid(view: &RunView) -> String {
     let what = if has_range {
         "take the range as a rough idea"
     } else if invalid == trials.len() {
-        "take their numbers as a rough idea, for nothing is concluded from them"
+        "take their numbers as a rough idea, because no conclusion uses them"
     } else {
-        "their numbers are shown hollow, and nothing is concluded from them"
+        "their numbers are shown hollow, and no conclusion uses them"
     };
     match invalid {
-        0 => "The run is not whole: read the reasons.".into(),
+        0 => "The run is incomplete: read the reasons.".into(),
         _ => format!("{invalid} of {of_all} broke a rule: {what}."),
     }
 }
@@ -137,7 +137,7 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     for (index, variant) in variants(view).into_iter().enumerate() {
         let name = variant_name(variant, view);
         let Some(point) = best(view, points, index) else {
-            answer.push(format!("{name}: no trial may be used."));
+            answer.push(format!("{name}: no trial is usable."));
             continue;
         };
         let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());

@@ -54,7 +54,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     if deviating().next().is_some() {
         blocks.push(Block::Table(table("Settings that deviate", deviating())));
         blocks.push(Block::Details(
-            "Why, and what sets them so".into(),
+            "Reasons, and commands that set them".into(),
             vec![Block::Table(mending(deviating()))],
         ));
     }
@@ -64,9 +64,10 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "host-settings",
         title: "Settings of the hosts".into(),
-        lead: "What of kernel, devices and Java machines Cassandra depends on, as it was found \
-               before the measured window. Nothing was changed."
-            .into(),
+        lead:
+            "Settings of kernel, devices and JVMs that Cassandra depends on, as found before the \
+               measured window. cassay changed nothing."
+                .into(),
         blocks,
     })
 }

@@ -36,17 +36,17 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     }
     let mut trials = view.findings.trials.iter();
     if trials.any(|trial| trial.client.realtime) {
-        let words = "Its workers went before other programs that wanted their CPUs (real-time \
-                     priority), so that nodes on the same machine did not keep answers waiting.";
+        let words = "Its workers had real-time priority over other programs, so that nodes on the \
+                     same machine did not delay the reading of answers.";
         blocks.push(Block::Text(words.into()));
     }
     blocks.extend(time_use(view).map(Block::Text));
     Some(Section {
         id: "instrument",
         title: "The instrument".into(),
-        lead: "A load generator near its own limit measures itself. Its ceiling is what the \
-               same program reaches on the null target on this machine. One that is stopped, or \
-               shares its machine, measures its neighbours."
+        lead: "A load generator near its own limit measures itself. Its ceiling is the throughput \
+               of the same program on the null target on this machine. A client that is stopped, \
+               or shares its machine, measures its neighbours."
             .into(),
         blocks,
     })
@@ -107,7 +107,7 @@ fn table(view: &RunView) -> Table {
         .wide_number("Dropped", "", |(trial, _)| number::count(trial.dropped))
         .number("Stall", "ms", |(trial, client)| {
             let ms = client.stall_ms_longest.map(number::small);
-            known(ms, rule_tone(trial, "V4"), "nobody looked")
+            known(ms, rule_tone(trial, "V4"), "not measured")
         })
         .wide_number("Waited for a CPU", "of the time", |(_, client)| {
             let share = client.wait_share.map(number::percent);
@@ -118,7 +118,7 @@ fn table(view: &RunView) -> Table {
             known(
                 share.map(number::percent),
                 rule_tone(trial, "V18"),
-                "the machine did not tell",
+                "the machine does not report it",
             )
         })
         .wide_number("Silence", "ms", |(trial, client)| {
@@ -135,11 +135,11 @@ fn table(view: &RunView) -> Table {
             whole(client.connections as u64, number::count)
         })
         .foot(
-            "The ceiling: the lowest and the highest that were measured. Lag is how late an \
-             operation was sent although nothing but the clock was waited for; a closed loop has \
-             none. The stall is the latest timer on the client's cores, whatever the loop. Others: \
-             of all CPUs, neither the client nor nodes that it started. Silence: the longest time \
-             without an answer while some were awaited.",
+            "The ceiling: the lowest and the highest that were measured. Lag is the time from the \
+             intended start to the send of an operation that waited only for the clock; a closed \
+             loop has none. The stall is the latest timer on the client's cores, in any loop. \
+             Others: share of all CPUs that neither the client nor nodes that it started used. \
+             Silence: the longest time without an answer while some were awaited.",
         )
         .build()
 }
@@ -189,9 +189,8 @@ fn clients(view: &RunView) -> Table {
         });
     health(table)
         .foot(
-            "Percentiles of one client are its own: those of the trial are of all operations of \
-             all clients together. The ceiling is what it reaches by itself on a null target of \
-             its own machine.",
+            "Percentiles of one client are its own; those of the trial cover all operations of all \
+             clients. The ceiling is its throughput alone on a null target of its own machine.",
         )
         .build()
 }
@@ -222,7 +221,7 @@ fn health<'a>(
     table
         .number("Stall", "ms", |(trial, client)| {
             let ms = client.stall_ms_longest.map(number::small);
-            known(ms, rule_tone(trial, "V4"), "nobody looked")
+            known(ms, rule_tone(trial, "V4"), "not measured")
         })
         .number("Clock known to", "ms", |(trial, client)| {
             let cell = Cell::new(number::small(client.clock_bound_ms));

@@ -68,9 +68,9 @@ pub fn section(view: &RunView) -> Option<Section> {
     blocks.extend(machines.iter().map(|machine| about(machine)));
     Some(Section {
         id: "machines",
-        title: "Machines and what ran where".into(),
-        lead: "What the machines look like, as processes on the hosts see them, and on which CPUs \
-               the threads of nodes and client might run. Boxes are not to scale."
+        title: "Machines, nodes and client".into(),
+        lead: "The machines as processes on the hosts see them, with the CPUs on which threads of \
+               nodes and client may run. Boxes are not to scale."
             .into(),
         blocks,
     })
@@ -210,8 +210,8 @@ fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
         _ => format!("{}: {sentence}", names.join("; ")),
     };
     let heading = match machines.len() {
-        1 => "What this machine cannot show",
-        _ => "What these machines cannot show",
+        1 => "Limits of this machine",
+        _ => "Limits of these machines",
     };
     let said: Vec<String> = by_sentence.into_iter().map(sentence).collect();
     (!said.is_empty()).then(|| Block::List(heading.into(), said))
@@ -229,7 +229,7 @@ fn about(machine: &MachineTopologyRecord) -> Block {
         .iter()
         .map(|device| match device.numa_node {
             Some(node) => format!("{} near NUMA node {node}", device.name),
-            None => format!("{}, nobody says where", device.name),
+            None => format!("{}, at an unknown place", device.name),
         })
         .collect();
     if !devices.is_empty() {

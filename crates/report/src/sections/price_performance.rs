@@ -13,7 +13,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         blocks.push(Block::Table(nodes(view)));
         let assumed = capacities.iter().find(|c| !c.assumptions.is_empty());
         blocks.extend(assumed.map(|c| {
-            let title = "What the number of nodes takes for granted".to_owned();
+            let title = "Assumptions of the number of nodes".to_owned();
             Block::List(title, c.assumptions.clone())
         }));
     }
@@ -58,8 +58,9 @@ fn nodes(view: &RunView) -> Table {
         })
         .text("Why not", |c| c.refused.as_deref().unwrap_or_default())
         .foot(format!(
-            "Nodes = {} lost + the larger of {} copies and {} × demand × {} ÷ what a node did at \
-             least (the lower end of its 95 % interval at the highest rate that was held).",
+            "Nodes = {} lost + the larger of {} copies and {} × demand × {} ÷ throughput of a \
+             node. This throughput is the lower end of its 95 % interval at the highest rate that \
+             it sustained.",
             first.failures,
             first.copies,
             first.skew,

@@ -44,25 +44,25 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
     let of = |outcome| by_outcome.get(&outcome);
     if let Some(rows) = of(ProofOutcome::NotInEffect) {
         let cell = Cell::new("does not hold").tone(Tone::Bad);
-        let caption = "Asked for, and not in effect";
+        let caption = "Requested, and not in effect";
         blocks.push(Block::Table(proof_table(caption, rows, "In effect", &cell)));
     }
     if let Some(rows) = of(ProofOutcome::NotShown) {
         let cell = Cell::new("not shown").tone(Tone::Warn);
-        let caption = "Asked for, and shown by nobody: neither proved nor disproved";
+        let caption = "Requested, and not visible: neither confirmed nor refuted";
         blocks.push(Block::Table(proof_table(caption, rows, "Why", &cell)));
     }
     if let Some(rows) = of(ProofOutcome::InEffect) {
         let count = number::count(rows.len() as u64);
         if by_outcome.len() == 1 {
             let text = format!(
-                "What the study asked of cassandra.yaml, JVM, tables and the limits of hosts was \
-                 in effect: {count} settings, {} readings.",
+                "All settings that the study requests of cassandra.yaml, JVM, tables and host \
+                 limits were in effect: {count} settings, {} readings.",
                 number::count(readings)
             );
             blocks.push(Block::Note(Tone::Good, text));
         }
-        let title = format!("What was asked for and is in effect ({count})");
+        let title = format!("Requested settings in effect ({count})");
         let cell = Cell::new("holds").tone(Tone::Good);
         let table = proof_table("", rows, "In effect", &cell);
         blocks.push(Block::Details(title, vec![Block::Table(table)]));

@@ -25,15 +25,15 @@ pub fn section(view: &RunView) -> Option<Section> {
     ) {
         (true, _) => {}
         (false, true) => blocks.push(Block::List(
-            "It says of failures, and nothing was broken here".to_owned(),
+            "It is about failures, and this run had no faults".to_owned(),
             published.failures.iter().map(failure).collect(),
         )),
         (false, false) => blocks.push(Block::Text(
-            "What it says of failures stands beside ours in the table of the faults.".to_owned(),
+            "The table of the faults compares its figures of failures with ours.".to_owned(),
         )),
     }
     for (heading, said) in [
-        ("It says, without figures", &published.claims),
+        ("Statements without figures", &published.claims),
         ("Cannot be derived from it", &published.unknown),
     ] {
         if !said.is_empty() {
@@ -47,11 +47,11 @@ pub fn section(view: &RunView) -> Option<Section> {
     };
     Some(Section {
         id: "published",
-        title: "Published figures beside ours".into(),
+        title: "Published figures compared with ours".into(),
         lead: format!(
-            "{}{link}. Ratios may carry over to another machine; absolute figures belong to \
-             theirs: {}. A published ratio has no interval: it lies inside or outside ours, and a \
-             range of several overlaps it or does not.",
+            "{}{link}. Ratios may carry over to another machine; absolute figures apply to theirs: \
+             {}. A published ratio has no interval: it lies inside or outside ours. A published \
+             range overlaps ours or does not.",
             published.title, published.system
         ),
         blocks,

@@ -12,9 +12,9 @@ pub fn section(view: &RunView) -> Option<Section> {
     let requirements = &view.findings.requirements;
     (!requirements.is_empty()).then(|| Section {
         id: "requirements",
-        title: "Is what is required met?".into(),
-        lead: "The 95 % interval decides: missed where all of it is beyond the limit, met where \
-               all of it is within, and otherwise it cannot be told."
+        title: "Are the requirements met?".into(),
+        lead: "The 95 % interval decides: missed if all of it is beyond the limit, met if all of \
+               it is within; otherwise it cannot be told."
             .into(),
         blocks: vec![Block::Table(table(view))],
     })
@@ -77,8 +77,8 @@ pub fn words(one: &RequirementRecord) -> String {
         RequiredMetric::ErrorRate => "error rate",
         RequiredMetric::OpsPerS => "throughput",
         RequiredMetric::Ratio => "ratio to the baseline",
-        RequiredMetric::NotWorseOpsPerS => "throughput beside an earlier run",
-        RequiredMetric::NotWorseP99Ms => "p99 beside an earlier run",
+        RequiredMetric::NotWorseOpsPerS => "throughput compared with an earlier run",
+        RequiredMetric::NotWorseP99Ms => "p99 compared with an earlier run",
     };
     let worse = measure::number::round((1.0 - one.limit) * 100.0, 9);
     if matches!(

@@ -25,17 +25,17 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
             Block::Details("Every trial by itself".into(), vec![Block::Table(table)])
         }));
     if points.iter().any(did_more_than_offered) {
-        let why = "More was done than was offered where operations that had been due before the \
-                   window ended within it.";
+        let why = "Throughput may exceed the offered rate, because operations that were due before \
+                   the window ended within it.";
         blocks.push(Block::Text(why.to_owned()));
     }
     Some(Section {
         id: "results",
         title: "Results".into(),
-        lead: "Latency runs from the moment an operation was due, service time from the moment \
-               it was sent. All operations that were due in the measured window are in them; ≥ \
-               stands where some were never sent, or given up by the client, and could make it \
-               more. Answers with an error are not in the latencies; they are counted beside them."
+        lead: "Latency counts from the moment an operation was due, service time from its send. \
+               Both cover all operations that were due in the measured window. ≥ marks a lower \
+               bound: the client never sent some operations, or gave them up. Answers with an \
+               error are not in the latencies; they are counted separately."
             .into(),
         blocks,
     })
@@ -85,7 +85,7 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     }
     if value.is_at_least() {
         let censored = number::count(record.censored);
-        hint = format!("{censored} operations had no end that anybody saw; {hint}");
+        hint = format!("{censored} operations have no known end; {hint}");
     }
     let cell = Cell::new(number::known_ms(value)).hint(hint);
     // Half a value of slack: 100 of 10,000 must not fail by binary rounding.
@@ -182,10 +182,10 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
         .text("Verdict", verdict_cell)
         .tone(|point| row_tone(point.verdict))
         .foot(format!(
-            "± is half a 95 % confidence interval. Throughput of several blocks is their mean, a \
-             percentile that of all their operations together. A percentile in grey (or with *) \
-             has fewer than {} values above it: it may be far off. Sent after, never sent: due in \
-             the window, and held back beyond its end.{}",
+            "± is half a 95 % confidence interval. Throughput of several blocks is their mean; a \
+             percentile covers all their operations. A percentile in grey (or with *) has fewer \
+             than {} values above it: it may be far off. Sent after, never sent: operations that \
+             were due in the window, and waited beyond its end.{}",
             number::COUNT_ABOVE_MIN,
             labels(points)
         ))
@@ -198,15 +198,15 @@ fn labels(points: &[Point<'_>]) -> String {
     let mut text = String::new();
     if has("short") {
         text += &format!(
-            " “Short”: a window under {SHORT_WINDOW_S} s. What comes seldom (a pause, a flush) is \
-             then seen too often or not at all, and the interval holds the truth in fewer than \
-             95 % of cases: 60 to 90 % if it comes once in ten seconds."
+            " “Short”: a window under {SHORT_WINDOW_S} s. It sees rare events (a pause, a flush) \
+             too often or not at all, and its interval covers the truth in fewer than 95 % of \
+             cases: 60 to 90 % for an event once in ten seconds."
         );
     }
     if has("few incidents") {
         text += &format!(
-            " “Few incidents”: under {FEW_INCIDENTS} stretches of seconds stand out. How often \
-             such comes is known to a factor of two at best; a longer window tells."
+            " “Few incidents”: fewer than {FEW_INCIDENTS} periods of seconds stand out. Their \
+             frequency is known to a factor of two at best; measure a longer window."
         );
     }
     text

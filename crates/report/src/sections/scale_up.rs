@@ -18,11 +18,11 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     Some(Section {
         id: "scale-up",
-        title: "What the machine makes of more of its units".into(),
+        title: "Throughput and efficiency of more units".into(),
         lead: "Efficiency is the throughput of N units divided by N times that of one unit with \
-               the same share of the machine. The unit ran with nothing but the client on the \
-               rest of the machine: where it then has a higher clock, every efficiency is too low \
-               by as much. What is divided was done in the same blocks, where they took turns."
+               the same share of the machine. The one unit ran with only the client on the rest of \
+               the machine: if it then has a higher clock rate, every efficiency is too low by \
+               that factor. Both throughputs come from the same blocks, if these took turns."
             .into(),
         blocks: together(all).into_iter().flat_map(|arms| of_load(&arms)).collect(),
     })
@@ -61,7 +61,7 @@ fn of_load(arms: &[&ScaleUpRecord]) -> Vec<Block> {
 /// Says what can and cannot be shown: once, if it is the same for all arms.
 fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     let list = |heading: String, of: &ScaleUpRecord| Block::List(heading, of.sentences.clone());
-    let heading = "What this can and cannot show";
+    let heading = "Limits of this measurement";
     match arms {
         [first, others @ ..] if others.iter().all(|one| one.sentences == first.sentences) => {
             let some = Some(first).filter(|arm| !arm.sentences.is_empty());

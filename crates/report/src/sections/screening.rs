@@ -19,11 +19,10 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "screen",
         title: "Which settings matter".into(),
-        lead:
-            "Every run has one of two values of every setting, so each effect rests on all runs. \
-               Nothing is repeated: how large effects are that are none is taken from the small \
-               ones (Lenth's method). This chooses what to confirm, and proves nothing."
-                .into(),
+        lead: "Every run has one of two values of every setting, so each effect uses all runs. \
+             Nothing is repeated: the small effects show how large chance is (Lenth's method). A \
+             screening selects what to confirm, and proves nothing."
+            .into(),
         blocks: screens.iter().flat_map(|screen| blocks(screen, &view.name)).collect(),
     })
 }
@@ -61,7 +60,7 @@ fn table(screen: &ScreenRecord) -> Table {
     let change = |ln: f64| measure::number::change(ln.exp());
     let written = screen.default_ratio.map_or_else(String::new, |ratio| {
         format!(
-            " The study as it is written does {} of the mean of the runs.",
+            " The study without changes does {} of the mean of the runs.",
             number::significant(ratio, 3)
         )
     });
@@ -88,8 +87,8 @@ fn table(screen: &ScreenRecord) -> Table {
             },
         )
         .foot(format!(
-            "Active: beyond ±{}, which any effect that is none exceeds in 5 % of screenings. \
-             Possible: beyond ±{}, which a single one does in 5 % of cases. Of this design \
+            "Active: beyond ±{}, which some zero effect exceeds in 5 % of screenings. Possible: \
+             beyond ±{}, which a single zero effect exceeds in 5 % of cases. Of this design \
              {}.{written}",
             change(screen.sme).trim_start_matches('+'),
             change(screen.me).trim_start_matches('+'),

@@ -38,7 +38,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     blocks.extend(tables);
     let held = match first.procedure {
         SearchProcedure::Peak => {
-            " What was found was measured again, three times as long, until it held twice in a row."
+            " The search measured its result again, three times as long, until it held twice in a \
+             row."
         }
         _ => "",
     };
@@ -46,8 +47,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "search",
         title: "Search".into(),
         lead: format!(
-            "Wanted was {}. Each trial decided where the next one was.{held} A search is a path: \
-             what its trials found later stands on what the earlier ones left.",
+            "The goal was {}. Each trial decided the next point.{held} The trials of a search are \
+             not independent: later trials begin with the data that earlier ones left.",
             first.goal
         ),
         blocks,
@@ -74,7 +75,7 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
 /// Lists where each search ended.
 fn found_table(view: &RunView) -> Table {
     let searches = &view.findings.searches;
-    Table::of("Where each search ended", searches)
+    Table::of("Results of the searches", searches)
         .text("search", |search| name(view, search))
         .number(axis(&searches[0]), "", |search| {
             search.at.map(|at| axis_value(at.value()))
@@ -119,10 +120,7 @@ fn tone(result: SearchResult) -> Tone {
 }
 
 fn steps_table(search: &SearchRecord) -> Table {
-    let caption = format!(
-        "In the order in which they were asked for: {}",
-        search.words
-    );
+    let caption = format!("In their order: {}", search.words);
     Table::of(caption, &search.steps)
         .number("trial", "", |step| (step.trial + 1).to_string())
         .text("for", |step| step.role.name())

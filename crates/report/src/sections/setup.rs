@@ -200,11 +200,11 @@ pub fn reading() -> Option<Section> {
     let words = [
         (
             "latency",
-            "From the moment an operation was due to its answer. What a user waits.",
+            "From the moment an operation was due to its answer: the time that a user waits.",
         ),
         (
             "service time",
-            "From the moment it was sent. What the target took.",
+            "From its send to its answer: the time that the target took.",
         ),
         ("threads", "Operations in flight at once, in a closed loop."),
         (

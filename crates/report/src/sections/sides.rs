@@ -107,7 +107,7 @@ fn formats_said(view: &RunView, sides: &[Side<'_>]) -> String {
 }
 
 fn table(view: &RunView, sides: &[Side<'_>]) -> Table {
-    let caption = "What each side had on disk, and what was read of it";
+    let caption = "Data of each side on disk, and reads of it";
     Table::of(caption, sides)
         .text("Variant", |side| variant_name(side.variant, view))
         .text("Cassandra", |side| match side.releases.len() {
@@ -130,9 +130,9 @@ fn table(view: &RunView, sides: &[Side<'_>]) -> Table {
             Cell::zero_expected(side.sum(wrong), Tone::Bad)
         })
         .foot(
-            "Format: the letters with which names of SSTables begin. Every side has its rows from \
-             the same generator, with which answers are compared: where none differs, sides have \
-             the same data.",
+            "Format: the first letters of the names of SSTables. The same generator makes the rows \
+             of every side, and cassay compares answers with it: if no answer differs, the sides \
+             have the same data.",
         )
         .build()
 }

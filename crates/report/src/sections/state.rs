@@ -131,7 +131,10 @@ pub fn probes(view: &RunView) -> Vec<Block> {
     let mut blocks = vec![Block::Table(costs(&by_name))];
     let problems = problems(&all);
     if !problems.is_empty() {
-        blocks.push(Block::List("What probes could not read".into(), problems));
+        blocks.push(Block::List(
+            "Values that probes could not read".into(),
+            problems,
+        ));
     }
     blocks
 }
@@ -178,8 +181,8 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
             Cell::zero_expected(problems.len() as u64, Tone::Warn)
         })
         .foot(format!(
-            "CPU: our own, while the probe ran, of the trial in which it was most; above {} it is \
-             a load of its own.",
+            "CPU: that of cassay while the probe ran, in the trial with the highest value; above \
+             {} the probe is a load of its own.",
             number::percent(CPU_SHARE_WARN)
         ))
         .build()

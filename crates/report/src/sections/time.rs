@@ -44,8 +44,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     if !view.findings.faults.is_empty() {
         lead = format!(
-            "{lead} In colour: what was broken on purpose, until it was seen whole again, and \
-             then until throughput and p99 were as before."
+            "{lead} In colour: faults, until the target was seen whole again, and then until \
+             throughput and p99 were as before."
         );
     }
     if courses.is_empty() {
@@ -168,8 +168,8 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
     }
     let what = if step > 1 {
         format!(
-            "Each place joins {step} intervals: operations and errors are added, of percentiles \
-             the worst is shown."
+            "Each point joins {step} intervals: operations and errors are sums, percentiles the \
+             worst value."
         )
     } else {
         "Percentiles of each interval by itself.".into()

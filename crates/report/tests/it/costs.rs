@@ -104,7 +104,7 @@ fn what_sides_had_on_disk_stands_side_by_side() {
     let shown = text(&page(&view));
     for words in [
         "Sides had SSTables of other formats: off nb; on da.",
-        "What each side had on disk",
+        "Data of each side on disk",
         "200 B",
         "300 B",
     ] {

@@ -274,7 +274,7 @@ fn the_first_screen_says_what_a_fault_cost_and_whether_anything_was_lost() {
             "Throughput was back to normal 21.8 s after the healing; p99 was not back to normal",
             "class=\"band bad\"",
             "class=\"band warn\"",
-            "Whether anything acknowledged was lost was not read back.",
+            "Acknowledged writes were not read back.",
         ],
     );
     for (lost, unread, expected) in [
@@ -307,7 +307,7 @@ fn the_first_screen_says_what_a_fault_cost_and_whether_anything_was_lost() {
         &said_in_figure(&broken),
         &[
             "2 reads did not find a row whose write was acknowledged.",
-            "That was read back after 1 of 2 trials with faults.",
+            "Acknowledged writes were read back after 1 of 2 trials with faults.",
         ],
     );
 }

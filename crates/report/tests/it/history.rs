@@ -172,7 +172,7 @@ fn what_is_damaged_or_invalid_is_said_and_left_out() {
     assert_eq!(of.left_out[1].1, "invalid");
     let shown = text(&history(&of));
     assert!(
-        shown.contains("left out:") && shown.contains("Nothing has changed"),
+        shown.contains("left out:") && shown.contains("No change over"),
         "{shown}"
     );
 }

@@ -164,7 +164,7 @@ fn only_reads_that_differed_are_said_to_have_returned_other_data() {
     let nothing = ["Reads found no row, or could not be compared (2 of 12 trials)."];
     assert_eq!(reasons(&view), nothing);
     view.findings.trials[5].verify.stale = 1;
-    let differed = ["Reads returned other data than was written (1 of 12 trials)."];
+    let differed = ["Reads returned data that differs from the writes (1 of 12 trials)."];
     assert_eq!(reasons(&view), differed);
 }
 
@@ -225,7 +225,7 @@ fn lost_data_is_seen_before_anything_else() {
     let reasons = shown.headline.short_reasons;
     assert_eq!(
         reasons[0],
-        "Data was lost, or is not as it was written (1 of 12 trials)."
+        "Data was lost, or differs from the writes (1 of 12 trials)."
     );
 }
 

@@ -74,8 +74,8 @@ fn a_row_without_series_says_why_and_one_of_zeros_says_none() {
     );
     assert_eq!(
         note("Waits for the commit log"),
-        "no value: the probe cassandra ran and was given none. Nothing of the kind happened, or \
-         this version of it has no such figure."
+        "no value: the probe cassandra ran and read none. Nothing of the kind happened, or this \
+         version does not have the figure."
     );
     assert_eq!(note("Given up"), "none, in the whole trial.");
     assert_eq!(note("Disk, busy"), "");
@@ -147,7 +147,7 @@ fn the_terminal_says_what_was_uneven_what_is_not_in_effect_and_what_watching_cos
 /// The page said that everything was in effect although nothing had been shown.
 #[test]
 fn that_all_is_in_effect_is_said_only_where_all_was_seen() {
-    const GOOD: &str = "was in effect: ";
+    const GOOD: &str = "were in effect: ";
     let with = |outcomes: &[&str]| {
         let mut run = lab::run();
         for trial in &mut run.trials {
@@ -167,7 +167,7 @@ fn that_all_is_in_effect_is_said_only_where_all_was_seen() {
     for outcomes in [&["not_shown"][..], &["in_effect", "not_shown"], &[]] {
         let (text, _) = with(outcomes);
         assert!(!text.contains(GOOD), "{outcomes:?}");
-        let said = text.contains("shown by nobody: neither proved nor disproved");
+        let said = text.contains("not visible: neither confirmed nor refuted");
         assert_eq!(said, !outcomes.is_empty(), "{outcomes:?}");
     }
     let printed: serde_json::Value =

@@ -123,7 +123,7 @@ fn markdown_has_the_answer_the_requirements_and_the_report() {
     for part in [
         "## ❌ vtopology: requirements missed (invalid)",
         "**Is &lt;a&gt; &amp; b   better?**",
-        "### Is what is required met?",
+        "### Are the requirements met?",
         "| p99 latency ≤ 10 ms | off | threads 28 | 12.0 ms | 11.0 ms to 13.0 ms | missed |",
         "[report](results/a%20b/report.html)",
     ] {

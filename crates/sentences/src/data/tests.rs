@@ -52,7 +52,7 @@ fn lost_rows_are_counted_and_the_first_are_named() {
         against(&all),
         [
             "Data was lost: of 5,000 rows that were read back 7 are lost (rows 3, 12, 17, 20, 41 \
-             and 2 more). That must not be: every write was acknowledged."
+             and 2 more). This must not happen: every write was acknowledged."
         ]
     );
     assert_eq!(first_row(&all).map(|one| one.row), Some(3));
@@ -73,7 +73,7 @@ fn lost_rows_are_counted_and_the_first_are_named() {
         [
             "Data is wrong: of 100 rows that were read back 1 has a wrong value, 2 were deleted \
              and are there again, 1 has an older value, 1 is a wrong counter, in 1 of 2 trials: b \
-             (block 2). That must not be."
+             (block 2). This must not happen."
         ]
     );
 }
@@ -91,7 +91,7 @@ fn a_loss_that_is_allowed_is_no_alarm_and_one_that_may_not_be_is() {
         ..lost(Promised::None)
     };
     let said = against(&[with_rows(0, Outcome::Fail, unexplained)]).remove(0);
-    assert!(said.contains("2 of these must not be"), "{said}");
+    assert!(said.contains("2 of these must not happen"), "{said}");
     let said = against(&[with_rows(0, Outcome::Warn, lost(Promised::Unknown))]).remove(0);
     assert!(
         said.starts_with("Data was lost") && said.contains("is not known"),

@@ -10,18 +10,18 @@ use store::record::{Bound, ComparisonRecord, Point};
 pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
     let table: Table<'r, &'r ComparisonRecord> = Table::new(
         "comparisons",
-        "A metric of a contender beside that of its baseline, at a point.",
+        "a metric of a contender and of its baseline, at a point.",
     );
     let table = table
         .text(
             "metric",
-            "`ops_per_s`, `latency_ms.p99`, …; `peak` is what searches found.",
+            "`ops_per_s`, `latency_ms.p99`, …; `peak` is the result of searches.",
             |row| Some(&row.metric),
         )
         .whole(
             "threads",
             "operations",
-            "Operations in flight, of a closed loop.",
+            "Operations in flight of a closed loop.",
             |row| match row.point {
                 Some(Point::Threads(threads)) => Some(threads.into()),
                 _ => None,
@@ -30,7 +30,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
         .whole(
             "rate_per_s",
             "op/s",
-            "Operations offered per second, of an open loop.",
+            "Offered operations per second of an open loop.",
             |row| match row.point {
                 Some(Point::Rate(rate)) => Some(rate),
                 _ => None,
@@ -45,12 +45,12 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
         .number(
             "ratio",
             "",
-            "Contender ÷ baseline: of geometric means over blocks.",
+            "Contender ÷ baseline, of geometric means over blocks.",
             |row| Some(row.ratio),
         )
         .text(
             "bound",
-            "`at_least` or `at_most` where the ratio is only that; else empty.",
+            "`at_least` or `at_most` if the ratio is only a bound; otherwise empty.",
             |row| row.bound.map(Bound::name),
         )
         .interval("ratio", "", |row| row.ci95)
@@ -61,7 +61,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
         )
         .truth(
             "is_primary",
-            "Whether it is what the question is about.",
+            "True for the primary comparison of the study.",
             |row| Some(row.primary),
         );
     sure(table)
@@ -73,37 +73,37 @@ fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonR
         .whole(
             "blocks",
             "blocks",
-            "Pairs, or blocks of the smaller side.",
+            "Pairs of blocks, or blocks of the smaller side.",
             |row| Some(row.blocks as u64),
         )
         .whole(
             "blocks_planned",
             "blocks",
-            "As many as were planned.",
+            "Number of blocks if every trial were usable.",
             |row| Some(row.blocks_planned as u64),
         )
         .number(
             "p",
             "",
-            "Probability of such a ratio if nothing differs.",
+            "p-value: probability of such a ratio if both sides are equal.",
             |row| row.p,
         )
         .number(
             "p_adjusted",
             "",
-            "The same, adjusted for the number of comparisons.",
+            "p-value, adjusted for the number of comparisons.",
             |row| row.p_adjusted,
         )
         .number(
             "could_see",
             "share",
-            "The smallest difference that four of five such studies would find.",
+            "Smallest difference that such a study finds with a power of 80 %.",
             |row| row.could_see,
         )
         .whole(
             "blocks_to_settle",
             "blocks",
-            "How many blocks decide it at this spread.",
+            "Estimated number of blocks that would decide, at this scatter.",
             |row| row.blocks_to_settle.map(|blocks| blocks as u64),
         )
 }

@@ -22,19 +22,22 @@ pub(super) struct PointCostRow<'r> {
 }
 
 /// Meaning of the name column; the name contains the unit of the value.
-const NAME: &str = "Which cost, with its unit: `server_cpu_ms_per_op`, `disk_bytes_per_row`, ….";
+const NAME: &str =
+    "Name of the cost, with its unit: `server_cpu_ms_per_op`, `disk_bytes_per_row`, ….";
 
 pub(super) fn table<'r>() -> Table<'r, CostRow> {
-    let table = Table::new("costs", "A cost of a trial, all nodes together.");
+    let table = Table::new("costs", "a cost of a trial, all nodes together.");
     head::columns(table, |row: &CostRow| &row.head)
         .text("cost", NAME, |row| Some(row.cost.name()))
-        .number("value", "as named", "What it was.", |row| Some(row.value))
+        .number("value", "as named", "Value of the cost.", |row| {
+            Some(row.value)
+        })
 }
 
 pub(super) fn points_table<'r>() -> Table<'r, PointCostRow<'r>> {
     let table = Table::new(
         "point_costs",
-        "A cost of a variant at a point, over its blocks.",
+        "a cost of a variant at a point, over its blocks.",
     );
     head::place(
         table,
@@ -45,13 +48,16 @@ pub(super) fn points_table<'r>() -> Table<'r, PointCostRow<'r>> {
     .number(
         "mean",
         "as named",
-        "Mean of the blocks in which it is known.",
+        "Mean of the blocks in which the cost is known.",
         |row| Some(row.cost.mean),
     )
     .interval("mean", "as named", |row| row.cost.ci95)
-    .whole("blocks", "blocks", "In how many it is known.", |row| {
-        Some(row.cost.blocks as u64)
-    })
+    .whole(
+        "blocks",
+        "blocks",
+        "Number of blocks in which the cost is known.",
+        |row| Some(row.cost.blocks as u64),
+    )
 }
 
 pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {

@@ -15,20 +15,22 @@ pub(super) struct FaultRow<'r> {
 }
 
 pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
-    let table = Table::new("faults", "A fault of a trial.");
+    let table = Table::new("faults", "a fault of a trial.");
     let table = head::columns(table, |row: &FaultRow<'_>| &row.head)
         .whole(
             "number",
             "",
-            "Its number in the study's list, from 0.",
+            "Number of the fault in the study's list, from 0.",
             |row| row.fault.number.map(|number| number as u64),
         )
-        .text("kind", "As in the study: `node-stop`, ….", |row| {
-            Some(&row.fault.kind)
-        })
+        .text(
+            "kind",
+            "Kind of the fault, as in the study: `node-stop`, ….",
+            |row| Some(&row.fault.kind),
+        )
         .text(
             "place",
-            "What was broken: a node, a host, two sides of a network.",
+            "Place of the fault: a node, a host, two sides of a network.",
             |row| row.fault.place.as_deref(),
         )
         .text(
@@ -36,26 +38,28 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
             "`confirmed`, `mismatch` or `inconclusive`.",
             |row| Some(row.fault.verdict.name()),
         )
-        .text("evidence", "What was seen.", |row| {
-            Some(&row.fault.evidence)
-        });
+        .text(
+            "evidence",
+            "Observation that supports the verdict.",
+            |row| Some(&row.fault.evidence),
+        );
     moments(table)
         .number(
             "detect_s",
             "s",
-            "Until the client noticed, from the injection.",
+            "Time from the injection until the client noticed the fault.",
             |row| row.fault.detect_s,
         )
         .number(
             "dip",
             "share",
-            "Share of the throughput that was lost at the worst.",
+            "Largest loss of throughput, as a share.",
             |row| row.fault.dip,
         )
         .number(
             "recover_s",
             "s",
-            "Until throughput was back, from the healing.",
+            "Time from the healing until throughput had recovered.",
             |row| row.fault.recover_s,
         )
 }
@@ -65,18 +69,22 @@ fn moments<'r>(table: Table<'r, FaultRow<'r>>) -> Table<'r, FaultRow<'r>> {
     let at = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.at(t_s));
     let since = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.in_window(t_s));
     table
-        .time("injected_at", "When it was injected.", move |row| {
+        .time("injected_at", "Time of the injection.", move |row| {
             at(row, row.fault.injected_s)
         })
-        .time("seen_at", "When its effect was seen.", move |row| {
-            at(row, row.fault.seen_s)
-        })
-        .time("healing_at", "When healing began.", move |row| {
+        .time(
+            "seen_at",
+            "Time at which cassay saw the effect.",
+            move |row| at(row, row.fault.seen_s),
+        )
+        .time("healing_at", "Time at which healing began.", move |row| {
             at(row, row.fault.healing_s)
         })
-        .time("whole_at", "When it was seen whole again.", move |row| {
-            at(row, row.fault.whole_s)
-        })
+        .time(
+            "whole_at",
+            "Time at which cassay saw the target whole again.",
+            move |row| at(row, row.fault.whole_s),
+        )
         .number(
             "injected_window_s",
             "s",

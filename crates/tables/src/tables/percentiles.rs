@@ -30,12 +30,12 @@ pub(super) struct PercentileRow {
 pub(super) fn table<'r>() -> Table<'r, PercentileRow> {
     let table = Table::new(
         "percentiles",
-        "A point of the percentile curve of a trial's measured window.",
+        "a point of the percentile curve of a trial's measured window.",
     );
     head::columns(table, |row: &PercentileRow| &row.head)
         .text(
             "kind",
-            "Kind of operation; `all` for all together.",
+            "Kind of operation; `all` for all kinds together.",
             |row| Some(&row.kind),
         )
         .text(
@@ -46,15 +46,15 @@ pub(super) fn table<'r>() -> Table<'r, PercentileRow> {
         .number(
             "percentile",
             "%",
-            "So many of 100 operations are at most so long.",
+            "Percentile: share of the operations that take at most `value_ms`.",
             |row| Some(row.quantile * 100.0),
         )
-        .number("value_ms", "ms", "The value at this percentile.", |row| {
+        .number("value_ms", "ms", "Value at this percentile.", |row| {
             Some(row.value_ms)
         })
         .truth(
             "is_lower_bound",
-            "Whether it is only known to be at least so long.",
+            "True if the value is only a lower bound.",
             |row| Some(row.is_bound),
         )
 }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use store::record::PointRecord;
 
 pub(super) fn table<'r>() -> Table<'r, &'r PointRecord> {
-    let table = Table::new("points", "A variant at a point, all its blocks together.");
+    let table = Table::new("points", "a variant at a point, all its blocks together.");
     let table = head::place(table, |row: &&PointRecord| &row.variant, |row| row.point)
         .text(
             "verdict",
@@ -19,21 +19,24 @@ pub(super) fn table<'r>() -> Table<'r, &'r PointRecord> {
         )
         .truth(
             "saturated",
-            "Whether less was done than was offered, since the target could not do more.",
+            "True if the target did less than was offered, because it was at its limit.",
             |row| Some(row.saturated),
         )
         .whole(
             "blocks",
             "trials",
-            "Trials that it is made of: those that are used, and of an invalid point all.",
+            "Trials that the figures use; for an invalid point, all its trials.",
             |row| Some(row.blocks as u64),
         )
-        .whole("left_out", "trials", "Trials that are not.", |row| {
-            Some(row.left_out as u64)
-        })
+        .whole(
+            "left_out",
+            "trials",
+            "Trials that the figures do not use.",
+            |row| Some(row.left_out as u64),
+        )
         .words(
             "trials",
-            "Numbers of those that it is made of, with spaces between them.",
+            "Numbers of the used trials, separated by spaces.",
             |row| {
                 let numbers: Vec<String> = row.trials.iter().map(usize::to_string).collect();
                 numbers.join(" ")

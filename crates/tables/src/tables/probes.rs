@@ -37,52 +37,50 @@ struct Series {
 pub(super) fn table<'r>() -> Table<'r, ProbeRow> {
     let table = Table::new(
         "probes",
-        "A reading of a probe; of a long run all readings of a series in a stretch of time.",
+        "a reading of a probe; in long runs, all readings of a series in a period.",
     );
     let table = head::columns(table, |row: &ProbeRow| &*row.head);
     head::times(table, |row| &row.head, |row| row.t_s)
         .number(
             "length_s",
             "s",
-            "How long the stretch is; empty of a reading.",
+            "Length of the period; empty for a single reading.",
             |row| row.length_s,
         )
         .text(
             "place",
-            "Node or host, or a part of it; empty of the client.",
+            "Node or host, or a part of it; empty for the client.",
             |row| Some(&row.series.place),
         )
-        .text("probe", "Which probe it was.", |row| {
-            Some(&row.series.probe)
-        })
+        .text("probe", "Name of the probe.", |row| Some(&row.series.probe))
         .text(
             "series",
-            "What was read: `mpstat.%usr`, `jvm.heap_used`, ….",
+            "Name of the series: `mpstat.%usr`, `jvm.heap_used`, ….",
             |row| Some(&row.series.name),
         )
         .text("unit", "Unit of the value.", |row| Some(&row.series.unit))
         .number(
             "value",
             "`unit`",
-            "What was read; the mean of a stretch.",
+            "The reading, or the mean of the period.",
             |row| Some(row.mean),
         )
         .number(
             "value_min",
             "`unit`",
-            "The smallest of the stretch.",
+            "Smallest reading of the period.",
             |row| Some(row.ends[0]),
         )
         .number(
             "value_max",
             "`unit`",
-            "The largest of the stretch.",
+            "Largest reading of the period.",
             |row| Some(row.ends[1]),
         )
         .whole(
             "readings",
             "readings",
-            "How many readings the row stands for.",
+            "Number of readings in the row.",
             |row| Some(row.readings),
         )
 }

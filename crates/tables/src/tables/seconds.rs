@@ -58,7 +58,7 @@ fn interval<'r, R: 'r>(
 ) -> Table<'r, R> {
     let table = head::columns(table, move |row| &when(row).head);
     head::times(table, move |row| &when(row).head, move |row| when(row).t_s)
-        .number("length_s", "s", "How long the interval is.", move |row| {
+        .number("length_s", "s", "Length of the interval.", move |row| {
             Some(when(row).seconds)
         })
         .text(
@@ -71,24 +71,24 @@ fn interval<'r, R: 'r>(
 pub(super) fn table<'r>() -> Table<'r, SecondRow> {
     let table = Table::new(
         "seconds",
-        "A kind of operation in an interval of about a second, and all kinds together.",
+        "a kind of operation, or all kinds together, in an interval of about a second.",
     );
     let table = interval(table, |row: &SecondRow| &row.when)
         .text(
             "kind",
-            "Kind of operation; `all` for all together.",
+            "Kind of operation; `all` for all kinds together.",
             |row| Some(&row.kind),
         )
         .whole(
             "ok",
             "operations",
-            "Successful operations that ended in it.",
+            "Successful operations that ended in the interval.",
             |row| Some(row.ok),
         )
         .whole(
             "failed",
             "operations",
-            "Failed operations that ended in it.",
+            "Failed operations that ended in the interval.",
             |row| Some(row.failed),
         )
         .number("ops_per_s", "op/s", "`ok` per second.", |row| {
@@ -100,48 +100,48 @@ pub(super) fn table<'r>() -> Table<'r, SecondRow> {
 }
 
 pub(super) fn client_table<'r>() -> Table<'r, ClientRow> {
-    let table = Table::new(
-        "client",
-        "The client itself in an interval of about a second.",
-    );
+    let table = Table::new("client", "the client in an interval of about a second.");
     let table = interval(table, |row: &ClientRow| &row.when)
         .number("cpu_us_per_op", "µs", "CPU time per operation.", |row| {
             Some(row.client.cpu_us_per_op)
         })
-        .number("cpu", "cores", "CPU used, of one core.", |row| {
+        .number("cpu", "cores", "CPU use, in cores.", |row| {
             Some(row.client.cpu_share)
         })
-        .number(
-            "lag_p50_us",
-            "µs",
-            "Median of how late operations were sent.",
-            |row| Some(row.client.lag_us_p50),
-        )
-        .number("lag_p99_us", "µs", "99th percentile of the same.", |row| {
-            Some(row.client.lag_us_p99)
+        .number("lag_p50_us", "µs", "Median of the release lag.", |row| {
+            Some(row.client.lag_us_p50)
         })
+        .number(
+            "lag_p99_us",
+            "µs",
+            "99th percentile of the release lag.",
+            |row| Some(row.client.lag_us_p99),
+        )
         .number(
             "hiccup_p99_ms",
             "ms",
-            "How late timers were: 99th percentile.",
+            "99th percentile of the lateness of timers.",
             |row| row.client.hiccup_ms_p99,
         )
-        .number("hiccup_max_ms", "ms", "The same, the largest.", |row| {
-            row.client.hiccup_ms_max
-        })
-        .number("stalled_ms", "ms", "Time in stalls.", |row| {
+        .number(
+            "hiccup_max_ms",
+            "ms",
+            "Largest lateness of a timer.",
+            |row| row.client.hiccup_ms_max,
+        )
+        .number("stalled_ms", "ms", "Total time in stalls.", |row| {
             Some(row.client.stalled_ms)
         })
         .number(
             "wait",
             "cores",
-            "Time in which workers waited for a CPU, of one core.",
+            "Time in which workers waited for a CPU, in cores.",
             |row| row.client.wait_share,
         )
         .number(
             "quiet_ms",
             "ms",
-            "Longest time in which answers were awaited in vain.",
+            "Longest wait of a worker for a response.",
             |row| Some(row.client.quiet_ms),
         );
     counts(table)
@@ -152,34 +152,40 @@ fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
     let count = |row: &ClientRow, which: ClientCount| Some(row.client.counts[which]);
     let ops = "operations";
     table
-        .whole("late", ops, "Sent more than 1 ms late.", move |row| {
-            count(row, ClientCount::Late)
-        })
+        .whole(
+            "late",
+            ops,
+            "Operations that the client sent more than 1 ms late.",
+            move |row| count(row, ClientCount::Late),
+        )
         .whole(
             "limited",
             ops,
-            "Had to wait for one in flight to end.",
+            "Operations that waited for the end of another one in flight.",
             move |row| count(row, ClientCount::Limited),
         )
         .whole(
             "dropped",
             ops,
-            "Given up before they were sent.",
+            "Operations that the client gave up before the send.",
             move |row| count(row, ClientCount::Dropped),
         )
-        .whole("in_flight", ops, "In flight at its end.", move |row| {
-            count(row, ClientCount::InFlight)
-        })
+        .whole(
+            "in_flight",
+            ops,
+            "Operations in flight at the end of the interval.",
+            move |row| count(row, ClientCount::InFlight),
+        )
         .whole(
             "connections",
             "connections",
-            "Open at its end.",
+            "Open connections at the end of the interval.",
             move |row| count(row, ClientCount::Connections),
         )
         .whole(
             "connections_lost",
             "connections",
-            "Lost in it.",
+            "Connections lost in the interval.",
             move |row| count(row, ClientCount::ConnectionsLost),
         )
 }

@@ -32,7 +32,7 @@ pub(super) struct ErrorRow<'r> {
 }
 
 pub(super) fn table<'r>() -> Table<'r, TrialRow<'r>> {
-    let table = Table::new("trials", "A trial that has ended.");
+    let table = Table::new("trials", "a finished trial.");
     let table = head::columns(table, |row: &TrialRow<'_>| &row.head);
     let table = asked(table)
         .number(
@@ -63,15 +63,15 @@ fn asked<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         .text("verdict", "`valid`, `suspect` or `invalid`.", |row| {
             Some(row.found.verdict.name())
         })
-        .words("reasons", "Why, a sentence each.", |row| {
+        .words("reasons", "Reasons of the verdict, as sentences.", |row| {
             row.found.reasons.join(" ")
         })
         .time(
             "start_at",
-            "The start line: when its first phase under load began.",
+            "Start line of the trial: the begin of its first phase under load.",
             |row| row.head.at(0.0),
         )
-        .time("window_at", "When its measured window began.", |row| {
+        .time("window_at", "Begin of the measured window.", |row| {
             row.head.window_at()
         })
         .number(
@@ -80,9 +80,12 @@ fn asked<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
             "Length of the measured window.",
             |row| Some(row.found.seconds),
         )
-        .number("warmup_s", "s", "Length of the warm-up before it.", |row| {
-            Some(row.found.warmup.seconds)
-        })
+        .number(
+            "warmup_s",
+            "s",
+            "Length of the warm-up before the window.",
+            |row| Some(row.found.warmup.seconds),
+        )
 }
 
 /// Adds the counts of operations.
@@ -92,10 +95,10 @@ fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         .whole(
             "ended",
             ops,
-            "Operations that ended in the window, whatever came of them.",
+            "Operations that ended in the window, with any outcome.",
             |row| Some(row.found.ops_total),
         )
-        .whole("ok", ops, "Those that succeeded.", |row| {
+        .whole("ok", ops, "Successful operations in the window.", |row| {
             Some(row.found.all.ops)
         })
         .whole(
@@ -104,40 +107,52 @@ fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
             "Failed operations that were due in the window.",
             |row| Some(row.found.errors.values().sum()),
         )
-        .whole("late", ops, "Sent more than 1 ms late.", |row| {
-            Some(row.found.late)
-        })
-        .whole("dropped", ops, "Given up before they were sent.", |row| {
-            Some(row.found.dropped)
-        })
+        .whole(
+            "late",
+            ops,
+            "Operations that the client sent more than 1 ms late.",
+            |row| Some(row.found.late),
+        )
+        .whole(
+            "dropped",
+            ops,
+            "Operations that the client gave up before the send.",
+            |row| Some(row.found.dropped),
+        )
         .whole(
             "due_never_sent",
             ops,
-            "Due in the window and never sent.",
+            "Operations that were due in the window and never sent.",
             |row| Some(row.found.due_never_sent),
         )
         .whole(
             "rows_checked",
             "rows",
-            "Rows that were compared with what they must be.",
+            "Rows that the client compared with their expected content.",
             |row| Some(row.found.verify.checked),
         )
-        .whole("rows_missing", "rows", "No row where one must be.", |row| {
-            Some(row.found.verify.missing)
-        })
+        .whole(
+            "rows_missing",
+            "rows",
+            "Missing rows that must exist.",
+            |row| Some(row.found.verify.missing),
+        )
         .whole(
             "rows_stale",
             "rows",
-            "Rows that should have been overwritten.",
+            "Rows with an old value that should have been overwritten.",
             |row| Some(row.found.verify.stale),
         )
-        .whole("rows_wrong", "rows", "Rows that were never right.", |row| {
-            Some(row.found.verify.wrong)
-        })
+        .whole(
+            "rows_wrong",
+            "rows",
+            "Rows with a value that was never right.",
+            |row| Some(row.found.verify.wrong),
+        )
         .number(
             "pending_compactions",
             "",
-            "At the end of the window, all nodes.",
+            "Pending compactions of all nodes at the end of the window.",
             |row| row.found.pending_compactions,
         )
 }
@@ -154,36 +169,36 @@ fn client<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         .number(
             "client_cpu",
             "share",
-            "CPU of the client, of the cores that it had.",
+            "CPU of the client, as a share of its cores.",
             |row| Some(row.found.client.cpu_share),
         )
         .number(
             "client_ceiling_per_s",
             "op/s",
-            "What the same program reaches on the null target.",
+            "Ceiling: throughput of the same program on the null target.",
             |row| Some(row.found.client.ceiling_ops_per_s).filter(|ceiling| *ceiling > 0.0),
         )
         .number(
             "client_stall_longest_ms",
             "ms",
-            "The longest stall of the client.",
+            "Longest stall of the client.",
             |row| row.found.client.stall_ms_longest,
         )
         .number(
             "client_lag_p99_us",
             "µs",
-            "99th percentile of how late operations were sent.",
+            "99th percentile of the release lag.",
             |row| Some(row.found.client.lag_us.p99),
         )
 }
 
 pub(super) fn kinds_table<'r>() -> Table<'r, KindRow<'r>> {
-    let table = Table::new("kinds", "A kind of operation of a trial that has ended.");
+    let table = Table::new("kinds", "a kind of operation of a finished trial.");
     let table = head::columns(table, |row: &KindRow<'_>| &row.head)
         .text("kind", "Kind of operation.", |row| Some(row.kind))
         .truth(
             "is_part",
-            "Whether such operations are parts of others, and so in no sum over kinds.",
+            "True if these operations are parts of others, and so not in sums over kinds.",
             |row| Some(row.found.parts.iter().any(|part| part == row.kind)),
         )
         .whole(
@@ -192,9 +207,12 @@ pub(super) fn kinds_table<'r>() -> Table<'r, KindRow<'r>> {
             "Successful operations in the window.",
             |row| Some(row.series.ops),
         )
-        .number("ops_per_s", "op/s", "The same, per second.", |row| {
-            Some(row.series.ops_per_s)
-        })
+        .number(
+            "ops_per_s",
+            "op/s",
+            "Successful operations per second.",
+            |row| Some(row.series.ops_per_s),
+        )
         .interval("ops_per_s", "op/s", |row| row.series.ops_per_s_ci95);
     let table = quantiles::columns(table, Clock::Latency, |row| Some(&row.series.latency_ms));
     let table = quantiles::columns(table, Clock::Service, |row| Some(&row.series.service_ms));
@@ -205,17 +223,17 @@ pub(super) fn kinds_table<'r>() -> Table<'r, KindRow<'r>> {
 }
 
 pub(super) fn errors_table<'r>() -> Table<'r, ErrorRow<'r>> {
-    let table = Table::new("errors", "A way in which operations of a trial failed.");
+    let table = Table::new("errors", "an outcome of failed operations of a trial.");
     head::columns(table, |row: &ErrorRow<'_>| &row.head)
         .text(
             "outcome",
-            "How they failed: `client_timeout`, `overloaded`, ….",
+            "Outcome: `client_timeout`, `overloaded`, ….",
             |row| Some(row.outcome),
         )
         .whole(
             "failed",
             "operations",
-            "How many, of those that were due in the window.",
+            "Operations with this outcome that were due in the window.",
             |row| Some(row.count),
         )
 }

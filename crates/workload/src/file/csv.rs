@@ -70,7 +70,7 @@ impl Csv {
                 let line = record.position().map_or(0, csv::Position::line);
                 let shown: String = text.chars().take(40).collect();
                 return Err(format!(
-                    "{} line {line}: \"{shown}\" in column {name} is no value of type {typ}",
+                    "{} line {line}: \"{shown}\" in column {name} is not a value of type {typ}",
                     self.file
                 ));
             };

@@ -34,7 +34,7 @@ pub(super) fn cell(text: &str, typ: &CqlType) -> Option<Vec<u8>> {
 pub(super) fn bytes(expr: &Expr, typ: &CqlType) -> Result<Vec<u8>, Wrong> {
     let found = text_of(expr).and_then(|text| value(text, typ));
     let Some(value) = found else {
-        let message = format!("`{}` is no constant of type {typ}", expr.text);
+        let message = format!("`{}` is not a constant of type {typ}", expr.text);
         return Err(Wrong::new(expr.at, message));
     };
     let mut bytes = Vec::new();
@@ -198,7 +198,7 @@ pub(super) fn time_ms(expr: &Expr) -> Result<i64, Wrong> {
     const MS_MAX: i64 = 253_402_300_799_999;
     let number = text.parse().ok().filter(|ms| (0..=MS_MAX).contains(ms));
     number.or_else(|| instant_ms(text)).ok_or_else(|| {
-        let message = format!("`{}` is no point in time from 1970 to 9999", expr.text);
+        let message = format!("`{}` is not a point in time from 1970 to 9999", expr.text);
         Wrong::new(expr.at, message).hint("'2024-01-31', '2024-01-31T12:30:00Z' or milliseconds")
     })
 }
@@ -219,7 +219,7 @@ pub(super) fn span_ms(expr: &Expr) -> Result<i64, Wrong> {
     // A step of more than a year leaves the range of times after a few thousand rows.
     let span = number.zip(factor).and_then(|(n, factor)| n.checked_mul(factor));
     span.filter(|ms| *ms <= 366 * MS_PER_DAY).ok_or_else(|| {
-        let message = format!("`{text}` is no span of time up to a year");
+        let message = format!("`{text}` is not a span of time up to a year");
         Wrong::new(expr.at, message).hint("250ms, 1s, 5m, 1h or 1d")
     })
 }

@@ -182,7 +182,7 @@ fn no_arguments(expr: &Expr, made: Gen) -> Result<Gen, Wrong> {
 
 fn number_of(expr: &Expr) -> Result<u64, Wrong> {
     whole_number(&expr.text).ok_or_else(|| {
-        let message = format!("`{}` is no whole number from 0 on", expr.text);
+        let message = format!("`{}` is not a whole number from 0 on", expr.text);
         Wrong::new(expr.at, message)
     })
 }
@@ -313,7 +313,7 @@ fn sized(expr: &Expr) -> Result<(Sizes, usize), Wrong> {
 fn fraction(expr: &Expr) -> Result<f64, Wrong> {
     let number: Option<f64> = expr.text.parse().ok();
     number.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| {
-        let message = format!("`{}` is no share from 0 to 1", expr.text);
+        let message = format!("`{}` is not a share from 0 to 1", expr.text);
         Wrong::new(expr.at, message)
     })
 }
@@ -332,7 +332,7 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
 /// Reads `column(user_id)`: the cells of a column of the file's CSV.
 fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let Some(csv) = numbers.csv else {
-        let message = "column takes its values from a CSV, and here is none";
+        let message = "column takes its values from a CSV, and the file names none";
         let hint = "name it above: `csv: keys.csv`; within a collection there are no columns";
         return Err(Wrong::new(expr.at, message).hint(hint));
     };

@@ -311,7 +311,7 @@ impl<'a> File<'a, '_> {
                 table.columns.pop().map(|column| column.typ)
             }
             _ => {
-                self.say(&node.place, format!("`{text}` is no CQL type"));
+                self.say(&node.place, format!("`{text}` is not a CQL type"));
                 None
             }
         }

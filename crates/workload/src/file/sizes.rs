@@ -29,7 +29,7 @@ impl Sizes {
             let size = size.filter(|size| (limits.0..=limits.1).contains(size));
             size.ok_or_else(|| {
                 let message = format!(
-                    "`{}` is no size from {} to {}",
+                    "`{}` is not a size from {} to {}",
                     value.text, limits.0, limits.1
                 );
                 Wrong::new(value.at, message)

@@ -227,7 +227,7 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
         "update" => (Verb::Update, "update"),
         "delete" => (Verb::Delete, "from"),
         _ => {
-            let message = format!("`{first}` is no SELECT, INSERT, UPDATE or DELETE");
+            let message = format!("`{first}` is not SELECT, INSERT, UPDATE or DELETE");
             let hint = match first {
                 "begin" => Some("a list of statements under `cql` is sent as a batch"),
                 "create" => Some("what makes tables belongs into `schema`"),

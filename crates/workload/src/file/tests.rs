@@ -243,7 +243,7 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "keyspace: k",
         "keyspace: a-b",
-        "1:11: keyspace \"a-b\" is no name",
+        "1:11: keyspace \"a-b\" is not a valid name",
     ),
     ("v text,", "v txet,", "2:"),
     (
@@ -305,13 +305,13 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "uniform(1..9)",
         "\"'nine'\"",
-        "5:7: `'nine'` is no constant of type int",
+        "5:7: `'nine'` is not a constant of type int",
     ),
     ("text(20)", "text(20M)", "6:11: `20M` goes from 20000000"),
     (
         "text(20)",
         "text(20, compressible=2)",
-        "6:28: `2` is no share from 0 to 1",
+        "6:28: `2` is not a share from 0 to 1",
     ),
     (
         "text(20)",
@@ -326,12 +326,12 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "text(20)",
         "{is: text(20), type: txet}",
-        "6:27: `txet` is no CQL type",
+        "6:27: `txet` is not a CQL type",
     ),
     (
         "text(20)",
         "timestamp(start='2024-02-30')",
-        "6:22: `'2024-02-30'` is no point in time",
+        "6:22: `'2024-02-30'` is not a point in time",
     ),
     (
         "(a, b, v) VALUES",
@@ -348,7 +348,7 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "INSERT INTO t",
         "INSRET INTO t",
-        "8:10: `insret` is no SELECT, INSERT, UPDATE or DELETE",
+        "8:10: `insret` is not SELECT, INSERT, UPDATE or DELETE",
     ),
     ("a = :a AND", "f(a, 1) + f(:a) AND", "9:"),
     ("a = :a AND", "a = 'x AND", "9:"),
@@ -365,7 +365,7 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "load: write\n",
         "",
-        "10:9: what is read is compared with what `load` writes, and there is no `load`",
+        "10:9: reads are compared with the writes of `load`, and there is no `load`",
     ),
     (
         "verify: read",
@@ -390,7 +390,7 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "verify: read",
         "rows: zipff",
-        "11:7: \"zipff\" is no distribution",
+        "11:7: \"zipff\" is not a distribution",
     ),
     (
         "verify: read",

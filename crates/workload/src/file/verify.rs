@@ -28,7 +28,7 @@ impl<'a> File<'a, '_> {
             if !reads && self.out.is_empty() {
                 let place = Place::default();
                 let hint = "add a SELECT, and name it under `verify` to have rows checked";
-                let message = "the workload reads nothing: nobody can see what it has written";
+                let message = "the workload reads nothing, so no read checks its writes";
                 self.out.add(&place, message, Some(hint.to_owned()));
             }
             return None;
@@ -36,8 +36,7 @@ impl<'a> File<'a, '_> {
         let index = self.name_of(node, named, "verify")?;
         let read = &named[index].parts[0];
         if self.root.at("load").is_none() && !self.is_misspelt("load") {
-            let message =
-                "what is read is compared with what `load` writes, and there is no `load`";
+            let message = "reads are compared with the writes of `load`, and there is no `load`";
             let hint = "add `load: write`, or leave `verify` out: then nothing is checked";
             self.out.add(&node.place, message, Some(hint.to_owned()));
             return None;

@@ -66,12 +66,12 @@ fn faults_say_what_and_where() {
     for (cql, message, at) in [
         (
             "CREATE TABLE t (k nint PRIMARY KEY)",
-            "nint is no type",
+            "nint is not a type",
             "nint",
         ),
         (
             "CREATE TABLE t (k int, PRIMARY KEY (j))",
-            "which is no column",
+            "which is not a column",
             "j)",
         ),
         ("CREATE TABLE t (k int, k int)", "a second time", "k int)"),
@@ -81,7 +81,7 @@ fn faults_say_what_and_where() {
         ("CREATE TABLE (k int)", "a name is expected", "(k"),
         (
             "CREATE TABLE t (v vector<int, 0>, k int)",
-            "no dimension",
+            "not a dimension",
             ">, k",
         ),
         ("CREATE TABLE t (/* k int)", "does not end", "/*"),

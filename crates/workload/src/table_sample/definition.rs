@@ -45,8 +45,8 @@ impl TableSample {
         let (file, columns) = self.keyed_columns(keys)?;
         let markers = self.markers();
         let mut text = format!(
-            "# Reads {}.{} as it is; nothing is written. cassay made it of the table's schema.\n\
-             keyspace: {}\ncsv: {}\nschema:\n",
+            "# Reads {}.{} as it is, and writes nothing. cassay made it from the table's \
+             schema.\nkeyspace: {}\ncsv: {}\nschema:\n",
             self.keyspace,
             self.table,
             quoted(&self.keyspace),

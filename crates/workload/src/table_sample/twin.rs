@@ -173,9 +173,9 @@ impl Builder<'_> {
     fn text(&self, squeeze: f64, is_checked: bool) -> String {
         let sample = self.sample;
         let mut text = format!(
-            "# Makes a table like {}.{}: its columns, sizes of partitions and values, how far\n\
-             # they compress; none of its values. cassay made it of a sample.\n\
-             keyspace: {}\nschema:\n",
+            "# Makes a table like {}.{}: its columns, sizes of partitions and values, how far\n# \
+             they compress, but none of its values. cassay made it from a sample.\nkeyspace: \
+             {}\nschema:\n",
             sample.keyspace,
             sample.table,
             quoted(&sample.keyspace)

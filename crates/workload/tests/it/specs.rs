@@ -49,8 +49,8 @@ fn all_mistakes_are_reported_together() {
         expect![[r#"
             params.colums: standard1 has no parameter "colums"; it has columns, column_size,
                 key_size, compressible, distribution (did you mean columns?)
-            keyspace: keyspace "no spaces" is no name; it may have 1 to 48 letters, digits
-                and underscores
+            keyspace: keyspace "no spaces" is not a valid name; it may have 1 to 48 letters,
+                digits and underscores
             replication: replication factor 0; it must be at least 1
             mix.wrte: standard1 has no kind of operation "wrte"; it has write, read (did you
                 mean write?)
@@ -62,7 +62,7 @@ fn all_mistakes_are_reported_together() {
             params.column_size: column_size is "big"; it must be a whole number from 1 to
                 1000000
             params.key_size: key_size is 10.5; it must be a whole number from 1 to 65535
-            params.distribution: "zipff" is no distribution; write fixed(n), sequence,
+            params.distribution: "zipff" is not a distribution; write fixed(n), sequence,
                 uniform, gaussian, exponential, zipf(theta) or latest(theta), with an
                 optional range first: uniform(100..2000) (did you mean zipf?)
         "#]],
@@ -98,9 +98,9 @@ fn cql_iot_states_its_limits() {
             params.sources: sources is 0; it must be a whole number from 1 to 1000000000000
             params.text_file: text_file has 5 bytes; it must be ASCII of 1201 to 16000000
                 bytes
-            params.table: table "a b" is no name; it may have up to 48 characters (use
-                letters and digits)
-            params.compression: compression "x'; y" is no name of a class (LZ4Compressor)
+            params.table: table "a b" is not a valid name; it may have up to 48 characters
+                (use letters and digits)
+            params.compression: compression "x'; y" is not a name of a class (LZ4Compressor)
         "#]],
     );
 }
@@ -143,7 +143,7 @@ fn kv_states_its_limits() {
         params.key_type: key_type is "uuid"; it must be text or bigint
         params.distribution: distribution reaches row 1000; the rows are 0 to 999
         params.distribution: "zipf(-1)": theta is -1, it must be at least 0
-        params.distribution: "nan" is no number; write fixed(n), sequence, uniform,
+        params.distribution: "nan" is not a number; write fixed(n), sequence, uniform,
             gaussian, exponential, zipf(theta) or latest(theta), with an optional range
             first: uniform(100..2000)
         params.distribution: "5..1" ends before it begins
@@ -157,7 +157,7 @@ fn kv_states_its_limits() {
         params.distribution: "uniform(1..2" lacks its closing parenthesis; write
             fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
             latest(theta), with an optional range first: uniform(100..2000)
-        params.distribution: "1-2" is no number; write fixed(n), sequence, uniform,
+        params.distribution: "1-2" is not a number; write fixed(n), sequence, uniform,
             gaussian, exponential, zipf(theta) or latest(theta), with an optional range
             first: uniform(100..2000)
     "#]]

@@ -66,7 +66,7 @@ fn a_capacity_that_falls_is_found_to_fall() {
         assert!(answer.starts_with("Throughput fell by"), "{answer}");
     }
     assert!(
-        answer.ends_with("Whether anything grows was not seen."),
+        answer.ends_with("No probe shows if anything grows."),
         "{answer}"
     );
 }

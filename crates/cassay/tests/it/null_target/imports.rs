@@ -150,7 +150,7 @@ fn of_several_clients_the_means_of_their_percentiles_are_printed_too() {
         "{said}"
     );
     assert!(
-        said.stdout.contains("A mean of percentiles is no percentile"),
+        said.stdout.contains("A mean of percentiles is not a percentile"),
         "{said}"
     );
     // Each client's own times are kept.

@@ -164,7 +164,7 @@ fn a_running_run_and_one_whose_plan_was_changed_are_not_resumed() {
     let said = lab.cassay(&["resume"]).ended_with(1);
     said.says(&[
         "by cassay 0.0.9+0123456789ab",
-        "run the study anew",
+        "run the study again",
         "cassay run",
     ]);
 }

@@ -82,7 +82,7 @@ fn the_plan_records_what_takes_effect_and_the_report_shows_it_with_its_counts() 
     ] {
         assert!(sent.contains(part), "{part}:\n{sent}");
     }
-    let counted = after("What operations came to besides time\n");
+    let counted = after("Outcomes of operations besides time\n");
     for part in ["Retries", "Speculative", "Pages"] {
         assert!(counted.contains(part), "{part}:\n{counted}");
     }

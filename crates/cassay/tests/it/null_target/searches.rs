@@ -47,7 +47,7 @@ fn what_a_search_asks_for_is_measured_and_told() {
         "{first}"
     );
     let shown = lab.cassay(&["show"]).stdout;
-    assert!(shown.contains("Where each search ended"), "{shown}");
+    assert!(shown.contains("Results of the searches"), "{shown}");
 }
 
 /// An answer always takes at least 1 ms.

@@ -483,7 +483,7 @@ fn what_is_another_user_s_is_not_done_and_said_before_anything_is() {
     let theirs = Theirs::start_as(0, STOP);
     let allow = "--allow=create=keyspace1,restart";
     theirs.cassay(&["run", "study.yaml", "--trust", allow]).ended_with(2).says(&[
-        "node-stop cannot be had: 127.0.0.1: db1: ",
+        "node-stop is not available: 127.0.0.1: db1: ",
         "it is none of this user's",
     ]);
     assert!(theirs.serves() && theirs.starts() == 1);

@@ -107,7 +107,7 @@ fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "somebody else has made the role {} in {} while it started",
+        "another user has made the role {} in {} while it started",
         strangers.join(", "),
         node.layout.name
     )

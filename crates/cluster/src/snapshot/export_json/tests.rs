@@ -102,15 +102,15 @@ fn check(cases: &[(&str, Value, &str)]) {
 /// JSON pointers with a manipulated value, and the expected message.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
-    let (no_node, no_file) = ("is no name of a node", "no name of a file");
-    let of_index = "no file of an index";
+    let (no_node, no_file) = ("is not a name of a node", "not a name of a file");
+    let of_index = "not a file of an index";
     check(&[
         ("/name", json!("../s"), "\"../s\" cannot be used"),
         ("/keyspace", json!("system_auth"), "the server's own"),
         (
             "/nodes/0/node",
             json!("../up"),
-            "\"../up\" is no name of a node",
+            "\"../up\" is not a name of a node",
         ),
         ("/nodes/0/node", json!("/etc"), no_node),
         ("/nodes/0/node", json!(".."), no_node),
@@ -121,7 +121,11 @@ fn names_that_lead_elsewhere_are_refused() {
             json!("../t"),
             "names of tables are",
         ),
-        (&format!("{TABLE}/id"), json!("../../x"), "no id of a table"),
+        (
+            &format!("{TABLE}/id"),
+            json!("../../x"),
+            "not an id of a table",
+        ),
         (NAME, json!("../../../etc/a-b"), of_index),
         (NAME, json!("/etc/a-b"), of_index),
         (NAME, json!(".index/../a-b"), no_file),
@@ -130,7 +134,7 @@ fn names_that_lead_elsewhere_are_refused() {
         (NAME, json!("a-b\n"), no_file),
         (NAME, json!("x".repeat(300)), no_file),
         (NAME, json!("nb-1-big-TOC.txt"), "is there twice"),
-        (NAME, json!("nb-2-big-Data.db"), "none of the SSTable"),
+        (NAME, json!("nb-2-big-Data.db"), "not a file of the SSTable"),
     ]);
 }
 
@@ -160,7 +164,7 @@ fn what_does_not_fit_together_is_refused() {
             "other tables than the first",
         ),
         (&format!("{TABLE}/name"), json!("u"), "was written down"),
-        (&sstable("prefix"), json!(""), "none of the SSTable"),
+        (&sstable("prefix"), json!(""), "not a file of the SSTable"),
         (&sstable("data_bytes"), json!(6), "is not whole"),
         (&sstable("files/2/crc32"), Value::Null, "has no checksum"),
         (
@@ -168,9 +172,9 @@ fn what_does_not_fit_together_is_refused() {
             json!(u64::MAX),
             "larger together than 1024 TiB",
         ),
-        (&sstable("files/2/bytes"), json!(-1), "it is no export"),
+        (&sstable("files/2/bytes"), json!(-1), "it is not an export"),
     ]);
-    assert!(format!("{:#}", Export::parse(b"[1, 2").unwrap_err()).contains("no export"));
+    assert!(format!("{:#}", Export::parse(b"[1, 2").unwrap_err()).contains("not an export"));
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
     assert!(why().contains("no link of it is followed"), "{}", why());
     std::fs::remove_file(&path).unwrap();
     rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    assert!(why().contains("is no file"), "{}", why());
+    assert!(why().contains("is not a file"), "{}", why());
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "x").unwrap();
     assert_eq!(why(), "nothing");

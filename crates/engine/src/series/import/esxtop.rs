@@ -118,7 +118,7 @@ fn take(
         }
         let value: f64 = text.parse().with_context(|| {
             let Series { place, name, .. } = &column.series;
-            format!("{name} of {place} is {text:?}, which is no number")
+            format!("{name} of {place} is {text:?}, which is not a number")
         })?;
         if value.is_finite() {
             room.point()?;
@@ -149,7 +149,7 @@ fn utc_ahead(first: &str) -> Result<i64> {
 
 fn time(text: &str, ahead_minutes: i64) -> Result<u64> {
     let local = DateTime::strptime("%m/%d/%Y %H:%M:%S%.f", text.trim())
-        .with_context(|| format!("{text:?} is no time like 05/15/2018 02:13:06"))?;
+        .with_context(|| format!("{text:?} is not a time like 05/15/2018 02:13:06"))?;
     let at = TimeZone::UTC.to_timestamp(local).context("the time is out of range")?;
     let ns = at.as_nanosecond() + i128::from(ahead_minutes) * 60_000_000_000;
     u64::try_from(ns).ok().with_context(|| format!("{text:?} is before 1970"))

@@ -76,7 +76,7 @@ fn earlier(
         format!("find the run that is named by `require.not_worse_than: {name}`")
     })?;
     if run.findings.is_none() {
-        bail!("`require.not_worse_than: {name}` is a run that has not come to its end");
+        bail!("`require.not_worse_than: {name}` is a run that is not finished");
     }
     Ok(Some(Earlier { run, says: None }))
 }
@@ -124,8 +124,8 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
 /// Says that there is no run to compare with.
 fn none_is_good(study: &Study) -> String {
     format!(
-        "No earlier run of {} met its requirements and may be believed, so this one is compared \
-         with none (`require.not_worse_than: latest`).",
+        "No earlier usable run of {} met its requirements, so there is nothing to compare with \
+         (`require.not_worse_than: latest`).",
         study.name
     )
 }
@@ -212,7 +212,7 @@ impl Beside<'_> {
         let number = match (before, compared) {
             (_, Some(compared)) => number(&compared, is_latency),
             (None, None) => undecided("the earlier run has no such point"),
-            (Some(_), None) => undecided("one of the two has no trial there that may be believed"),
+            (Some(_), None) => undecided("one of the two has no usable trial there"),
         };
         // With an interval, the estimate alone decides nothing: of two equal runs, one is always
         // slower.
@@ -279,8 +279,8 @@ fn without_earlier(study: &Study, results: &Path) -> Option<String> {
     let has_none = asks && store::last_good(results, &study.name, None).is_none();
     has_none.then(|| {
         format!(
-            "`require.not_worse_than: latest`: {} has no earlier run in {} that may be believed \
-             and met its requirements; this one is compared with none",
+            "`require.not_worse_than: latest`: {} has no earlier usable run in {} that met its \
+             requirements; there is nothing to compare with",
             study.name,
             results.display()
         )

@@ -102,7 +102,7 @@ impl Required<'_> {
         )
     }
 
-    /// For example `missed`, or `cannot be told (its interval holds the limit)`.
+    /// For example `missed`, or `cannot be told (its interval contains the limit)`.
     pub(super) fn came_of_it(&self, number: &Number, outcome: Outcome, why: &str) -> String {
         let outcome = match outcome {
             Outcome::Met => "met",

@@ -87,7 +87,7 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
     assert!(
         strict
             .says
-            .ends_with("cannot be told, and so missed (its interval holds the limit).")
+            .ends_with("cannot be told, and so missed (its interval contains the limit).")
     );
 }
 
@@ -138,7 +138,7 @@ fn a_point_without_a_trial_that_may_be_believed_is_told_of() {
     let seen = one(&study(FIXED, "{p99_ms: 10}", ""), invalid);
     assert_eq!(seen.outcome, store::record::RequirementOutcome::Untold);
     assert!(
-        seen.says.contains("no trial there may be believed"),
+        seen.says.contains("no trial there is usable"),
         "{}",
         seen.says
     );

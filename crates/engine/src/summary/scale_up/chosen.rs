@@ -114,7 +114,7 @@ impl<'a> ScaleFacts<'a> {
                     ))
                 }
                 (false, None) => {
-                    Some("no rate was too much: what was done is what was offered".to_owned())
+                    Some("no rate was too high: throughput equals the offered rate".to_owned())
                 }
             });
         };

@@ -102,7 +102,7 @@ fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     facts.extend(repair.map(|word| ("Repair", format!("{word}: {}", found.repair_why))));
     if !found.beside.is_empty() {
         let also = format!(
-            "{}: what is here is of all of them",
+            "{}: the figures here cover all of them",
             found.beside.join(", ")
         );
         facts.push(("Also on", also));
@@ -217,7 +217,7 @@ fn hints_of(hints: &HintsRecord) -> String {
     let again = match hints.undelivered {
         0.0 => String::new(),
         tries => format!(
-            " · {} tries failed, and are made again",
+            " · {} attempts failed, and are retried",
             number::rate(tries)
         ),
     };

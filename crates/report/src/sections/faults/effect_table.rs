@@ -41,7 +41,7 @@ pub fn table(view: &RunView) -> Table {
     let alone = claims.iter().filter(is_alone).map(Subject::Claim);
     let title = published.filter(|_| !claims.is_empty()).map_or(String::new(), |published| {
         format!(
-            " Published: {}, on {}. It stands beside ours as it was said, and is not judged.",
+            " Published: {}, on {}. It is quoted for comparison, and not judged.",
             published.title, published.system
         )
     });

@@ -50,12 +50,12 @@ pub fn table(view: &RunView) -> Option<Table> {
             Cell::new(number::count(with)).tone(if is_more { Tone::Warn } else { Tone::Plain })
         })
         .foot(
-            "Each pair is of one block: the same load on the same data, and of both trials the \
-             same seconds of the window. Broken: from the injection until it was seen whole. \
-             After: from then on until the next fault or the end of the window. Ratios are of \
-             geometric means over the pairs, with a 95 % interval; where a side did nothing there \
-             is none. Percentiles of a stretch are of the histograms of its seconds. What is \
-             called a difference is coloured, as in comparisons of variants.",
+            "Each pair is from one block: the same load on the same data, and the same seconds of \
+             the window of both trials. Broken: from the injection until the target was seen \
+             whole. After: from then on until the next fault or the end of the window. Ratios are \
+             of geometric means over the pairs, with a 95 % interval; a side without operations \
+             has no ratio. Percentiles of a period come from the histograms of its seconds. \
+             Differences are coloured, as in comparisons of variants.",
         )
         .unless_empty()
 }

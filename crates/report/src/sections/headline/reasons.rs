@@ -14,23 +14,23 @@ const SHORT_WORDS: [(&str, &str); 21] = [
     ("V20", "The clock was set"),
     ("V11", "The environment changed"),
     ("V3", "The client was near its own limit"),
-    ("V4", "The client itself was held up"),
+    ("V4", "The client itself was stalled"),
     ("V13", "A fault was not confirmed, or not healed"),
-    ("V14", "Reads returned other data than was written"),
+    ("V14", "Reads returned data that differs from the writes"),
     ("V8", "Operations failed"),
-    ("V21", "Nodes met exceptions that nothing caught"),
+    ("V21", "Nodes had uncaught exceptions"),
     ("V9", "The data was not at rest"),
     ("V10", "Compactions fell behind"),
-    ("V19", "The target fell silent for a while"),
-    ("V12", "Not steady, or measured too briefly"),
+    ("V19", "The target did not answer for a while"),
+    ("V12", "The window was not steady, or too short"),
     ("V1", "Requests left late"),
-    ("V7", "The server counted other operations than the client"),
+    ("V7", "The counts of server and client differ"),
     ("V17", "Probes cost too much"),
     ("V5", "Clients did not start together"),
     ("V2", "Latency and service time disagree"),
-    ("V6", "Histograms do not hold every operation"),
+    ("V6", "Histograms lack some operations"),
     ("V15", "The run cannot be repeated from its record"),
-    ("V16", "How much data fits in memory is not stated"),
+    ("V16", "The ratio of data to memory is not stated"),
 ];
 
 /// Words for V14 if no read returned other data: it then mostly judges reads without a row, and
@@ -38,7 +38,7 @@ const SHORT_WORDS: [(&str, &str); 21] = [
 const NOTHING_READ: &str = "Reads found no row, or could not be compared";
 
 /// Words for V14 if acknowledged data is missing, or is not as it was written.
-const DATA_LOST: &str = "Data was lost, or is not as it was written";
+const DATA_LOST: &str = "Data was lost, or differs from the writes";
 
 /// A reason with its sort key: failures before warnings, and the more serious first.
 type Placed = ((Reverse<Option<Outcome>>, usize), String);

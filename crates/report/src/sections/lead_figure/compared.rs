@@ -36,7 +36,7 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
         first.title, second.title
     );
     Some(LeadFigure {
-        title: format!("What each variant did{at}"),
+        title: format!("Results of each variant{at}"),
         what,
         plots: vec![Plot::Rows(first), Plot::Rows(second)],
         ..LeadFigure::default()

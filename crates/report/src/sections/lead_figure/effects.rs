@@ -79,7 +79,7 @@ fn forest(of: &str, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
     let in_words = rows.iter().map(|row| format!("{} {}", row.label, row.text));
     let what = in_words.collect::<Vec<_>>().join("; ");
     Some(LeadFigure {
-        title: format!("What each setting changes: {of}"),
+        title: format!("Effect of each setting: {of}"),
         what,
         plots: vec![Plot::Rows(RowsPlot {
             title: format!("change of {of}, % (95 % interval)"),

@@ -111,9 +111,9 @@ pub(super) fn losses(view: &RunView) -> String {
         format!("{reads} did not find a row whose write was acknowledged.")
     });
     let unread = match (read_broken, broken.len()) {
-        (0, _) => Some("Whether anything acknowledged was lost was not read back.".to_owned()),
+        (0, _) => Some("Acknowledged writes were not read back.".to_owned()),
         (some, all) if some < all => Some(format!(
-            "That was read back after {some} of {all} trials with faults."
+            "Acknowledged writes were read back after {some} of {all} trials with faults."
         )),
         _ => None,
     };

@@ -97,10 +97,10 @@ fn of_many(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> {
     let what = found.collect::<Vec<_>>().join("; ");
     let goal = &searches.first()?.goal;
     (!rows.is_empty()).then(|| LeadFigure {
-        title: format!("The most that each variant did with {goal}"),
+        title: format!("Highest load of each variant with {goal}"),
         what,
         plots: vec![Plot::Rows(RowsPlot {
-            title: "op/s; a bar is from the least to the most of several searches".into(),
+            title: "op/s; a bar spans the results of several searches".into(),
             rows,
             ..RowsPlot::default()
         })],

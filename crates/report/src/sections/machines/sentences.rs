@@ -55,8 +55,8 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[Placed<'_>]) -> Vec<String
         )];
     }
     let sentence = if seen.l3.is_empty() {
-        "The client shares no core with a node: that was avoided. Whether they share an L3 is \
-             not told."
+        "The client shares no core with a node: that was avoided. The machine does not report if \
+         they share an L3."
     } else {
         "The client shares neither a core nor an L3 with a node: that was avoided."
     };

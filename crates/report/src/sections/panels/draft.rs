@@ -460,8 +460,8 @@ fn why_missing(
         return match mine().flat_map(|p| &p.problems).find(named) {
             Some(problem) => format!("not recorded; probe {probe}: {problem}"),
             None => format!(
-                "no value: the probe {probe} ran and was given none. Nothing of the kind happened, \
-                 or this version of it has no such figure."
+                "no value: the probe {probe} ran and read none. Nothing of the kind happened, or \
+                 this version does not have the figure."
             ),
         };
     }

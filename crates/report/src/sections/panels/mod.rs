@@ -57,10 +57,10 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     blocks.extend(all_series::block(view, &probed, unread));
     blocks.extend(costs);
-    let mut lead = "What hosts, JVMs and the database did meanwhile, on one axis with the load. \
-                    A colour is a host or a node, in every row; shaded are the phases outside \
-                    the measured window. Zoom into any row: all follow; the buttons bring whole \
-                    phases back."
+    let mut lead = "Series of hosts, JVMs and the database, on one time axis with the load. A \
+                    colour is a host or a node, in every row; phases outside the measured window \
+                    are shaded. Zoom into any row, and all rows follow; the buttons show whole \
+                    phases again."
         .to_string();
     let left_out = with_series().count() - shown;
     if left_out > 0 {

@@ -15,11 +15,10 @@ pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
     let unit = units_name(&arms.first()?.unit);
     (!series.is_empty()).then(|| Chart {
         title: format!("Throughput by {unit} in use{}", under(arms)),
-        what:
-            "Marks: what was measured, with 95 % intervals. Dotted: N times one unit. Lines: the \
-               curve that says most with least; where none can be called that, the one that \
-               predicts left-out points best."
-                .into(),
+        what: "Marks: measured points, with 95 % intervals. Dotted: N times one unit. Lines: the \
+             curve with the best fit for its number of coefficients; if none is clearly best, the \
+             one that predicts left-out points best."
+            .into(),
         height_px: 380,
         x: Axis::new(format!("{unit} in use"), Scale::Linear),
         panels: vec![Panel {

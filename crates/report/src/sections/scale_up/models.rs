@@ -32,10 +32,10 @@ pub fn table(arms: &[&ScaleUpRecord]) -> Table {
         })
         .foot(
             "N units in use, n on each of s sockets. Amdahl's law: x1 N ÷ (1 + σ (N − 1)). The \
-             Universal Scalability Law: with κ N (N − 1) below the line as well. Two levels: \
-             x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))). Left out: how far a \
-             point is from the curve through the others. AICc weighs how well a curve fits \
-             against how many coefficients it has; within 2 nothing is told.",
+             Universal Scalability Law: with κ N (N − 1) below the line as well. Two levels: x1 s \
+             n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))). Left out: the distance of a \
+             point from the curve through the others. AICc weighs the fit of a curve against its \
+             number of coefficients; a difference within 2 decides nothing.",
         )
         .build()
 }

@@ -123,7 +123,9 @@ fn a_java_is_a_version_or_a_folder_and_must_fit() {
     assert_eq!(java("nodes: 1"), None);
     let unsupported = |local: &str| {
         let notes = study_of(local).notes;
-        notes.iter().any(|said| said.contains("no combination that its makers support"))
+        notes
+            .iter()
+            .any(|said| said.contains("a combination that its makers do not support"))
     };
     assert!(unsupported("cassandra: 4.1"));
     assert!(!unsupported("cassandra: 4.1, java: 11") && !unsupported("cassandra: 5.0"));

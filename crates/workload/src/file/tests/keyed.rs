@@ -80,14 +80,14 @@ fn what_is_wrong_with_a_csv_is_said_with_its_line() {
             "",
             "",
             "id,the place\nx,7\n",
-            "line 2: \"x\" in column id is no value of type uuid",
+            "line 2: \"x\" in column id is not a value of type uuid",
         ),
         ("", "", "id,the place\n1,2,3\n", "line: 2"),
         (
             "csv: keys.csv\n",
             "",
             CSV,
-            "column takes its values from a CSV, and here is none",
+            "column takes its values from a CSV, and the file names none",
         ),
         ("(id)", "(a, b)", CSV, "column takes the name of one column"),
     ] {
@@ -158,7 +158,7 @@ fn rows_of_a_group_share_a_partition_and_have_places_in_it() {
             "v is v, which some rows do not have",
         ),
         ("one_of(3, 9)", "one_of()", "no size to choose from"),
-        ("one_of(3, 9)", "one_of(3, x)", "`x` is no size"),
+        ("one_of(3, 9)", "one_of(3, x)", "`x` is not a size"),
         (
             "text(one_of(3, 9))",
             "words(a, b, shares=1)",

@@ -155,7 +155,7 @@ fn ranges_may_begin_below_0_where_the_type_does() {
         ),
         ("text", "uniform(-5..5)", "text begins at 0"),
         ("int", "uniform(-5..3G)", "int ends at 2147483647"),
-        ("int", "uniform(5..-5)", "is no range"),
+        ("int", "uniform(5..-5)", "is not a range"),
     ] {
         let found = with(typ, expression).expect_err(expression).to_string();
         assert!(found.contains(expected), "{expression}: {found}");

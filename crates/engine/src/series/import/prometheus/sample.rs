@@ -24,7 +24,7 @@ impl Kind {
             "gauge" => Kind::Gauge,
             "histogram" | "summary" => Kind::Distribution,
             "untyped" | "unknown" | "info" | "stateset" | "gaugehistogram" => Kind::Unknown,
-            other => bail!("{other:?} is no kind of metric"),
+            other => bail!("{other:?} is not a kind of metric"),
         })
     }
 }
@@ -54,14 +54,19 @@ impl Sample {
             Some(rest) => labels(rest, &mut name)?,
             None => (Vec::new(), rest),
         };
-        ensure!(is_name(&name), "{name:?} is no name of a metric");
+        ensure!(is_name(&name), "{name:?} is not a name of a metric");
         // OpenMetrics may append an exemplar after a mark.
         let rest = rest.split_once(" # ").map_or(rest, |(rest, _)| rest);
         let mut words = rest.split_ascii_whitespace();
         let value = words.next().with_context(|| format!("{name} has no value"))?;
-        let value = value.parse().with_context(|| format!("{name} is {value:?}, no number"))?;
+        let value = value.parse().with_context(|| {
+            format!(
+                "{name} is {value:?}, which is not a \
+                                                           number"
+            )
+        })?;
         let time = |word: &str| -> Result<u64> {
-            let time = word.parse().with_context(|| format!("{word:?} is no time"))?;
+            let time = word.parse().with_context(|| format!("{word:?} is not a time"))?;
             unix_ns(time, unit_ns)
         };
         let unix_ns = words.next().map(time).transpose()?;
@@ -151,7 +156,10 @@ fn quoted(rest: &str) -> Result<(String, &str)> {
             '\\' => match characters.next() {
                 Some((_, 'n')) => text.push('\n'),
                 Some((_, other @ ('"' | '\\'))) => text.push(other),
-                other => bail!("\\{} is no escape", other.map_or(' ', |(_, other)| other)),
+                other => bail!(
+                    "\\{} is not an escape",
+                    other.map_or(' ', |(_, other)| other)
+                ),
             },
             other => text.push(other),
         }

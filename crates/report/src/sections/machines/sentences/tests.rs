@@ -116,8 +116,8 @@ fn what_the_client_shares_is_said_with_whether_it_could_be_avoided() {
             machine(&[], &["0", "1"], "0-1"),
             "1",
             &["0"],
-            "The client shares no core with a node: that was avoided. Whether they share an L3 is \
-             not told.",
+            "The client shares no core with a node: that was avoided. The machine does not report \
+             if they share an L3.",
         ),
         (small(), "", &["0"], ""),
         (small(), "0", &[], ""),
