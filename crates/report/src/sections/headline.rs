@@ -16,8 +16,8 @@ use crate::summary::{
 };
 use store::record::RequirementOutcome as Outcome;
 use store::record::{
-    ComparisonRecord, Finding, NextStepRecord, SearchRangeRecord, SearchRecord, TrialFinding,
-    outcome_of,
+    ComparisonRecord, CostComparisonRecord, CostKind, Finding, NextStepRecord, SearchRangeRecord,
+    SearchRecord, TrialFinding, outcome_of,
 };
 
 /// Returns the top of the page.
@@ -253,7 +253,7 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
             variant: None,
         }),
     );
-    figures.extend(cost_tile(view));
+    figures.extend(cost_tiles(view));
     figures
 }
 
@@ -266,11 +266,35 @@ fn says_something(comparison: &ComparisonRecord) -> bool {
         .is_none_or(|[low, high]| low >= 1.0 / tenfold && high <= tenfold)
 }
 
-/// Returns the cost in which two variants differ most.
-fn cost_tile(view: &RunView) -> Option<Figure> {
-    let cost = most_different_cost(view)?;
+/// Costs that a comparison of two variants always shows: disk and CPU.
+const COSTS_SHOWN: [CostKind; 2] = [CostKind::DiskSpace, CostKind::ServerCpu];
+
+/// Returns disk space and CPU time of two variants as ratios, and the cost that differs most.
+fn cost_tiles(view: &RunView) -> Vec<Figure> {
+    let all = &view.findings.cost_comparisons;
+    let weight = |one: &CostComparisonRecord| (one.differs, one.ratio.ln().abs());
+    let of_kind = |kind: CostKind| {
+        let records = all.iter().filter(move |one| one.cost == kind);
+        records.max_by(|a, b| {
+            let (a, b) = (weight(a), weight(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        })
+    };
+    let mut shown: Vec<&CostComparisonRecord> = Vec::new();
+    if variants(view).len() == 2 {
+        shown.extend(COSTS_SHOWN.into_iter().filter_map(of_kind));
+    }
+    let most = most_different_cost(view);
+    shown.extend(most.filter(|most| shown.iter().all(|one| one.cost != most.cost)));
+    shown.into_iter().map(|cost| cost_tile(view, cost)).collect()
+}
+
+/// Returns the ratio of a cost, with its interval.
+fn cost_tile(view: &RunView, cost: &CostComparisonRecord) -> Figure {
     let interval = cost.ci95.map(|ends| format!("95 % interval {}", number::range(ends)));
-    Some(Figure {
+    let equal = (!cost.differs).then(|| "no difference shown".to_owned());
+    let detail: Vec<String> = interval.into_iter().chain(equal).collect();
+    Figure {
         label: format!(
             "{} ÷ {}, {}",
             variant_name(&cost.contender, view),
@@ -279,9 +303,9 @@ fn cost_tile(view: &RunView) -> Option<Figure> {
         ),
         value: number::short(cost.ratio, 3),
         unit: "×".into(),
-        detail: interval.unwrap_or_default(),
+        detail: detail.join(" · "),
         variant: None,
-    })
+    }
 }
 
 /// Returns the range in which the highest load lies, if a search found none with certainty.

@@ -61,6 +61,27 @@ fn costs_stand_at_their_points_and_beside_each_other() {
     );
 }
 
+/// An engineer who compares compressors asks for disk and CPU first, also if one of them is equal.
+#[test]
+fn the_first_screen_of_a_comparison_has_disk_and_cpu() {
+    let mut view = view();
+    let disk = view.findings.cost_comparisons[0].clone();
+    view.findings.cost_comparisons.push(CostComparisonRecord {
+        cost: CostKind::ServerCpu,
+        ratio: 1.01,
+        ci95: Some([0.97, 1.05]),
+        differs: false,
+        ..disk
+    });
+    let figures = page(&view).headline.figures;
+    let of = |words: &str| figures.iter().find(|figure| figure.label.contains(words));
+    let disk = of("disk space per row").expect("a card");
+    assert_eq!(disk.value, "0.620", "{disk:?}");
+    let cpu = of("CPU").expect("a card");
+    assert!(cpu.detail.contains("0.970 to 1.05"), "{cpu:?}");
+    assert!(cpu.detail.contains("no difference shown"), "{cpu:?}");
+}
+
 #[test]
 fn a_run_whose_target_shows_nothing_has_no_section_of_costs() {
     assert!(!text(&page(&fixture::run(3))).contains("WHAT IT COSTS"));
