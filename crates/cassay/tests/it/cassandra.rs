@@ -28,7 +28,7 @@ mod travel;
 mod upgrades;
 mod values;
 
-use crate::program::{BRIEF, Lab, Said, Started, command, line};
+use crate::program::{Lab, Said, Started, command, line};
 use cluster::Dirs;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,6 @@ fn small(nodes: usize) -> LocalSpec {
         nodes,
         heap_bytes: 512 << 20,
         class_sharing: true,
-        jvm_options: vec![BRIEF.to_owned()],
         ..usual
     }
 }

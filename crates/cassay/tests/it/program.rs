@@ -26,10 +26,6 @@ const SKIPS: &str = "CASSAY_SKIPS";
 /// Variable with the line of `cargo xtask cassandra --line`.
 const LINE: &str = "CASSAY_TEST_LINE";
 
-/// JVM option of nodes that live for a minute. Without the optimising compiler they use less CPU
-/// time in all, and no test of the gate asks how fast a node is.
-pub const BRIEF: &str = "-XX:TieredStopAtLevel=1";
-
 /// Returns the line of local nodes; `None` for the program's default.
 pub fn line() -> Option<String> {
     std::env::var(LINE).ok().filter(|line| !line.is_empty())
@@ -145,7 +141,7 @@ impl Lab {
         let mut command = command(env!("CARGO_BIN_EXE_cassay"));
         command
             .args(arguments)
-            .args(self.node_settings(arguments))
+            .args(self.line_of(arguments))
             .current_dir(self.path())
             // Its own clusters: a test neither sees nor removes the user's running clusters.
             .env("CASSAY_DATA", "data")
@@ -156,38 +152,28 @@ impl Lab {
         command
     }
 
-    /// Returns the settings that a test gives to local nodes: the tested line, and the compiler
-    /// option of [`BRIEF`].
-    fn node_settings(&self, arguments: &[&str]) -> Vec<String> {
-        let says = |words: &[&str]| {
-            arguments.iter().any(|option| words.iter().any(|word| option.contains(word)))
+    /// Returns the settings that give local nodes the tested line.
+    fn line_of(&self, arguments: &[&str]) -> Vec<String> {
+        let Some(line) = line() else {
+            return Vec::new();
         };
-        let local_study = |names: &[&str]| {
-            let text = |name| std::fs::read_to_string(self.path().join(name)).unwrap_or_default();
-            names.iter().map(text).find(|text| text.contains("local:"))
+        let says = |option: &&str| {
+            option.starts_with("--cassandra") || option.contains("local.cassandra=")
         };
-        let line = line().filter(|_| !says(&["--cassandra", "local.cassandra="]));
-        let mut settings = Vec::new();
+        let is_local = |name: &&str| {
+            let text = std::fs::read_to_string(self.path().join(name)).unwrap_or_default();
+            text.contains("local:") && !text.contains("cassandra:")
+        };
         match arguments {
+            _ if arguments.iter().any(says) => Vec::new(),
             ["target", "up", others @ ..] if !others.contains(&"--like") => {
-                settings.extend(line.map(|line| format!("--cassandra={line}")));
-                if !says(&["--jvm"]) {
-                    settings.push(format!("--jvm={BRIEF}"));
-                }
+                vec!["--cassandra".to_owned(), line]
             }
-            ["run" | "plan", others @ ..] => {
-                let Some(study) = local_study(others) else {
-                    return settings;
-                };
-                let line = line.filter(|_| !study.contains("cassandra:"));
-                settings.extend(line.map(|line| format!("--set=target.local.cassandra={line}")));
-                if arguments[0] == "run" && !study.contains("jvm:") {
-                    settings.push(format!("--set=target.local.jvm=['{BRIEF}']"));
-                }
+            ["run" | "plan", others @ ..] if others.iter().any(is_local) => {
+                vec!["--set".to_owned(), format!("target.local.cassandra={line}")]
             }
-            _ => {}
+            _ => Vec::new(),
         }
-        settings
     }
 
     /// Runs the program to its end.

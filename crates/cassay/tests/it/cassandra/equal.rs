@@ -77,9 +77,7 @@ const ALLOWED: [&str; 2] = ["--allow", "create=cassay"];
 
 /// Returns a kept node that has compiled the code for the studies.
 fn warm(lab: &Lab) -> Kept<'_> {
-    // Both compilers, unlike other tests: speed counts here.
-    let jvm = "--jvm=-XX:+TieredCompilation";
-    let up = ["target", "up", "--heap", "1GiB", jvm, "--json"];
+    let up = ["target", "up", "--heap", "1GiB", "--json"];
     let up = lab.cassay(&up).ended_with(0).json();
     let kept = Kept(lab);
     let address = up[0]["nodes"][0]["address"].as_str().expect("an address");
