@@ -2,9 +2,11 @@
 
 use crate::state::AgentState;
 use anyhow::{Context, Result};
-use host::attached_nodes::{FindService, Lend, Mend, OwnAddresses, ReadWallClock, StartService};
+use host::attached_nodes::{
+    FindService, GrantReadOnly, OwnAddresses, ReadWallClock, StartService, UndoLeftovers,
+};
 use host::process::Identity;
-use host::undo_file::{self, Noted};
+use host::undo_file::{self, UndoFile};
 use measure::clock;
 use remote::Serve;
 use std::net::{IpAddr, UdpSocket};
@@ -17,7 +19,7 @@ impl Serve<AgentState> for OwnAddresses {
     }
 }
 
-impl Serve<AgentState> for Lend {
+impl Serve<AgentState> for GrantReadOnly {
     fn serve(self, here: &AgentState) -> Result<()> {
         let folder = self.0;
         anyhow::ensure!(
@@ -49,10 +51,10 @@ impl Serve<AgentState> for ReadWallClock {
     }
 }
 
-impl Serve<AgentState> for Mend {
+impl Serve<AgentState> for UndoLeftovers {
     fn serve(self, here: &AgentState) -> Result<Vec<String>> {
         let folder = self.folder.as_deref();
-        here.undo.note(Noted::below(folder)?);
+        here.undo.note(UndoFile::below(folder)?);
         let Identity { pid, start_ticks } = Identity::own();
         let _ = here.machine.set(format!("cassay-{pid}-{start_ticks}"));
         undo_file::mend(folder)

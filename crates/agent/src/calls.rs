@@ -1,17 +1,19 @@
 //! Table of all calls that an agent answers. Only the agent's main loop imports it.
 
 use crate::state::AgentState;
-use host::attached_nodes::{FindService, Lend, Mend, OwnAddresses, ReadWallClock, StartService};
+use host::attached_nodes::{
+    FindService, GrantReadOnly, OwnAddresses, ReadWallClock, StartService, UndoLeftovers,
+};
 use host::calls::{
-    Abilities, Address, DropPageCache, EndProcess, Keep, Limit, LimitPort, Limits,
-    MachineAbilities, MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, StartProcess,
+    Abilities, Address, ConnectToSwitch, DropPageCache, EndProcess, Keep, Limit, LimitPort, Limits,
+    MachineAbilities, MakeBridge, MakeHost, PortLimits, Processes, RaiseUplink, StartProcess,
     VolumeAbilities,
 };
 use host::faults::{Heal, Inject, Renew, Started};
-use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
+use host::files::{Change, DeviceBytes, EvictTree, Get, List, Space, Sum};
 use host::inspect::{CleanFolder, Inspect};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
-use host::queries::{Receive, See};
+use host::queries::{Receive, RunQuery};
 use host::remote_host::{AvailableMemory, ClearCluster, FindJava, FindMarked, Settle, TakenPort};
 use host::watch::{BeginWatch, TakeReadings};
 use remote::{ReadClock, Row};
@@ -20,7 +22,7 @@ use remote::{ReadClock, Row};
 pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<MakeBridge>(),
     Row::of::<RaiseUplink>(),
-    Row::of::<Plug>(),
+    Row::of::<ConnectToSwitch>(),
     Row::of::<LimitPort>(),
     Row::of::<PortLimits>(),
     Row::of::<MakeHost>(),
@@ -41,7 +43,7 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<Sum>(),
     Row::of::<Space>(),
     Row::of::<DeviceBytes>(),
-    Row::of::<Uncache>(),
+    Row::of::<EvictTree>(),
     Row::of::<BeginWatch>(),
     Row::of::<TakeReadings>(),
     Row::of::<ReadClock>(),
@@ -49,7 +51,7 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<Heal>(),
     Row::of::<Renew>(),
     Row::of::<Started>(),
-    Row::of::<See>(),
+    Row::of::<RunQuery>(),
     Row::of::<Receive>(),
     Row::of::<ReadSettings>(),
     Row::of::<ReadMachine>(),
@@ -63,9 +65,9 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<Inspect>(),
     Row::of::<CleanFolder>(),
     Row::of::<OwnAddresses>(),
-    Row::of::<Lend>(),
+    Row::of::<GrantReadOnly>(),
     Row::of::<FindService>(),
     Row::of::<StartService>(),
     Row::of::<ReadWallClock>(),
-    Row::of::<Mend>(),
+    Row::of::<UndoLeftovers>(),
 ];

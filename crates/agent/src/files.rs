@@ -4,8 +4,8 @@ use crate::folders::{Inside, check_below, enter, open, parent};
 use crate::state::AgentState;
 use anyhow::{Context, Result, ensure};
 use host::files::{
-    Begun, Bytes, Change, DeviceBytes, Entry, FileId, From, Get, List, PIECE_BYTES, Page, Piece,
-    SUM_BYTES, Space, Step, Sum, Sums, Uncache,
+    Begun, Bytes, Change, DeviceBytes, Entry, EvictTree, FileId, From, Get, List, PIECE_BYTES,
+    Page, Piece, SUM_BYTES, Space, Step, Sum, Sums,
 };
 use linux::volume::{self, VolumeUse};
 use remote::Serve;
@@ -363,7 +363,7 @@ impl Serve<AgentState> for DeviceBytes {
     }
 }
 
-impl Serve<AgentState> for Uncache {
+impl Serve<AgentState> for EvictTree {
     fn serve(self, here: &AgentState) -> Result<()> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let uncache = |folder: OwnedFd| {

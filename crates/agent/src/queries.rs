@@ -9,7 +9,7 @@ use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::files::Space;
 use host::process::{self, Life};
-use host::queries::See;
+use host::queries::RunQuery;
 use host::{Query, QueryAnswer, Reach, invocation};
 use linux::cgroup::Group;
 use linux::net::Netlink;
@@ -19,7 +19,7 @@ use remote::Serve;
 use std::path::Path;
 use std::time::Duration;
 
-impl Serve<AgentState> for See {
+impl Serve<AgentState> for RunQuery {
     fn serve(self, here: &AgentState) -> Result<QueryAnswer> {
         Ok(match self.what {
             Query::Process(process) => QueryAnswer::Process(process::state(process)),

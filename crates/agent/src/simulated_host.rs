@@ -5,8 +5,8 @@ use crate::state::AgentState;
 use crate::systemd_scope;
 use anyhow::{Context, Result};
 use host::calls::{
-    Address, DropPageCache, HostLimits, Limit, LimitPort, Limits, Made, MakeBridge, MakeHost, Plug,
-    PortLimits, RaiseUplink, Role,
+    Address, ConnectToSwitch, DropPageCache, HostLimits, Limit, LimitPort, Limits, Made,
+    MakeBridge, MakeHost, PortLimits, RaiseUplink, Role,
 };
 use host::undo::Undo;
 use linux::cgroup::{self, Group};
@@ -73,7 +73,7 @@ impl Serve<AgentState> for RaiseUplink {
     }
 }
 
-impl Serve<AgentState> for Plug {
+impl Serve<AgentState> for ConnectToSwitch {
     fn serve(self, _: &AgentState) -> Result<()> {
         let host = Namespace::open(&format!("/proc/{}/ns/net", self.process.pid))?;
         anyhow::ensure!(self.process.alive(), "its agent has ended");

@@ -2,7 +2,7 @@
 
 use crate::state::AgentState;
 use anyhow::Result;
-use host::Whereabouts;
+use host::EffectiveAffinity;
 use host::calls::{
     Abilities, EndProcess, Keep, MachineAbilities, Processes, StartProcess, VolumeAbilities,
 };
@@ -88,8 +88,8 @@ impl Serve<AgentState> for ReadSettings {
 }
 
 impl Serve<AgentState> for FindProcess {
-    fn serve(self, _: &AgentState) -> Result<Whereabouts> {
-        let found = Whereabouts::read(&PathBuf::from(format!("/proc/{}", self.0.pid)));
+    fn serve(self, _: &AgentState) -> Result<EffectiveAffinity> {
+        let found = EffectiveAffinity::read(&PathBuf::from(format!("/proc/{}", self.0.pid)));
         anyhow::ensure!(self.0.alive(), "process {} has ended", self.0.pid);
         found
     }

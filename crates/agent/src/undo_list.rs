@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use host::undo::{Undo, undo};
-use host::undo_file::Noted;
+use host::undo_file::UndoFile;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,7 @@ pub struct UndoList {
     entries: Mutex<Vec<Undo>>,
     tell: Tell,
     /// File to which it is also written, once requested.
-    noted: Mutex<Option<Noted>>,
+    noted: Mutex<Option<UndoFile>>,
     /// True once the agent ends, so that nothing more is begun.
     is_closed: AtomicBool,
 }
@@ -37,7 +37,7 @@ impl UndoList {
     }
 
     /// Makes [`UndoList::add_noted`] write to this file from now on.
-    pub fn note(&self, noted: Noted) {
+    pub fn note(&self, noted: UndoFile) {
         let mut known = self.noted();
         // A file that exists already has entries, so it is kept.
         if known.is_none() {
@@ -136,7 +136,7 @@ impl UndoList {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn noted(&self) -> MutexGuard<'_, Option<Noted>> {
+    fn noted(&self) -> MutexGuard<'_, Option<UndoFile>> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -174,7 +174,7 @@ mod tests {
         let list = UndoList::new(Box::new(|_| Ok(())));
         let undo = Undo::Tree(root.path().join("none"));
         assert!(list.add_noted(undo.clone()).is_err(), "nothing says where");
-        list.note(Noted::below(Some(root.path())).unwrap());
+        list.note(UndoFile::below(Some(root.path())).unwrap());
         list.add_noted(undo.clone()).unwrap();
         let files = || std::fs::read_dir(root.path().join("undo")).into_iter().flatten().flatten();
         let text = std::fs::read_to_string(files().next().unwrap().path()).unwrap();

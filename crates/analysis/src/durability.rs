@@ -21,7 +21,7 @@ pub struct Configuration {
     /// Commit log of the nodes. `None` if their settings cannot be read.
     pub commit_log: Option<CommitLog>,
     /// Failures during the trial.
-    pub blows: Vec<Blow>,
+    pub blows: Vec<FailureEvent>,
 }
 
 /// A consistency level.
@@ -63,7 +63,7 @@ pub enum Sync {
 
 /// A failure, planned or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Blow {
+pub struct FailureEvent {
     /// The failure in words: `host-power-off of host2`.
     pub what: String,
     /// Names of the nodes that it hit.
@@ -216,10 +216,11 @@ pub fn lost_within_s(of: &Configuration) -> Option<f64> {
     };
     let by_level = of.written.replicas == 0 || of.read.replicas + of.written.replicas <= of.copies;
     let mut blows = of.blows.iter();
-    let has_no_end = |blow: &Blow| matches!(blow.loses, DataLoss::Everything | DataLoss::Order);
+    let has_no_end =
+        |blow: &FailureEvent| matches!(blow.loses, DataLoss::Everything | DataLoss::Order);
     let by_disk = blows.any(has_no_end);
     let is_bounded = matches!(promise(of), Promise::None(_)) && !by_level && !by_disk;
-    let is_marked = |blow: &Blow| blow.loses != DataLoss::Unsynced && !log.is_buffered;
+    let is_marked = |blow: &FailureEvent| blow.loses != DataLoss::Unsynced && !log.is_buffered;
     let within_s = if of.blows.iter().all(is_marked) {
         MARKED_EVERY_S + MARKED_LATE_S
     } else {
@@ -228,7 +229,7 @@ pub fn lost_within_s(of: &Configuration) -> Option<f64> {
     is_bounded.then_some(within_s)
 }
 
-impl Blow {
+impl FailureEvent {
     /// Returns true if a node with this commit log may have lost data by it.
     pub fn is_lossy(&self, commit_log: Option<&CommitLog>) -> bool {
         !matches!(why_lossy(self.loses, commit_log), Lossy::No)
@@ -297,8 +298,8 @@ mod tests {
         Level { name, replicas }
     }
 
-    fn blow(nodes: &[&str], loses: DataLoss) -> Blow {
-        Blow {
+    fn blow(nodes: &[&str], loses: DataLoss) -> FailureEvent {
+        FailureEvent {
             what: "a blow".to_owned(),
             nodes: nodes.iter().map(|&node| node.to_owned()).collect(),
             loses,
@@ -374,7 +375,7 @@ mod tests {
             written: level("ONE", 1),
             read: level("ALL", 3),
             commit_log: Some(PERIODIC),
-            blows: vec![Blow {
+            blows: vec![FailureEvent {
                 what: "host-power-off of host2".to_owned(),
                 ..blow(&["node2"], DataLoss::Unsynced)
             }],

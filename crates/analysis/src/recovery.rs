@@ -143,7 +143,7 @@ pub struct Noticed {
     /// Time from the injection to the end of the interval with the symptom, s: an upper limit.
     pub within_s: f64,
     /// The symptom.
-    pub by: Sign,
+    pub by: ClientSymptom,
 }
 
 measure::word_enum! {
@@ -200,7 +200,7 @@ measure::word_enum! {
 
 measure::word_enum! {
     /// A symptom that a client can notice.
-    pub enum Sign {
+    pub enum ClientSymptom {
         /// More lost connections than in any interval of the level before.
         LostConnections = "connections_lost",
         /// More errors than in any interval of the level before.
@@ -387,10 +387,12 @@ fn noticed(slices: &[Slice], fault: &Fault, found: &Recovery) -> Option<Noticed>
         let before = before.iter().flat_map(|before| &before.slices);
         before.map(|at| count(&slices[*at])).max().unwrap_or(0)
     };
-    let counts: [(Sign, Count); 3] = [
-        (Sign::LostConnections, |slice| slice.connections_lost),
-        (Sign::Errors, |slice| slice.failed),
-        (Sign::Retries, |slice| slice.retries),
+    let counts: [(ClientSymptom, Count); 3] = [
+        (ClientSymptom::LostConnections, |slice| {
+            slice.connections_lost
+        }),
+        (ClientSymptom::Errors, |slice| slice.failed),
+        (ClientSymptom::Retries, |slice| slice.retries),
     ];
     let counts = counts.map(|(sign, count)| (sign, count, usual(count)));
     let to_s = fault.over_s().min(found.until_s);
@@ -402,9 +404,9 @@ fn noticed(slices: &[Slice], fault: &Fault, found: &Recovery) -> Option<Noticed>
             let p99_ms = slice.p99_ms.unwrap_or(f64::INFINITY);
             let is_slow = before.p99_ms.is_some_and(|p99| p99_ms > p99.edge(Worse::Above));
             if slice.ops_per_s() < before.ops_per_s.edge(Worse::Below) {
-                Some(Sign::Throughput)
+                Some(ClientSymptom::Throughput)
             } else {
-                is_slow.then_some(Sign::Latency)
+                is_slow.then_some(ClientSymptom::Latency)
             }
         })?;
         let within_s = slice.to_s - fault.injected_s;

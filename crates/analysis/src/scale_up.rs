@@ -77,7 +77,7 @@ measure::word_enum! {
 
 measure::word_enum! {
     /// Part of a machine that units fill, if its improvement has a name.
-    pub enum Fills {
+    pub enum SaturatedResource {
         /// One socket (I₁).
         Socket = "socket",
         /// The machine (I₂).

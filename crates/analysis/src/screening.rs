@@ -141,7 +141,7 @@ pub fn effects(design: Design, values: &[f64]) -> Option<Vec<f64>> {
 
 /// Sizes of effects that are only noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Lenth {
+pub struct LenthMargin {
     /// Pseudo standard error.
     pub pse: f64,
     /// Margin of error: a single noise effect is larger in 5 % of cases.
@@ -164,9 +164,9 @@ measure::word_enum! {
     }
 }
 
-impl Lenth {
+impl LenthMargin {
     /// Computes it from all effects of a design, most of which are taken to be noise.
-    pub fn of(effects: &[f64]) -> Lenth {
+    pub fn of(effects: &[f64]) -> LenthMargin {
         let sizes: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
         let guess = MEDIAN_TO_DEVIATION * autocorrelation::median(&sizes);
         let small: Vec<f64> = sizes.iter().copied().filter(|size| *size < TRIM * guess).collect();
@@ -174,7 +174,7 @@ impl Lenth {
         let count = effects.len().max(1) as f64;
         let freedom = count / 3.0;
         let all = (1.0 + 0.95_f64.powf(1.0 / count)) / 2.0;
-        Lenth {
+        LenthMargin {
             pse,
             me: autocorrelation::t_quantile(0.975, freedom) * pse,
             sme: autocorrelation::t_quantile(all, freedom) * pse,
@@ -252,7 +252,7 @@ mod tests {
         let effects = [
             0.113, -0.031, 0.006, -0.004, 0.009, -0.012, 0.003, 0.058, -0.007, 0.002, -0.010,
         ];
-        let lenth = Lenth::of(&effects);
+        let lenth = LenthMargin::of(&effects);
         for (seen, expected) in [
             (lenth.pse, 0.01050),
             (lenth.me, 0.03023),
@@ -285,7 +285,7 @@ mod tests {
                 };
                 let values: Vec<f64> = signs.iter().map(value).collect();
                 let effects = effects(design, &values).unwrap();
-                let lenth = Lenth::of(&effects);
+                let lenth = LenthMargin::of(&effects);
                 found += u32::from(lenth.activity(effects[1]) != Activity::Silent);
                 let others = effects.iter().enumerate().filter(|(at, _)| *at != 1);
                 let is_active = |e: &f64| lenth.activity(*e) == Activity::Active;

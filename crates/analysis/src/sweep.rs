@@ -11,7 +11,7 @@ use measure::Known;
 
 /// One step of a sweep, from lowest to highest load.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rung {
+pub struct SweepStep {
     /// Load on the axis: threads, or op/s.
     pub load: f64,
     /// Achieved throughput, block by block.
@@ -79,7 +79,7 @@ const TRIAL_DEVIATION_MIN: f64 = 0.015;
 /// One-sided 5 %.
 const ONE_SIDED: f64 = 0.95;
 
-impl Rung {
+impl SweepStep {
     /// Returns the mean throughput over the blocks.
     pub fn mean_ops_per_s(&self) -> f64 {
         autocorrelation::mean(&self.ops_per_s)
@@ -87,7 +87,7 @@ impl Rung {
 }
 
 /// Reads a sweep. `p99_bound_ms` is the bound on latency, if there is one.
-pub fn read_sweep(points: &[Rung], p99_bound_ms: Option<f64>) -> Reading {
+pub fn read_sweep(points: &[SweepStep], p99_bound_ms: Option<f64>) -> Reading {
     let of = |state: State| -> Vec<usize> {
         (0..points.len()).filter(|&i| points[i].state == state).collect()
     };
@@ -132,14 +132,15 @@ fn saturated_from(kept: &[usize], saturated: &[usize]) -> Option<usize> {
     kept.iter().all(|kept| *kept < first).then_some(first)
 }
 
-fn knee(points: &[Rung], usable: &[usize], kept: &[usize], saturated: &[usize]) -> Knee {
+fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usize]) -> Knee {
     // An open loop that is not kept up with shows its end by itself.
     if let (Some(last), Some(_)) = (kept.last(), saturated_from(kept, saturated)) {
         return Knee::At(*last);
     }
-    let rising: Vec<&Rung> = usable.iter().map(|&i| &points[i]).collect();
+    let rising: Vec<&SweepStep> = usable.iter().map(|&i| &points[i]).collect();
     let is_ladder = rising.windows(2).all(|pair| pair[1].load > pair[0].load);
-    let positive = |p: &&Rung| p.load > 0.0 && p.mean_ops_per_s() > 0.0 && p.p99_ms.least() > 0.0;
+    let positive =
+        |p: &&SweepStep| p.load > 0.0 && p.mean_ops_per_s() > 0.0 && p.p99_ms.least() > 0.0;
     if !is_ladder || !rising.iter().all(positive) {
         return Knee::Untold;
     }
@@ -155,7 +156,7 @@ fn knee(points: &[Rung], usable: &[usize], kept: &[usize], saturated: &[usize]) 
 }
 
 /// Returns true if no load beyond the first of `tail` pays.
-fn is_knee(tail: &[&Rung], noise: Noise) -> bool {
+fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
     let (Some(first), Some(last)) = (tail.first(), tail.last()) else {
         return false;
     };
@@ -164,7 +165,7 @@ fn is_knee(tail: &[&Rung], noise: Noise) -> bool {
     }
     let (slope, error) = elasticity(tail, noise);
     // No point beyond it stands out above what the load would have to pay.
-    let pays = |point: &&Rung| {
+    let pays = |point: &&SweepStep| {
         let gain = (point.mean_ops_per_s() / first.mean_ops_per_s()).ln();
         let needed = ELASTICITY_MIN * (point.load / first.load).ln();
         let error = (noise.of_point(first).powi(2) + noise.of_point(point).powi(2)).sqrt();
@@ -185,7 +186,7 @@ fn has_grown(first_ms: Known, last_ms: Known, load: f64) -> bool {
 
 /// Returns true if throughput grows with the load over the last stretch that is long enough to
 /// tell.
-fn still_grows(points: &[&Rung], noise: Noise) -> bool {
+fn still_grows(points: &[&SweepStep], noise: Noise) -> bool {
     let Some(last) = points.last() else {
         return false;
     };
@@ -199,7 +200,7 @@ fn still_grows(points: &[&Rung], noise: Noise) -> bool {
 
 /// Returns the elasticity over the points by least squares, and its standard error: from the noise
 /// of the points, or from their distances to the line, whichever is larger.
-fn elasticity(points: &[&Rung], noise: Noise) -> (f64, f64) {
+fn elasticity(points: &[&SweepStep], noise: Noise) -> (f64, f64) {
     let x: Vec<f64> = points.iter().map(|p| p.load.ln()).collect();
     let y: Vec<f64> = points.iter().map(|p| p.mean_ops_per_s().ln()).collect();
     let (mean_x, mean_y) = (autocorrelation::mean(&x), autocorrelation::mean(&y));
@@ -225,7 +226,7 @@ struct Noise {
 
 impl Noise {
     /// Pools the noise over all points that have several blocks.
-    fn of(points: &[&Rung]) -> Noise {
+    fn of(points: &[&SweepStep]) -> Noise {
         let (mut sum, mut freedom) = (0.0, 0.0);
         for point in points {
             let values = point.ops_per_s.iter().filter(|v| **v > 0.0);
@@ -251,7 +252,7 @@ impl Noise {
     }
 
     /// Returns the standard error of the logarithm of a point's mean.
-    fn of_point(self, point: &Rung) -> f64 {
+    fn of_point(self, point: &SweepStep) -> f64 {
         self.deviation / (point.ops_per_s.len().max(1) as f64).sqrt()
     }
 

@@ -16,7 +16,7 @@ use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
 use imports::Tool;
-use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, LedgerMode, Limit, Schedule, VerifyReads};
 use null_server::NullServer;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,7 +69,7 @@ fn main() -> Result<()> {
         connections_per_node: 1,
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::Off,
-        keeps: Keeps::Nothing,
+        keeps: LedgerMode::Nothing,
         written: None,
     };
     for _ in 0..rounds {

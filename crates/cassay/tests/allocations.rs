@@ -7,7 +7,7 @@
 mod allocator;
 
 use allocator::Telling;
-use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, LedgerMode, Limit, Schedule, VerifyReads};
 use null_server::NullServer;
 use std::backtrace::Backtrace;
 use std::cell::Cell;
@@ -99,7 +99,7 @@ fn nothing_is_allocated_after_the_start_line() {
                 connections_per_node: 1,
                 interval: Duration::from_millis(100),
                 verify_reads: VerifyReads::EveryNth(1),
-                keeps: Keeps::Nothing,
+                keeps: LedgerMode::Nothing,
                 written: None,
             };
             // A busy machine makes intervals longer, and skips numbers.

@@ -17,7 +17,7 @@ pub(crate) const CQL_PORT: u16 = 9042;
 /// Addresses of nodes: the first one, the one that the cluster uses now, and the one where that is
 /// reached.
 #[derive(Clone, Debug, Default)]
-pub struct Moves {
+pub struct NodeAddressMap {
     /// Address that the cluster uses now, by the first address.
     moved: Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>,
     translation: Arc<Translation>,
@@ -58,20 +58,20 @@ impl Proxy {
     }
 }
 
-impl Moves {
+impl NodeAddressMap {
     /// Addresses of a cluster that need translation. No node has moved yet.
-    pub fn translated(translation: Translation) -> Moves {
-        Moves {
+    pub fn translated(translation: Translation) -> NodeAddressMap {
+        NodeAddressMap {
             translation: Arc::new(translation),
-            ..Moves::default()
+            ..NodeAddressMap::default()
         }
     }
 
     /// Addresses of a cluster whose nodes are behind a proxy.
-    pub(crate) fn behind(proxy: Proxy) -> Moves {
-        Moves {
+    pub(crate) fn behind(proxy: Proxy) -> NodeAddressMap {
+        NodeAddressMap {
             proxy: Some(proxy),
-            ..Moves::default()
+            ..NodeAddressMap::default()
         }
     }
 
@@ -133,22 +133,22 @@ impl Moves {
 /// Resolver that sends every request to one endpoint of a node, or to where it has moved, whatever
 /// host name the request has.
 #[derive(Debug)]
-pub struct Led {
+pub struct RedirectingConnector {
     address: SocketAddr,
-    moves: Moves,
+    moves: NodeAddressMap,
 }
 
-impl Led {
+impl RedirectingConnector {
     /// Creates a resolver for an endpoint other than CQL, by its first address.
-    pub fn to(address: SocketAddr, moves: &Moves) -> Led {
-        Led {
+    pub fn to(address: SocketAddr, moves: &NodeAddressMap) -> RedirectingConnector {
+        RedirectingConnector {
             address,
             moves: moves.clone(),
         }
     }
 }
 
-impl Resolver for Led {
+impl Resolver for RedirectingConnector {
     fn resolve(
         &self,
         _uri: &ureq::http::Uri,
@@ -169,7 +169,7 @@ mod tests {
     fn a_node_is_known_by_where_it_was_however_often_it_moves() {
         let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
         let [first, second, third] = ["10.0.0.1:9042", "10.0.0.2:9042", "10.0.0.3:9042"].map(at);
-        let moves = Moves::default();
+        let moves = NodeAddressMap::default();
         assert_eq!((moves.now(first), moves.known(first)), (first, first));
         assert!(!moves.note(first, first));
         assert!(moves.note(first, second) && !moves.note(first, second));
@@ -199,7 +199,7 @@ mod tests {
                 reached.parse().expect("a place"),
             );
         }
-        let moves = Moves::translated(translation);
+        let moves = NodeAddressMap::translated(translation);
         let five = at("10.1.0.5:9042");
         assert_eq!(moves.of_contact(at("127.0.0.1:9043")), five);
         assert_eq!(
@@ -222,7 +222,7 @@ mod tests {
         let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
         let (one, two) = (at("10.1.0.5:9042"), at("10.1.0.6:9042"));
         let proxy = Proxy::at(at("192.0.2.1:29042"));
-        let moves = Moves::behind(proxy.clone());
+        let moves = NodeAddressMap::behind(proxy.clone());
         assert_eq!((moves.now(one), moves.proxied_name(one)), (one, None));
         proxy.note(one, "id-1");
         proxy.note(two, "id-2");

@@ -13,7 +13,7 @@ mod permitted_actions;
 pub(crate) mod pods;
 mod tls;
 
-use crate::address_map::Moves;
+use crate::address_map::NodeAddressMap;
 use crate::capability::{self, Sources};
 use crate::cluster::Cluster;
 use crate::credentials::{self, Access, Credentials};
@@ -170,7 +170,7 @@ const AGENT_LIMIT: Duration = Duration::from_secs(5);
 fn agents_of(
     nodes: &[NodeInfo],
     access: Option<&JolokiaAccess>,
-    moves: &Moves,
+    moves: &NodeAddressMap,
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<Agent>> {
     const VERSION: (&str, &str) = (
@@ -209,7 +209,7 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     };
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
     Ok(Access {
-        moves: Moves::translated(spec.addresses.clone()),
+        moves: NodeAddressMap::translated(spec.addresses.clone()),
         ..Access::of_others(credentials, tls)
     })
 }

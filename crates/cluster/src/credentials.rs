@@ -1,7 +1,7 @@
 //! Client access to a cluster besides its address: user, password and TLS. Each is read from where
 //! it is kept and is never shown.
 
-use crate::address_map::Moves;
+use crate::address_map::NodeAddressMap;
 use crate::permission_gate::Door;
 use anyhow::{Context, Result, bail};
 use cql::Version;
@@ -23,7 +23,7 @@ pub struct Access {
     /// Permission check of an attached cluster. `None` for a managed one.
     pub(crate) door: Option<Door>,
     /// Current addresses of nodes that have moved.
-    pub moves: Moves,
+    pub moves: NodeAddressMap,
     /// Version of the protocol that the nodes speak.
     pub spoken: SpokenVersion,
 }
@@ -36,7 +36,7 @@ impl Access {
             load_user: None,
             tls,
             door: None,
-            moves: Moves::default(),
+            moves: NodeAddressMap::default(),
             spoken: SpokenVersion::default(),
         }
     }

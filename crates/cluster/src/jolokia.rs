@@ -2,7 +2,7 @@
 //! nodes the agent listens on the node's own address, with a password that is random for every
 //! cluster. On attached nodes the user gives address and credentials.
 
-use crate::address_map::{Led, Moves};
+use crate::address_map::{NodeAddressMap, RedirectingConnector};
 use crate::credentials;
 use crate::credentials::ClientIdentity;
 use anyhow::{Context, Result, bail};
@@ -89,7 +89,11 @@ impl Jolokia {
     ///
     /// # Errors
     /// Half of the credentials is missing, or they or the certificates cannot be read.
-    pub fn attached(address: SocketAddr, access: &JolokiaAccess, moves: &Moves) -> Result<Jolokia> {
+    pub fn attached(
+        address: SocketAddr,
+        access: &JolokiaAccess,
+        moves: &NodeAddressMap,
+    ) -> Result<Jolokia> {
         let authorization = match (&access.user, &access.password) {
             (Some(user), Some(source)) => Some(basic(user, credentials::read(source)?.reveal())),
             (None, None) => None,
@@ -122,7 +126,7 @@ impl Jolokia {
             agent: ureq::Agent::with_parts(
                 config,
                 DefaultConnector::new(),
-                Led::to(address, moves),
+                RedirectingConnector::to(address, moves),
             ),
             limit: LIMIT,
         })
@@ -318,7 +322,7 @@ mod tests {
     fn half_of_the_credentials_and_certificates_for_nothing_are_refused() {
         let address = SocketAddr::from(([127, 0, 0, 1], 8778));
         let error = |access: &JolokiaAccess| {
-            let error = Jolokia::attached(address, access, &Moves::default()).unwrap_err();
+            let error = Jolokia::attached(address, access, &NodeAddressMap::default()).unwrap_err();
             format!("{error:#}")
         };
         assert!(error(&access(Some("anna"), None)).contains("anna"));
@@ -327,7 +331,7 @@ mod tests {
         let password = SecretSource::File(file.path().to_path_buf());
         assert!(error(&access(None, Some(password.clone()))).contains("no user"));
         let whole = access(Some("anna"), Some(password));
-        let agent = Jolokia::attached(address, &whole, &Moves::default()).unwrap();
+        let agent = Jolokia::attached(address, &whole, &NodeAddressMap::default()).unwrap();
         assert!(!format!("{agent:?} {whole:?}").contains("hunter2"));
         for (verify, reason) in [(true, "no certificate in it"), (false, "leave out one")] {
             let tls = TlsSpec {
@@ -368,8 +372,12 @@ mod tests {
             reader.read_exact(&mut body).unwrap();
             stream.write_all(answer.as_bytes()).unwrap();
         });
-        let agent =
-            Jolokia::attached(address, &JolokiaAccess::default(), &Moves::default()).unwrap();
+        let agent = Jolokia::attached(
+            address,
+            &JolokiaAccess::default(),
+            &NodeAddressMap::default(),
+        )
+        .unwrap();
         let result = agent.read(&[("java.lang:type=Memory", "Verbose")]);
         server.join().unwrap();
         result

@@ -70,7 +70,7 @@ pub use refusal_cause::LogMarks;
 pub use server_counts::OperationCounts;
 pub use table_comment::{Mark, MarkedTable, OwnRuns};
 // Types for faults that break pods.
-pub use address_map::{Led, Moves};
+pub use address_map::{NodeAddressMap, RedirectingConnector};
 pub use kubernetes::{Deletion, Isolation, PodSeen};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption, free_disk_bytes,

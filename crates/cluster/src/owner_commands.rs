@@ -4,7 +4,7 @@
 //! again to undo it: on request, after a time limit, or when its controller is gone. All parameters
 //! are in one argument, which says where a secret is, but never contains it.
 
-use crate::address_map::Moves;
+use crate::address_map::NodeAddressMap;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
 use anyhow::{Context, Result, bail};
@@ -172,7 +172,7 @@ impl Order {
     fn on_all(&self, what: impl Fn(&Jolokia, &[&str]) -> Result<()>) -> Result<()> {
         let access = self.access();
         let of_node = |(address, tables): &(SocketAddr, Vec<String>)| -> Result<()> {
-            let agent = Jolokia::attached(*address, &access, &Moves::default())?;
+            let agent = Jolokia::attached(*address, &access, &NodeAddressMap::default())?;
             let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
             what(&agent, &tables).with_context(|| format!("tell {address}"))
         };

@@ -1,7 +1,7 @@
 //! Handles of pods for faults. Only actions that the command line names are done to attached pods.
 //! A node is followed to the address of its new pod.
 
-use crate::address_map::Moves;
+use crate::address_map::NodeAddressMap;
 use crate::permission_gate::Door;
 use crate::service::may;
 use anyhow::Result;
@@ -41,7 +41,7 @@ pub struct PodHandle {
     pub(crate) name: String,
     /// First CQL address of its node.
     pub(crate) known: SocketAddr,
-    pub(crate) moves: Moves,
+    pub(crate) moves: NodeAddressMap,
     pub(crate) door: Option<Door>,
 }
 

@@ -6,7 +6,7 @@
 //! a deadline. After a failed read or write the session refuses further requests, because the next
 //! bytes might belong to the last one.
 
-use crate::address_map::Moves;
+use crate::address_map::NodeAddressMap;
 use crate::credentials::{self, Access, Tls};
 use crate::permission_gate::{Door, Way};
 use crate::statement_change;
@@ -225,7 +225,7 @@ pub struct Session {
     broken: bool,
     /// Permission check of an attached cluster.
     door: Option<Door>,
-    moves: Moves,
+    moves: NodeAddressMap,
     /// Keyspace of unqualified names.
     used: Option<String>,
     version: Version,
@@ -359,7 +359,7 @@ impl Session {
     }
 
     /// Returns the current addresses of nodes.
-    pub(crate) fn moves(&self) -> &Moves {
+    pub(crate) fn moves(&self) -> &NodeAddressMap {
         &self.moves
     }
 

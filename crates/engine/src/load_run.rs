@@ -4,7 +4,9 @@ use super::event_loop::Cut;
 use super::running_target::Running;
 use super::window_counts::Tally;
 use analysis::procedure::Point;
-use load::{Config, Keeps, Limit, OtherWorkers, Schedule, Summary, VerifyReads, Window, Written};
+use load::{
+    Config, LedgerMode, Limit, OtherWorkers, Schedule, Summary, VerifyReads, Window, Written,
+};
 use std::sync::Arc;
 use std::time::Duration;
 use study::settings::{Client, Fault, Settings};
@@ -39,7 +41,7 @@ pub struct Offer<'o> {
     /// Reads whose rows are compared.
     pub verify: VerifyReads,
     /// Writes that are recorded.
-    pub keeps: Keeps,
+    pub keeps: LedgerMode,
     /// Earlier writes, if they were recorded.
     pub written: Option<Arc<Written>>,
     /// Faults while the load is measured.
@@ -119,7 +121,7 @@ impl Offer<'_> {
             ends_after_faults: None,
             first_operation: 0,
             verify: VerifyReads::Off,
-            keeps: Keeps::Nothing,
+            keeps: LedgerMode::Nothing,
             written: None,
             faults: &[],
             may_rise: true,

@@ -118,16 +118,16 @@ impl Course {
 
 /// Step of an imported command, as a sequence of intervals. The load generator ends it by
 /// operations or time; here it ends once its rate is known accurately enough.
-pub struct StepCourse {
+pub struct RecordedArrivals {
     limit: StepLimit,
     /// Standard error of the mean of operations per second, over whole intervals.
     uncertainty: Uncertainty,
 }
 
-impl StepCourse {
+impl RecordedArrivals {
     /// Begins at the start line.
-    pub fn new(limit: StepLimit) -> StepCourse {
-        StepCourse {
+    pub fn new(limit: StepLimit) -> RecordedArrivals {
+        RecordedArrivals {
             limit,
             uncertainty: Uncertainty::default(),
         }
@@ -293,7 +293,7 @@ mod tests {
             max: 6,
         };
         let stops_at = |rates: &[u64]| {
-            let mut course = StepCourse::new(limit);
+            let mut course = RecordedArrivals::new(limit);
             let flows = rates.iter().enumerate();
             let mut flows =
                 flows.map(|(index, ok)| course.see(&summed(interval(index as u64, *ok))).flow);
@@ -320,7 +320,7 @@ mod tests {
             min: 2,
             max: 200,
         };
-        let mut course = StepCourse::new(limit);
+        let mut course = RecordedArrivals::new(limit);
         // Mean 100, deviation 10: 0.1 / sqrt(4) is 0.050, and 0.058 by the other formula.
         let rates = [90, 110, 90, 110, 90, 110].into_iter().enumerate();
         let mut flows =
@@ -338,7 +338,7 @@ mod tests {
             min: 3,
             max: 6,
         };
-        let mut course = StepCourse::new(limit);
+        let mut course = RecordedArrivals::new(limit);
         let flows = [5, 500, 50].map(|parts| {
             let mut interval = interval(0, 100);
             interval.kinds.push(KindInterval::default());

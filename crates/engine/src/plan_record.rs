@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::record::{
-    AxisRecord, CombinationsRecord, EstimateRecord, FORMAT, LeastRecord, Order, OverridesRecord,
-    PhaseRecord, PlanRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord, RequestRecord,
-    ResolvedRecord, TrialRecord,
+    AxisRecord, CombinationsRecord, EstimateRecord, FORMAT, MinimumPlanRecord, Order,
+    OverridesRecord, PhaseRecord, PlanRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord,
+    RequestRecord, ResolvedRecord, TrialRecord,
 };
 use study::checked_tree::Tree;
 use study::plan::{Plan, Trial};
@@ -122,9 +122,9 @@ fn without_faults(study: &Study) -> BTreeMap<VariantName, VariantName> {
 }
 
 /// Returns number and length of the certain trials. `None` if all trials are certain.
-fn least(plan: &Plan) -> Option<LeastRecord> {
+fn least(plan: &Plan) -> Option<MinimumPlanRecord> {
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();
-    let least = LeastRecord {
+    let least = MinimumPlanRecord {
         trials: certain,
         seconds: plan.estimate.seconds_least,
     };

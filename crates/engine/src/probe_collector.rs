@@ -12,7 +12,7 @@ mod scrapers;
 use super::event::CpuShares;
 use super::running_target::Running;
 use super::trial::endurance_series::Watched;
-use analysis::rules::{CpuUse, Evidence, Machine, Pressure, Spell};
+use analysis::rules::{CpuUse, Evidence, Machine, NodeStatePeriod, Pressure};
 use anyhow::{Context, Result};
 use cluster::Cluster;
 use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
@@ -32,7 +32,7 @@ const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 
 /// Probes of one trial.
 #[derive(Default)]
-pub struct Gather {
+pub struct ProbeCollector {
     /// Running probes.
     probes: Vec<Probes>,
     /// Why the other users of the machine cannot be seen.
@@ -51,7 +51,7 @@ pub struct Gather {
     pub hosts: HostReadings,
 }
 
-impl Gather {
+impl ProbeCollector {
     /// Starts the probes that `settings` ask for, and the one that watches the machine for
     /// processes other than the nodes and our own. `clients` are some of our processes.
     ///
@@ -261,10 +261,10 @@ fn named<'a>(
 
 /// Returns the period in which a series has readings, seconds since the window began at
 /// `window_ns`.
-fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> Spell {
+fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStatePeriod {
     let began_s = kept.since_s(window_ns);
     let bins = series.stretches.iter().map(|(_, bin)| bin);
-    Spell {
+    NodeStatePeriod {
         node: series.place.to_owned(),
         from_s: bins.clone().map(|bin| bin.first_s).fold(f64::INFINITY, f64::min) - began_s,
         to_s: bins.map(|bin| bin.last_s).fold(0.0, f64::max) - began_s,
@@ -356,9 +356,9 @@ mod tests {
             stretches <= 8 * readings_buffer::STRETCHES_MAX,
             "{stretches}"
         );
-        let gather = Gather {
+        let gather = ProbeCollector {
             kept,
-            ..Gather::default()
+            ..ProbeCollector::default()
         };
         let seen = told(&gather, (43_200_000_000_000, 86_400_000_000_000));
         // A stretch of 32 s that lies half in the window is at its edge.
@@ -369,7 +369,7 @@ mod tests {
     }
 
     /// Returns the evidence that the rules get for a window.
-    fn told(gather: &Gather, window_ns: (u64, u64)) -> Evidence {
+    fn told(gather: &ProbeCollector, window_ns: (u64, u64)) -> Evidence {
         let mut evidence = Evidence::default();
         gather.tell(&mut evidence, window_ns);
         evidence
@@ -385,7 +385,7 @@ mod tests {
             probe: OTHERS.into(),
             ..reading(at_s, name, "machine", value)
         };
-        let gather = Gather {
+        let gather = ProbeCollector {
             kept: kept(&[
                 others(0.5, "cpu.others", 90.0),
                 others(1.5, "cpu.others", 10.0),
@@ -398,7 +398,7 @@ mod tests {
                 // From the probe of the hosts: not about the machine as a whole.
                 reading(1.5, "psi.io.some", "host1", 99.0),
             ]),
-            ..Gather::default()
+            ..ProbeCollector::default()
         };
         let told_all = told(&gather, (1_000_000_000, 3_000_000_000));
         let machine = told_all.machine.as_ref().unwrap();
@@ -434,7 +434,7 @@ mod tests {
             probe: OTHERS.into(),
             ..reading(at_s, host::probe::STOPPED, "node2", 1.0)
         };
-        let gather = Gather {
+        let gather = ProbeCollector {
             kept: kept(&[
                 reading(0.5, STEAL, "machine", 0.0),
                 stopped(1.5),
@@ -443,11 +443,11 @@ mod tests {
                 stopped(19.0),
                 reading(14.0, host::probe::BLOCKED, "node1", 3.0),
             ]),
-            ..Gather::default()
+            ..ProbeCollector::default()
         };
         let seen = told(&gather, (2_000_000_000, 30_000_000_000));
         let environment = seen.environment.unwrap();
-        let spell = |node: &str, from_s, to_s| Spell {
+        let spell = |node: &str, from_s, to_s| NodeStatePeriod {
             node: node.to_owned(),
             from_s,
             to_s,
@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn the_window_is_judged_by_what_was_read_within_it() {
-        let gather = Gather {
+        let gather = ProbeCollector {
             kept: kept(&[
                 reading(0.5, PENDING, "node1", 50.0),
                 reading(1.1, PENDING, "node1", 2.0),
@@ -469,12 +469,15 @@ mod tests {
                 reading(2.5, STEAL, "machine/cpu0", 100.0),
                 reading(3.5, STEAL, "machine", 90.0),
             ]),
-            ..Gather::default()
+            ..ProbeCollector::default()
         };
         let seen = told(&gather, (1_000_000_000, 3_000_000_000));
         assert_eq!(seen.pending_compactions, Some(vec![5.0, 7.0]));
         assert!((steal_share(&seen).unwrap() - 0.03).abs() < 1e-9);
         assert_eq!(seen.probes_cpu_share, None, "no probe ran");
-        assert_eq!(told(&Gather::default(), (0, 1)).pending_compactions, None);
+        assert_eq!(
+            told(&ProbeCollector::default(), (0, 1)).pending_compactions,
+            None
+        );
     }
 }

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use store::record::MachineTopologyRecord;
 use study::data_state::DataState;
 use study::settings::Client;
-use target_spec::{Ability, HostsAre, Restarts, Target};
+use target_spec::{Ability, HostKind, Restarts, Target};
 use versions::Release;
 
 /// A running target. Dropping it stops the processes that were started for it.
@@ -159,7 +159,7 @@ impl Running {
             return self.is_on_this_machine();
         };
         let taken = self.cluster.taken_cpus();
-        let are_stand_ins = self.cluster.hosts_are() == HostsAre::StandIns;
+        let are_stand_ins = self.cluster.hosts_are() == HostKind::StandIns;
         let hosts = local.hosts.as_ref().filter(|_| are_stand_ins);
         let theirs = match &taken[..] {
             [] => hosts.and_then(|hosts| hosts.host.cpus.as_deref()),

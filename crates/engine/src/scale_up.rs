@@ -13,9 +13,9 @@ use analysis::{Looks, Metric, VariantName};
 use measure::number::significant;
 use sentences::scale_up::plural;
 use store::record::{
-    CoefficientRecord, EfficiencyOf, EfficiencyRecord, Fills, ImprovementRecord, ScaleBoundRecord,
-    ScaleFitRecord, ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord,
-    WithoutPeak,
+    CoefficientRecord, EfficiencyOf, EfficiencyRecord, ImprovementRecord, SaturatedResource,
+    ScaleBoundRecord, ScaleFitRecord, ScalePeakRecord, ScalePointRecord, ScaleRatioRecord,
+    ScaleUpRecord, WithoutPeak,
 };
 
 /// Properties that all arms of a study share.
@@ -261,8 +261,8 @@ fn improvement(setting: &Setting, against: &Arm, of: Improvement) -> Improvement
         sockets: of.sockets,
         baseline_sockets: of.baseline_sockets,
         fills: match of.fills {
-            Of::Socket => Some(Fills::Socket),
-            Of::System => Some(Fills::System),
+            Of::Socket => Some(SaturatedResource::Socket),
+            Of::System => Some(SaturatedResource::System),
             Of::Unit | Of::Point | Of::Other => None,
         },
         ratio,
@@ -397,7 +397,12 @@ mod tests {
         let factors: Vec<_> = made.improvements.iter().map(|i| i.fills).collect();
         assert_eq!(
             factors,
-            [None, None, Some(Fills::Socket), Some(Fills::System)]
+            [
+                None,
+                None,
+                Some(SaturatedResource::Socket),
+                Some(SaturatedResource::System)
+            ]
         );
         assert!((made.improvements[3].ratio.as_ref().unwrap().value - 2.0).abs() < 1e-9);
         let said = made.sentences.join("\n");

@@ -22,7 +22,7 @@ use super::load_guard;
 use super::load_run::{self, Offer, Offered};
 use super::nodes;
 use super::phase_schedule::Course;
-use super::probe_collector::{DatabaseProbes, Gather};
+use super::probe_collector::{DatabaseProbes, ProbeCollector};
 use super::running_target::Running;
 use super::schema_check;
 use super::timeline::Timeline;
@@ -103,7 +103,7 @@ struct State {
     answered: Answered,
     counting: Counting,
     storage: Storage,
-    gather: Gather,
+    gather: ProbeCollector,
     /// Series of an endurance's long trial. `None` for other trials.
     courses: Option<Courses>,
     timeline: Timeline,
@@ -218,7 +218,7 @@ impl TrialRun<'_> {
             answered: Answered::default(),
             counting: Counting::default(),
             storage: Storage::default(),
-            gather: Gather::default(),
+            gather: ProbeCollector::default(),
             courses: None,
             tally: Tally::default(),
             clients: ClientTallies::default(),

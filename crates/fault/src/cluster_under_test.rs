@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 /// Agent for an injection or observation. Nodes and hosts are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Via {
+pub enum ExecutedBy {
     /// Agent of a node's host, or of the machine that nodes share.
     Node(usize),
     /// Agent of a host.

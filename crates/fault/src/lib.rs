@@ -22,7 +22,8 @@ mod rolling;
 
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use cluster_under_test::{
-    Agents, Client, Healed, HostSeen, Mbeans, NodeFiles, NodeSeen, Pods, Starter, Timer, Via, World,
+    Agents, Client, ExecutedBy, Healed, HostSeen, Mbeans, NodeFiles, NodeSeen, Pods, Starter,
+    Timer, World,
 };
 pub use life_cycle::{Outcome, Step, holds_from, run};
 pub use real_cluster::{Live, Order, orders};

@@ -1,7 +1,7 @@
 //! Life cycle of a fault: observed whole, injected, observed broken, held, healed, observed whole.
 
 use crate::behaviour::{Fault, Work};
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use crate::renewal::Renewal;
 use crate::{behaviours, ring};
@@ -195,7 +195,7 @@ impl Course<'_> {
             Hit::Node(node) => self.world.nodes().get(*node)?.host,
             Hit::Split(..) | Hit::Nodes(_) | Hit::Cluster => None,
         };
-        let seen = self.world.see(Via::Host(host?), Query::VolumeTaken);
+        let seen = self.world.see(ExecutedBy::Host(host?), Query::VolumeTaken);
         matches!(seen, Ok(QueryAnswer::VolumeTaken(true))).then(|| Observation {
             broken: Some(true),
             whole: Some(false),

@@ -1,7 +1,7 @@
 //! Packet loss between hosts: on the switch between simulated hosts, or on remote machines
 //! themselves. Machines drop only packets of the cluster's node ports.
 
-use crate::cluster_under_test::{Agents, HostSeen, Via};
+use crate::cluster_under_test::{Agents, ExecutedBy, HostSeen};
 use crate::observation;
 use anyhow::{Context, Result};
 use host::{HostLoss, Injection, Link, Loss, PortEnd, Way};
@@ -13,10 +13,20 @@ use std::time::Duration;
 pub(crate) fn cut_off(world: &mut dyn Agents, host: usize, within: Duration) -> Result<()> {
     let seen = host_of(world, host)?;
     if world.has_switch() {
-        return world.inject(Via::Switch, Injection::LinkDown(seen.number), &[], within);
+        return world.inject(
+            ExecutedBy::Switch,
+            Injection::LinkDown(seen.number),
+            &[],
+            within,
+        );
     }
     let losses = to_and_from(world, host, 1.0);
-    world.inject(Via::Host(host), Injection::HostPackets(losses), &[], within)
+    world.inject(
+        ExecutedBy::Host(host),
+        Injection::HostPackets(losses),
+        &[],
+        within,
+    )
 }
 
 /// Drops a share of the packets that a host sends and receives.
@@ -29,7 +39,12 @@ pub(crate) fn lose(
     let own = host_of(world, host)?.number;
     if !world.has_switch() {
         let losses = to_and_from(world, host, share);
-        return world.inject(Via::Host(host), Injection::HostPackets(losses), &[], within);
+        return world.inject(
+            ExecutedBy::Host(host),
+            Injection::HostPackets(losses),
+            &[],
+            within,
+        );
     }
     let others: Vec<Link> = world
         .hosts()
@@ -40,7 +55,7 @@ pub(crate) fn lose(
         .collect();
     let both = Loss::both_ways(&[Link::Host(own)], &others).into_iter();
     let losses = both.map(|loss| Loss { share, ..loss }).collect();
-    world.inject(Via::Switch, Injection::Packets(losses), &[], within)
+    world.inject(ExecutedBy::Switch, Injection::Packets(losses), &[], within)
 }
 
 /// Cuts clients off from the nodes of a host.
@@ -55,7 +70,7 @@ pub(crate) fn cut_clients(world: &mut dyn Agents, host: usize, within: Duration)
             ..loss
         };
         let losses = both.into_iter().map(only_clients).collect();
-        return world.inject(Via::Switch, Injection::Packets(losses), &[], within);
+        return world.inject(ExecutedBy::Switch, Injection::Packets(losses), &[], within);
     }
     let loss = HostLoss {
         way: Way::In,
@@ -65,7 +80,7 @@ pub(crate) fn cut_clients(world: &mut dyn Agents, host: usize, within: Duration)
         share: 1.0,
     };
     let losses = Injection::HostPackets(loss.both_ways().to_vec());
-    world.inject(Via::Host(host), losses, &[], within)
+    world.inject(ExecutedBy::Host(host), losses, &[], within)
 }
 
 /// Cuts some hosts off from others: in both directions, or only the packets that they send.
@@ -91,7 +106,7 @@ pub(crate) fn cut(
         } else {
             Loss::both_ways(&of, &from)
         };
-        return world.inject(Via::Switch, Injection::Packets(losses), &[], within);
+        return world.inject(ExecutedBy::Switch, Injection::Packets(losses), &[], within);
     }
     // Drops packets at both ends, because a host with several addresses may send from an unknown
     // one.
@@ -110,7 +125,7 @@ pub(crate) fn cut(
         };
         for (host, _) in side {
             let what = Injection::HostPackets(losses.clone());
-            world.inject(Via::Host(*host), what, &[], within)?;
+            world.inject(ExecutedBy::Host(*host), what, &[], within)?;
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Observations of a fault's target, independent of the injector.
 
-use crate::cluster_under_test::{Agents, Client, NodeSeen, Via, World};
+use crate::cluster_under_test::{Agents, Client, ExecutedBy, NodeSeen, World};
 use anyhow::{Context, Error, Result, ensure};
 use host::process::Identity;
 use host::{Attempt, DiskWork, Query, QueryAnswer, Reach, Restartable};
@@ -74,7 +74,7 @@ pub(crate) fn process(
         }
         // The process was never started.
         None => Ok(None),
-        Some(process) => match world.see(Via::Node(node), Query::Process(process)) {
+        Some(process) => match world.see(ExecutedBy::Node(node), Query::Process(process)) {
             Ok(QueryAnswer::Process(state)) => Ok(state),
             Ok(other) => Err(other_answer(&other)),
             Err(error) => Err(error),
@@ -217,7 +217,7 @@ fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Resul
     let nodes = nodes_on(world, to);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let address = node.storage;
-    let reach = match world.see(Via::Host(from), Query::Reach { address, limit })? {
+    let reach = match world.see(ExecutedBy::Host(from), Query::Reach { address, limit })? {
         QueryAnswer::Reach(reach) => reach,
         other => return Err(other_answer(&other)),
     };
@@ -332,7 +332,7 @@ pub(crate) fn try_disk(
         work,
         limit,
     };
-    match world.see(Via::Host(host), sight)? {
+    match world.see(ExecutedBy::Host(host), sight)? {
         QueryAnswer::Disk { write, read } => Ok(Tried { write, read }),
         other => Err(other_answer(&other)),
     }

@@ -7,7 +7,7 @@ mod mbeans;
 mod pods;
 mod starter;
 
-use crate::cluster_under_test::{Agents, Timer, Via};
+use crate::cluster_under_test::{Agents, ExecutedBy, Timer};
 use anyhow::{Context, Result};
 use cluster::{AddedNode, Handles, Isolation, NodeControl, NodeHandle};
 use host::process::Identity;
@@ -142,11 +142,11 @@ impl Live {
         started
     }
 
-    fn agent(&self, by: Via) -> Result<Arc<Agent>> {
+    fn agent(&self, by: ExecutedBy) -> Result<Arc<Agent>> {
         let found = match by {
-            Via::Node(index) => Some(&self.at(index)?.agent),
-            Via::Host(index) => self.handles.hosts.get(index).map(|host| &host.agent),
-            Via::Switch => self.handles.switch.as_ref(),
+            ExecutedBy::Node(index) => Some(&self.at(index)?.agent),
+            ExecutedBy::Host(index) => self.handles.hosts.get(index).map(|host| &host.agent),
+            ExecutedBy::Switch => self.handles.switch.as_ref(),
         };
         found.cloned().with_context(|| format!("there is no agent of {by:?}"))
     }

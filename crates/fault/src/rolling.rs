@@ -2,7 +2,7 @@
 //! several kinds of faults.
 
 use crate::behaviour::Work;
-use crate::cluster_under_test::{Agents, Healed, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, Healed, World};
 use crate::observation::{self, Observation, both};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
@@ -120,7 +120,7 @@ impl Round {
 
 /// Returns true if the kernel of a node's host knows the process.
 fn lives(world: &mut dyn Agents, node: usize, process: Identity) -> Result<bool, String> {
-    match world.see(Via::Node(node), Query::Process(process)) {
+    match world.see(ExecutedBy::Node(node), Query::Process(process)) {
         Ok(QueryAnswer::Process(state)) => Ok(state.is_some()),
         Ok(other) => Err(observation::other_answer(&other).to_string()),
         Err(error) => Err(format!("{error:#}")),

@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use load::{Armed, KeptPiece, Load, Next, Steering, Summary};
+use load::{ArmedLoad, Load, Next, RecordPiece, Steering, Summary};
 use measure::outcome::OutcomeCounts;
 use measure::{Histogram, Interval, KindInterval, clock};
 use remote::agent_loop::{self, Outbox};
@@ -137,7 +137,7 @@ struct Inner {
     /// Pieces of a large file that is arriving.
     pieces: Pieces,
     made: Option<Made>,
-    armed: Option<Armed>,
+    armed: Option<ArmedLoad>,
     steering: Option<Steering>,
     offering: Option<JoinHandle<()>>,
 }
@@ -395,7 +395,7 @@ fn tell(interval: &Interval, start_ns: u64, outbox: &Outbox) {
     }));
 }
 
-fn kept_note(piece: KeptPiece) -> KeptNote {
+fn kept_note(piece: RecordPiece) -> KeptNote {
     let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(&piece.bytes).expect("writing to memory");
     KeptNote {

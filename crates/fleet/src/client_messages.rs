@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use flate2::read::DeflateDecoder;
-use load::KeptPiece;
+use load::RecordPiece;
 use measure::{Interval, KindInterval};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -85,7 +85,7 @@ impl Merging {
         said: &mut ClientCourse,
         note: Note,
         now_ns: u64,
-    ) -> Result<Option<KeptPiece>> {
+    ) -> Result<Option<RecordPiece>> {
         match note {
             Note::Kinds(note) => {
                 let interval = self.interval_at(note.index);
@@ -179,14 +179,14 @@ impl Merging {
     }
 }
 
-fn piece(note: KeptNote) -> Result<KeptPiece> {
+fn piece(note: KeptNote) -> Result<RecordPiece> {
     let not_ours = "what a client has written down is of another form than ours";
     let packed = BASE64.decode(&note.bytes).context(not_ours)?;
     let mut bytes = Vec::new();
     let most = crate::wire::PIECE_BYTES as u64 + 1;
     let unpacked = DeflateDecoder::new(&packed[..]).take(most).read_to_end(&mut bytes);
     unpacked.context(not_ours)?;
-    Ok(KeptPiece {
+    Ok(RecordPiece {
         what: note.what,
         first: note.first,
         chunk: note.chunk,

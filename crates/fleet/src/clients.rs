@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use measure::clock::{self, Deadline};
-use remote::{Destination, Link, Offset, OtherAgents, TheirClock};
+use remote::{ClockOffset, Destination, Link, Offset, OtherAgents};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -88,7 +88,7 @@ pub(crate) struct ClientClock {
 
 #[derive(Debug, Default)]
 struct KnownClock {
-    theirs: TheirClock,
+    theirs: ClockOffset,
     breaks: Vec<(u64, i64)>,
     /// Records every few seconds: local time, and the offset.
     noted: Vec<(u64, Offset)>,

@@ -8,7 +8,7 @@ use crate::health::{ClientEnd, ClientNow, ClientSecond, ClockReading};
 use crate::wire::{Disarm, EndNote, Note, their_time};
 use anyhow::{Context, Result, bail};
 use load::failures::NodeFailures;
-use load::{Config, FirstError, Flow, KeptOf, KeptRecords, Load, Summary, Window};
+use load::{ClientRecords, Config, FirstError, Flow, KeptRecords, Load, Summary, Window};
 use measure::{Interval, clock};
 use remote::Link;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ enum Word {
     /// The client sent this message.
     Said(serde_json::Value),
     /// The client is gone.
-    Gone,
+    GoneNode,
     /// The client heard too late when its window begins or its load ends, by this many ns.
     Late(u64),
 }
@@ -141,7 +141,7 @@ pub struct Together {
     hearing: Sender<Heard>,
     pub(crate) merging: Merging,
     kept: KeptRecords,
-    keeps: KeptOf,
+    keeps: ClientRecords,
     window: Window,
     window_from_ns: u64,
     interval_ns: u64,
@@ -160,10 +160,10 @@ impl Together {
             let hearing = hearing.clone();
             client.link.listen(Box::new(move |note| {
                 // Sending fails once the receiver has ended the load.
-                let _ = hearing.send((number, note.map_or(Word::Gone, Word::Said)));
+                let _ = hearing.send((number, note.map_or(Word::GoneNode, Word::Said)));
             }));
         }
-        let keeps = KeptOf {
+        let keeps = ClientRecords {
             first: config.first_operation,
             workers: workers as u64,
             start_ns: 0,
@@ -239,7 +239,7 @@ impl Together {
             match self.heard.recv_timeout(Duration::from_nanos(wait_ns)) {
                 Ok((number, Word::Said(note))) => self.hear(number, note),
                 Ok((number, Word::Late(ns))) => self.lose(number, steering::too_late(ns)),
-                Ok((number, Word::Gone)) => {
+                Ok((number, Word::GoneNode)) => {
                     let why = self.links[number].lost().unwrap_or_default();
                     self.lose(number, format!("has ended: {why}"));
                 }
@@ -337,7 +337,7 @@ impl Together {
         let start_ns = self.merging.start_ns;
         let kept = std::mem::replace(
             &mut self.kept,
-            KeptRecords::new(KeptOf {
+            KeptRecords::new(ClientRecords {
                 keeps: Default::default(),
                 ..self.keeps
             }),

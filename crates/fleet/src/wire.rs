@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 use load::{
-    Config, Endpoint, Keeps, Limit, OtherWorkers, Schedule, TheirTime, VerifyReads, Window,
+    ClockConversion, Config, Endpoint, LedgerMode, Limit, OtherWorkers, Schedule, VerifyReads,
+    Window,
 };
 use measure::outcome::OutcomeCounts;
 use remote::Call;
@@ -187,7 +188,7 @@ pub(crate) struct IntervalNote {
 /// A piece of the records.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct KeptNote {
-    pub what: load::KeptWhat,
+    pub what: load::RecordKind,
     pub first: u64,
     pub chunk: usize,
     pub at: usize,
@@ -280,11 +281,11 @@ const STAGES: [(Stage, &str); 4] = [
     (Stage::ReadBack, "read-back"),
 ];
 
-const KEEPS: [(Keeps, &str); 4] = [
-    (Keeps::Nothing, "nothing"),
-    (Keeps::States, "states"),
-    (Keeps::Times, "times"),
-    (Keeps::History, "history"),
+const KEEPS: [(LedgerMode, &str); 4] = [
+    (LedgerMode::Nothing, "nothing"),
+    (LedgerMode::States, "states"),
+    (LedgerMode::Times, "times"),
+    (LedgerMode::History, "history"),
 ];
 
 fn word_of<T: PartialEq>(all: &[(T, &str)], value: &T) -> String {
@@ -411,8 +412,8 @@ impl ClientConfig {
 }
 
 /// Converts an offset between two clocks for the code that merges records.
-pub(crate) fn their_time(offset: remote::Offset) -> TheirTime {
-    TheirTime {
+pub(crate) fn their_time(offset: remote::Offset) -> ClockConversion {
+    ClockConversion {
         ahead_ns: offset.ahead_ns,
         bound_ns: offset.bound_ns,
     }

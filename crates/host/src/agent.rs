@@ -11,7 +11,7 @@ use crate::remote_host::supply_folder;
 use anyhow::{Context, Result};
 use linux::cgroup;
 use measure::clock;
-use remote::{Call, Destination, Link, OtherAgents, Refusal, TheirClock, Unreached};
+use remote::{Call, ClockOffset, Destination, Link, OtherAgents, Refusal, Unreached};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -239,7 +239,7 @@ impl Agent {
     }
 
     /// Measures the offset of its clock once.
-    pub(crate) fn ask_clock(&self, theirs: &mut TheirClock) -> Result<()> {
+    pub(crate) fn ask_clock(&self, theirs: &mut ClockOffset) -> Result<()> {
         theirs.ask(&self.link, LIMIT)
     }
 

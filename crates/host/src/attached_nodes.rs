@@ -16,11 +16,11 @@ const MEND_LIMIT: Duration = Duration::from_secs(180);
 
 calls! {
     OwnAddresses = "say-which-addresses-are-its-own" -> Vec<IpAddr>;
-    Lend = "read-what-is-below-a-folder" -> ();
+    GrantReadOnly = "read-what-is-below-a-folder" -> ();
     FindService = "find-the-process-of-a-server" -> Option<Identity>;
     StartService = "start-a-server" -> Option<Identity>;
     ReadWallClock = "read-its-wall-clock" -> u64;
-    Mend = "undo-what-was-left" -> Vec<String>;
+    UndoLeftovers = "undo-what-was-left" -> Vec<String>;
 }
 
 /// Returns those of these addresses that are the host's own.
@@ -29,7 +29,7 @@ pub struct OwnAddresses(pub Vec<IpAddr>);
 
 /// Lets the agent read files below a folder, but not write them.
 #[derive(Serialize, Deserialize)]
-pub struct Lend(pub PathBuf);
+pub struct GrantReadOnly(pub PathBuf);
 
 /// Returns the present process of a server.
 #[derive(Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct ReadWallClock;
 /// Undoes what earlier agents left behind if their guards were killed too, or their machine lost
 /// power. From now on, this agent's undo list is written to the same place.
 #[derive(Serialize, Deserialize)]
-pub struct Mend {
+pub struct UndoLeftovers {
     /// Folder of all cassay files. `None` for one of the user's.
     pub folder: Option<PathBuf>,
 }
@@ -65,7 +65,7 @@ impl Agent {
     /// # Errors
     /// There is no such folder, or the agent's user may not list it.
     pub fn lend(&self, folder: &Path) -> Result<()> {
-        self.call(&Lend(folder.to_owned()))
+        self.call(&GrantReadOnly(folder.to_owned()))
     }
 
     /// Returns the process of a server on its host. `None` if it does not run.
@@ -107,6 +107,6 @@ impl Agent {
     /// Something cannot be undone, or nothing can be written there.
     pub fn mend(&self, folder: Option<&Path>) -> Result<Vec<String>> {
         let folder = folder.map(Path::to_owned);
-        self.call_for(&Mend { folder }, MEND_LIMIT)
+        self.call_for(&UndoLeftovers { folder }, MEND_LIMIT)
     }
 }

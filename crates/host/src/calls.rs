@@ -57,7 +57,7 @@ pub(crate) use calls;
 calls! {
     MakeBridge = "make-the-bridge" -> ();
     RaiseUplink = "bring-its-uplink-up" -> ();
-    Plug = "plug-a-host-in" -> ();
+    ConnectToSwitch = "plug-a-host-in" -> ();
     LimitPort = "limit-the-link-to-a-host" -> ();
     PortLimits = "read-the-limits-of-a-link" -> LinkSpec;
     MakeHost = "make-its-groups-and-its-volume" -> Made;
@@ -85,7 +85,7 @@ pub struct RaiseUplink;
 /// Makes the switch create a link into the network namespace of a simulated host on the same
 /// machine.
 #[derive(Serialize, Deserialize)]
-pub struct Plug {
+pub struct ConnectToSwitch {
     /// Number of the host, counted from 1.
     pub number: usize,
     /// Agent of the host.

@@ -32,7 +32,7 @@ calls! {
     Sum = "sum-files-up" -> Sums;
     Space = "tell-the-room-of-a-volume" -> VolumeUse;
     DeviceBytes = "tell-the-size-of-a-device" -> Option<u64>;
-    Uncache = "drop-files-from-the-page-cache" -> ();
+    EvictTree = "drop-files-from-the-page-cache" -> ();
 }
 
 /// Performs steps in order, up to the first failure.
@@ -107,7 +107,7 @@ pub struct DeviceBytes(pub PathBuf);
 
 /// Syncs, and then drops a tree's files from the page cache.
 #[derive(Serialize, Deserialize)]
-pub struct Uncache(pub PathBuf);
+pub struct EvictTree(pub PathBuf);
 
 /// A change of files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -419,7 +419,7 @@ impl Agent {
     /// # Errors
     /// They cannot be read.
     pub fn uncache(&self, folder: &Path) -> Result<()> {
-        self.call_for(&Uncache(folder.to_owned()), CHANGE_LIMIT)
+        self.call_for(&EvictTree(folder.to_owned()), CHANGE_LIMIT)
     }
 }
 

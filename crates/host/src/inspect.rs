@@ -6,7 +6,7 @@ use crate::calls::calls;
 use crate::remote_host::FoundJava;
 use anyhow::Result;
 use linux::volume::VolumeUse;
-use remote::{Offset, TheirClock};
+use remote::{ClockOffset, Offset};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -96,7 +96,7 @@ impl Agent {
         folder: &Path,
         (limits, java): (&HostSpec, &JavaWanted),
     ) -> Result<(Inspected, ClockSeen)> {
-        let mut theirs = TheirClock::default();
+        let mut theirs = ClockOffset::default();
         for _ in 0..EXCHANGES_COUNT {
             self.ask_clock(&mut theirs)?;
         }

@@ -36,7 +36,7 @@ pub use hosts::Hosts;
 pub use invocation::ProgramResult;
 pub use linux::capability::{abilities, volume_abilities};
 pub use linux::cgroup::CgroupDir;
-pub use linux::cpu_affinity::{Confinement, Memory, Whereabouts};
+pub use linux::cpu_affinity::{Confinement, EffectiveAffinity, Memory};
 pub use linux::disk_work::DiskWork;
 pub use linux::links::{MachineLink, fastest as fastest_link};
 pub use linux::mounts::Mounted;

@@ -1,7 +1,7 @@
 //! Hardware of a host as its processes see it, its settings, and the placement of processes.
 
 use crate::Agent;
-use crate::Whereabouts;
+use crate::EffectiveAffinity;
 use crate::process::Identity;
 use crate::settings::{HostSettings, Question};
 use anyhow::Result;
@@ -36,7 +36,7 @@ pub struct FindProcess(pub Identity);
 
 impl Call for FindProcess {
     const NAME: &'static str = "say-where-a-process-runs";
-    type Answer = Whereabouts;
+    type Answer = EffectiveAffinity;
 }
 
 impl Agent {
@@ -61,7 +61,7 @@ impl Agent {
     ///
     /// # Errors
     /// It has ended, or the agent is gone.
-    pub fn whereabouts(&self, process: Identity) -> Result<Whereabouts> {
+    pub fn whereabouts(&self, process: Identity) -> Result<EffectiveAffinity> {
         self.call(&FindProcess(process))
     }
 }

@@ -185,12 +185,12 @@ pub enum QueryAnswer {
 
 /// Makes a query.
 #[derive(Serialize, Deserialize)]
-pub struct See {
+pub struct RunQuery {
     /// Query to answer.
     pub what: Query,
 }
 
-impl Call for See {
+impl Call for RunQuery {
     const NAME: &'static str = "see";
     type Answer = QueryAnswer;
 }
@@ -214,7 +214,7 @@ impl Agent {
     /// The agent is gone, or the kernel does not answer.
     pub fn see(&self, what: Query) -> Result<QueryAnswer> {
         let limit = what.limit();
-        self.call_for(&See { what }, limit)
+        self.call_for(&RunQuery { what }, limit)
     }
 
     /// Returns a port on which its host receives the data of one connection, for at most `limit`:

@@ -6,7 +6,7 @@
 //! for a range at the same time do so one after the other.
 
 use crate::agent::{self, Agent};
-use crate::calls::{Address, MakeBridge, Plug, RaiseUplink};
+use crate::calls::{Address, ConnectToSwitch, MakeBridge, RaiseUplink};
 use anyhow::{Context, Result};
 use linux::links::UPLINK;
 use linux::net::{Namespace, Netlink, PREFIX, Subnet};
@@ -72,7 +72,7 @@ impl Switch {
     /// The kernel refuses.
     pub fn plug(&self, number: usize, host: &Agent) -> Result<()> {
         let process = host.process();
-        self.agent.call(&Plug { number, process })?;
+        self.agent.call(&ConnectToSwitch { number, process })?;
         host.call(&Address(self.address(number)))
     }
 

@@ -44,18 +44,18 @@ struct Line {
 
 /// Undo file of one agent, once it has something to undo that could outlive its guard.
 #[derive(Debug)]
-pub struct Noted {
+pub struct UndoFile {
     folder: PathBuf,
     file: Option<(File, PathBuf)>,
 }
 
-impl Noted {
+impl UndoFile {
     /// Chooses a folder below `named`, or else one of the user's, without creating a file yet.
     ///
     /// # Errors
     /// The user has no home directory.
-    pub fn below(named: Option<&Path>) -> Result<Noted> {
-        Ok(Noted {
+    pub fn below(named: Option<&Path>) -> Result<UndoFile> {
+        Ok(UndoFile {
             folder: folder(named)?,
             file: None,
         })
@@ -266,7 +266,7 @@ mod tests {
     fn a_living_agent_is_let_be_and_one_that_is_gone_is_mended_once() {
         let root = tempfile::tempdir().unwrap();
         let (heal, shown) = shows(root.path());
-        let mut noted = Noted::below(Some(root.path())).unwrap();
+        let mut noted = UndoFile::below(Some(root.path())).unwrap();
         let path = noted.path().unwrap().to_owned();
         let list = [Undo::Note(path.clone()), heal];
         noted.write(&list).unwrap();

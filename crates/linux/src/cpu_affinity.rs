@@ -7,7 +7,7 @@
 
 mod effective_affinity;
 
-pub use effective_affinity::Whereabouts;
+pub use effective_affinity::EffectiveAffinity;
 
 use crate::cgroup::{Group, Pending};
 use anyhow::{Context, Result};

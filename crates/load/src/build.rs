@@ -7,7 +7,7 @@ use crate::connection::{Buffers, Link, Memory};
 use crate::control::Control;
 use crate::history::{HISTORY_OPERATIONS_MAX, HistoryPart};
 use crate::inflight::{InFlight, SLOTS_MAX};
-use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX};
+use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerMode, LedgerPart, TIMED_OPERATIONS_MAX};
 use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::schedule::{Arrivals, Schedule};
@@ -193,7 +193,7 @@ fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
 
 /// Returns the part of the ledger that worker number `index` writes, if a ledger is kept.
 fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> {
-    if config.keeps == Keeps::Nothing {
+    if config.keeps == LedgerMode::Nothing {
         return None;
     }
     // If the number of operations is unknown, allocate the first chunk now and the others on
@@ -213,5 +213,5 @@ fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> 
 fn history_part(config: &Config, index: u64, workers: u64) -> Option<HistoryPart> {
     let first = config.first_operation + index;
     let operations_max = HISTORY_OPERATIONS_MAX / workers;
-    (config.keeps == Keeps::History).then(|| HistoryPart::new(first, workers, operations_max))
+    (config.keeps == LedgerMode::History).then(|| HistoryPart::new(first, workers, operations_max))
 }

@@ -3,7 +3,7 @@
 use crate::earlier_writes::Written;
 use crate::failures::NodeFailures;
 use crate::history::History;
-use crate::ledger::{Keeps, Ledger};
+use crate::ledger::{Ledger, LedgerMode};
 use crate::missed_rows::MISSED_ROWS_MAX;
 use crate::schedule::Schedule;
 use cql::{Compression, Version};
@@ -67,7 +67,7 @@ pub struct Config {
     /// Selection of the reads that are compared with the values that the seed prescribes.
     pub verify_reads: VerifyReads,
     /// Records that the run keeps of its writes; [`Summary::ledger`] returns them.
-    pub keeps: Keeps,
+    pub keeps: LedgerMode,
     /// Writes of earlier runs. Reads of this run that find no row, or an outdated one, are judged
     /// by them.
     pub written: Option<Arc<Written>>,

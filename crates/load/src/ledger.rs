@@ -27,7 +27,7 @@ const TICK_NS: u64 = 100_000;
 
 /// Records that a run keeps of its writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Keeps {
+pub enum LedgerMode {
     /// No records.
     #[default]
     Nothing,
@@ -41,10 +41,10 @@ pub enum Keeps {
     History,
 }
 
-impl Keeps {
+impl LedgerMode {
     /// Returns true if the times of writes are kept.
     pub(crate) fn times(self) -> bool {
-        matches!(self, Keeps::Times | Keeps::History)
+        matches!(self, LedgerMode::Times | LedgerMode::History)
     }
 }
 

@@ -3,12 +3,12 @@
 
 use crate::config::Summary;
 use crate::history::History;
-use crate::ledger::{Keeps, Ledger};
+use crate::ledger::{Ledger, LedgerMode};
 use std::sync::Arc;
 
 measure::word_enum! {
     /// Kind of record that a piece belongs to.
-    pub enum KeptWhat {
+    pub enum RecordKind {
         /// States of writes: acknowledged or not.
         States = "states",
         /// Times at which writes were sent and acknowledged.
@@ -22,9 +22,9 @@ measure::word_enum! {
 
 /// Piece of one worker's records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptPiece {
+pub struct RecordPiece {
     /// Kind of record.
-    pub what: KeptWhat,
+    pub what: RecordKind,
     /// Number of the worker's first operation, which identifies the worker.
     pub first: u64,
     /// Position: the number of the chunk, or of its first operation.
@@ -37,7 +37,7 @@ pub struct KeptPiece {
 
 /// Properties of a run of several clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptOf {
+pub struct ClientRecords {
     /// First operation of the run.
     pub first: u64,
     /// Number of workers of all clients.
@@ -45,19 +45,19 @@ pub struct KeptOf {
     /// Start line, monotonic clock, ns.
     pub start_ns: u64,
     /// Records that the run keeps.
-    pub keeps: Keeps,
+    pub keeps: LedgerMode,
 }
 
 /// Conversion of a client's times to the local clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TheirTime {
+pub struct ClockConversion {
     /// Lead of the client's clock over the local one, ns.
     pub ahead_ns: i64,
     /// Bound of the error of that lead, ns.
     pub bound_ns: u64,
 }
 
-impl TheirTime {
+impl ClockConversion {
     /// Returns a local time that is not after the client's time; 0 means no time and stays 0.
     pub(crate) fn before(self, theirs_ns: u64) -> u64 {
         match theirs_ns {
@@ -81,7 +81,7 @@ impl TheirTime {
 
 impl Summary {
     /// Returns the records in pieces of at most `bytes_max`.
-    pub fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = KeptPiece> + '_ {
+    pub fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = RecordPiece> + '_ {
         let ledger = self.ledger.iter().flat_map(move |ledger| ledger.pieces(bytes_max));
         let history = self.history.iter().flat_map(move |history| history.pieces(bytes_max));
         ledger.chain(history)
@@ -97,18 +97,18 @@ pub struct KeptRecords {
 
 impl KeptRecords {
     /// Creates empty records.
-    pub fn new(all: KeptOf) -> KeptRecords {
+    pub fn new(all: ClientRecords) -> KeptRecords {
         KeptRecords {
-            ledger: (all.keeps != Keeps::Nothing).then(|| Ledger::of_all(all)),
-            history: (all.keeps == Keeps::History).then(|| History::of_all(all)),
+            ledger: (all.keeps != LedgerMode::Nothing).then(|| Ledger::of_all(all)),
+            history: (all.keeps == LedgerMode::History).then(|| History::of_all(all)),
         }
     }
 
     /// Puts a client's piece in its place. `None` if it belongs nowhere.
-    pub fn add(&mut self, piece: &KeptPiece, time: TheirTime) -> Option<()> {
+    pub fn add(&mut self, piece: &RecordPiece, time: ClockConversion) -> Option<()> {
         match piece.what {
-            KeptWhat::States | KeptWhat::Times => self.ledger.as_mut()?.take_over(piece),
-            KeptWhat::Operations | KeptWhat::Beyond => {
+            RecordKind::States | RecordKind::Times => self.ledger.as_mut()?.take_over(piece),
+            RecordKind::Operations | RecordKind::Beyond => {
                 self.history.as_mut()?.take_over(piece, time)
             }
         }

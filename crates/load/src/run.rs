@@ -7,7 +7,7 @@ use crate::connect;
 use crate::connection::Link;
 use crate::connection_limits::{Connections, Room, stream_ids_refusal};
 use crate::control::Control;
-use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX};
+use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerMode};
 use crate::merge::Merger;
 use crate::recorder::PARTS_PER_WORKER;
 use crate::schedule::Schedule;
@@ -51,14 +51,14 @@ pub struct Load {
 }
 
 /// Load that waits for its start line. Dropping it ends its workers.
-pub struct Armed {
+pub struct ArmedLoad {
     config: Config,
     workers: Workers,
     control: Arc<Control>,
     watch: Watch,
 }
 
-impl Armed {
+impl ArmedLoad {
     /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
         self.workers.summary.connections
@@ -67,7 +67,7 @@ impl Armed {
     /// Sets the start line at `start_ns` of the monotonic clock. Operations that were due before
     /// now are sent at once.
     pub fn go(self, start_ns: u64) -> Load {
-        let Armed {
+        let ArmedLoad {
             config,
             mut workers,
             control,
@@ -119,7 +119,7 @@ pub fn run(
 }
 
 impl Load {
-    /// Begins to offer load: [`Load::arm`], then [`Armed::go`] as soon as every worker can be
+    /// Begins to offer load: [`Load::arm`], then [`ArmedLoad::go`] as soon as every worker can be
     /// ready.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Load {
     ///
     /// # Errors
     /// The settings are invalid, a node refuses, or the system does.
-    pub fn arm(config: &Config) -> Result<Armed, LoadError> {
+    pub fn arm(config: &Config) -> Result<ArmedLoad, LoadError> {
         check(config)?;
         let facts = Facts::new(&config.program, config.timeout, config.retries_min)?;
         let (links, templates) = open_all(config)?;
@@ -156,7 +156,7 @@ impl Load {
             finished: Arc::new(AtomicBool::new(false)),
             summary: Summary::at_first(config, links.iter().map(Vec::len).sum()),
             nodes: config.nodes.iter().map(|node| node.name.clone()).collect(),
-            keeps_ledger: config.keeps != Keeps::Nothing,
+            keeps_ledger: config.keeps != LedgerMode::Nothing,
             step: config.workers_of_all() as u64,
             before: config.others.before as u64,
         };
@@ -174,7 +174,7 @@ impl Load {
         if are_ready < config.workers {
             return Err(LoadError::Panicked(are_ready));
         }
-        Ok(Armed {
+        Ok(ArmedLoad {
             config: config.clone(),
             workers,
             control,
@@ -349,7 +349,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
         ));
     }
     if let Some(count) = config.limit.operations()
-        && config.keeps != Keeps::Nothing
+        && config.keeps != LedgerMode::Nothing
         && count > LEDGER_OPERATIONS_MAX
     {
         return refuse(format!(

@@ -32,7 +32,7 @@ use crate::recorder::{Part, Recorder};
 use crate::statement_facts::Facts;
 use cql::Version;
 use oracle::Oracle;
-use recorded::{Coverage, Expected, Planted, Recorded, part_with_room};
+use recorded::{Coverage, Expected, InjectedDefect, Recorded, part_with_room};
 use shape::{START_NS, Shape};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,7 +50,7 @@ struct Runs {
     seen: Coverage,
     operations: u64,
     /// Error to plant at the first success of the next run.
-    planted: Option<Planted>,
+    planted: Option<InjectedDefect>,
 }
 
 impl Runs {
@@ -202,7 +202,7 @@ fn what_is_recorded_is_what_was_on_the_wire_whatever_happens_there() {
 
 /// Returns true if a run fails when the oracle plants an error. `None` if the run did not reach the
 /// error.
-fn is_found(seed: u64, planted: Option<Planted>) -> Option<bool> {
+fn is_found(seed: u64, planted: Option<InjectedDefect>) -> Option<bool> {
     let found = std::panic::catch_unwind(|| {
         let mut runs = Runs::new();
         runs.planted = planted;
@@ -218,10 +218,14 @@ fn is_found(seed: u64, planted: Option<Planted>) -> Option<bool> {
 /// In most runs the times are such that a histogram keeps them to the nanosecond.
 #[test]
 fn an_operation_that_is_counted_twice_or_never_or_a_nanosecond_late_is_found() {
-    for planted in [Planted::Twice, Planted::Lost, Planted::Later] {
+    for planted in [
+        InjectedDefect::Twice,
+        InjectedDefect::Lost,
+        InjectedDefect::Later,
+    ] {
         let runs = (0..24).filter_map(|seed| is_found(seed, Some(planted)));
         let (found, not): (Vec<bool>, Vec<bool>) = runs.partition(|found| *found);
-        let most = if planted == Planted::Later {
+        let most = if planted == InjectedDefect::Later {
             found.len() / 2
         } else {
             0

@@ -3,7 +3,7 @@
 use super::catalog::{Catalog, ColumnKind, ID_BYTES, Table};
 use super::pages::Pages;
 use super::prepared::{Effect, Ready, TableMark};
-use super::statement::{Marker, Select, SelectorOf, StandsFor, Statement, TableName};
+use super::statement::{Marker, MarkerType, Select, SelectorOf, Statement, TableName};
 use super::system;
 use cql::response::{ColumnSpec, Prepared};
 use cql::{Compression, CqlType, Value, reply};
@@ -93,9 +93,9 @@ fn compile_select(
             .collect();
         // Their WHERE clauses compare texts.
         let bind = |marker: &Marker| match &marker.stands_for {
-            StandsFor::ListOf(_) => CqlType::List(Box::new(CqlType::Text)),
-            StandsFor::Type(typ) => typ.clone(),
-            StandsFor::Column(_) | StandsFor::Unknown => CqlType::Text,
+            MarkerType::ListOf(_) => CqlType::List(Box::new(CqlType::Text)),
+            MarkerType::Type(typ) => typ.clone(),
+            MarkerType::Column(_) | MarkerType::Unknown => CqlType::Text,
         };
         let specs = select.markers.iter().map(|m| spec(&name, in_use, &m.name, bind(m)));
         let binds = BindColumns {
@@ -175,10 +175,10 @@ fn bind_columns(
     in_use: &str,
 ) -> BindColumns {
     let typ = |marker: &Marker| match &marker.stands_for {
-        StandsFor::Column(column) => column_type(table, column),
-        StandsFor::ListOf(column) => CqlType::List(Box::new(column_type(table, column))),
-        StandsFor::Type(typ) => typ.clone(),
-        StandsFor::Unknown => CqlType::Blob,
+        MarkerType::Column(column) => column_type(table, column),
+        MarkerType::ListOf(column) => CqlType::List(Box::new(column_type(table, column))),
+        MarkerType::Type(typ) => typ.clone(),
+        MarkerType::Unknown => CqlType::Blob,
     };
     BindColumns {
         specs: markers.iter().map(|m| spec(name, in_use, &m.name, typ(m))).collect(),

@@ -52,7 +52,7 @@ pub struct Connection {
 }
 
 /// A connection that cannot continue.
-pub struct Gone;
+pub struct GoneNode;
 
 impl Connection {
     pub fn new(socket: OwnedFd, id: ConnectionId) -> Connection {
@@ -74,36 +74,36 @@ impl Connection {
     }
 
     /// Receives once. Returns `Ok(0)` if no data has arrived.
-    pub fn receive(&mut self) -> Result<usize, Gone> {
+    pub fn receive(&mut self) -> Result<usize, GoneNode> {
         match recv(
             &self.socket,
             &mut self.input[self.filled..],
             RecvFlags::empty(),
         ) {
-            Ok((_, 0)) => Err(Gone),
+            Ok((_, 0)) => Err(GoneNode),
             Ok((_, count)) => {
                 self.filled += count;
                 Ok(count)
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-            Err(_) => Err(Gone),
+            Err(_) => Err(GoneNode),
         }
     }
 
     /// Sends the releasable bytes with one system call. Returns the number of bytes sent.
-    pub fn flush(&mut self) -> Result<usize, Gone> {
+    pub fn flush(&mut self) -> Result<usize, GoneNode> {
         let ready = &self.output[self.sent..self.releasable];
         if ready.is_empty() {
-            return if self.closing { Err(Gone) } else { Ok(0) };
+            return if self.closing { Err(GoneNode) } else { Ok(0) };
         }
         let count = match send(&self.socket, ready, SendFlags::NOSIGNAL) {
             Ok(count) => count,
             Err(Errno::AGAIN | Errno::INTR) => 0,
-            Err(_) => return Err(Gone),
+            Err(_) => return Err(GoneNode),
         };
         self.sent += count;
         if self.closing && self.sent == self.releasable {
-            return Err(Gone);
+            return Err(GoneNode);
         }
         self.forget_sent();
         Ok(count)

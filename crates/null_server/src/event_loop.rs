@@ -12,7 +12,7 @@
 use super::PublishedCounts;
 use super::answer_request::{Engine, Verdict};
 use super::arrivals::Arrival;
-use super::connection::{Connection, ENDED, Gone};
+use super::connection::{Connection, ENDED, GoneNode};
 use super::delayed_answers::{ConnectionId, Queue};
 use super::errors::{refuse, refuse_frame};
 use cql::frame::{HEADER_BYTES, Header};
@@ -250,7 +250,7 @@ impl EventLoop {
         }
         match outcome.and_then(|_| connection.flush()) {
             Ok(count) => self.engine.counts.bytes_out += count as u64,
-            Err(Gone) => return self.close(slot),
+            Err(GoneNode) => return self.close(slot),
         }
         self.watch(slot);
     }
@@ -300,7 +300,7 @@ impl EventLoop {
             connection.touched = false;
             match connection.flush() {
                 Ok(count) => self.engine.counts.bytes_out += count as u64,
-                Err(Gone) => {
+                Err(GoneNode) => {
                     self.close(slot);
                     continue;
                 }

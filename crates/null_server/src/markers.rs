@@ -4,7 +4,7 @@
 //! named before an operator. If this is ambiguous, the marker's type is unknown (which becomes a
 //! blob), but never wrong.
 
-use super::statement::{Marker, StandsFor};
+use super::statement::{Marker, MarkerType};
 use super::tokens::{Token, split_at_commas};
 use cql::CqlType;
 
@@ -41,9 +41,9 @@ pub fn of_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<
             found.push(Marker {
                 name: own_name.clone().unwrap_or_else(|| column.clone()),
                 stands_for: if is_whole_value {
-                    StandsFor::Column(column.clone())
+                    MarkerType::Column(column.clone())
                 } else {
-                    StandsFor::Unknown
+                    MarkerType::Unknown
                 },
                 key_column: is_whole_value.then(|| column.clone()),
             });
@@ -99,7 +99,7 @@ impl LeftSide {
 
     fn marker(&self, own_name: Option<&str>, previous: Option<&Token>, index: usize) -> Marker {
         let (name, stands_for) = self.meaning(previous, index);
-        let is_equal = self.operator == "=" && matches!(stands_for, StandsFor::Column(_));
+        let is_equal = self.operator == "=" && matches!(stands_for, MarkerType::Column(_));
         Marker {
             name: own_name.map_or(name, str::to_owned),
             stands_for,
@@ -107,9 +107,9 @@ impl LeftSide {
         }
     }
 
-    fn meaning(&self, previous: Option<&Token>, index: usize) -> (String, StandsFor) {
+    fn meaning(&self, previous: Option<&Token>, index: usize) -> (String, MarkerType) {
         let after = |word: &str| previous.is_some_and(|token| token.is_keyword(word));
-        let special = |name: &str, typ| (name.to_owned(), StandsFor::Type(typ));
+        let special = |name: &str, typ| (name.to_owned(), MarkerType::Type(typ));
         if after("limit") {
             return special("[limit]", CqlType::Int);
         } else if after("ttl") {
@@ -120,17 +120,17 @@ impl LeftSide {
             return special("partition key token", CqlType::Bigint);
         }
         match &self.column {
-            None => (format!("arg{index}"), StandsFor::Unknown),
+            None => (format!("arg{index}"), MarkerType::Unknown),
             Some(column) if self.element || self.operator.contains('{') => {
-                (format!("value({column})"), StandsFor::Unknown)
+                (format!("value({column})"), MarkerType::Unknown)
             }
             Some(column) if self.operator == "contains" => {
-                (format!("value({column})"), StandsFor::Unknown)
+                (format!("value({column})"), MarkerType::Unknown)
             }
             Some(column) if self.operator == "in" => {
-                (format!("in({column})"), StandsFor::ListOf(column.clone()))
+                (format!("in({column})"), MarkerType::ListOf(column.clone()))
             }
-            Some(column) => (column.clone(), StandsFor::Column(column.clone())),
+            Some(column) => (column.clone(), MarkerType::Column(column.clone())),
         }
     }
 }

@@ -128,14 +128,14 @@ pub struct Marker {
     /// Name of the value: the marker's own name, or else the column's.
     pub name: String,
     /// Source of its type.
-    pub stands_for: StandsFor,
+    pub stands_for: MarkerType,
     /// The column that it sets or equals, from which a partition key is built.
     pub key_column: Option<String>,
 }
 
 /// Source of a marker's type.
 #[derive(Clone, Debug, PartialEq)]
-pub enum StandsFor {
+pub enum MarkerType {
     /// A column's value.
     Column(String),
     /// A list of values of a column.
@@ -199,7 +199,7 @@ fn insert(cursor: &mut TokenReader) -> Option<Write> {
         markers.extend(
             cursor.rest().iter().filter_map(Token::as_marker).map(|name| Marker {
                 name: name.unwrap_or("[json]").to_owned(),
-                stands_for: StandsFor::Type(CqlType::Text),
+                stands_for: MarkerType::Type(CqlType::Text),
                 key_column: None,
             }),
         );

@@ -54,7 +54,7 @@ impl Offset {
 
 /// Knowledge about another machine's clock.
 #[derive(Clone, Debug, Default)]
-pub struct TheirClock {
+pub struct ClockOffset {
     known: Option<KnownOffset>,
     breaks: u64,
 }
@@ -67,7 +67,7 @@ struct KnownOffset {
     at_ns: u64,
 }
 
-impl TheirClock {
+impl ClockOffset {
     /// Takes one sample.
     ///
     /// # Errors
@@ -142,7 +142,7 @@ mod tests {
             ([5000, 1010, 1030, 5060], -4010, 20),
             ([7, 7, 7, 7], 0, 0),
         ] {
-            let mut theirs = TheirClock::default();
+            let mut theirs = ClockOffset::default();
             assert_eq!(theirs.offset(), None);
             theirs.add(times);
             let offset = theirs.offset().unwrap();
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_is_noticed_and_believed_from_then_on() {
-        let mut theirs = TheirClock::default();
+        let mut theirs = ClockOffset::default();
         theirs.add([0, 10, 10, 20]);
         theirs.add([
             SECOND_NS,
@@ -192,7 +192,7 @@ mod tests {
                 ahead_ns + drifted as i64
             };
             let theirs_at = |ours_ns: u64| ours_ns.strict_add_signed(ahead_at(ours_ns));
-            let mut theirs = TheirClock::default();
+            let mut theirs = ClockOffset::default();
             for (pause, there, within, back) in delays {
                 let sent_ns = now_ns + pause;
                 let read_ns = sent_ns + there;
@@ -209,7 +209,7 @@ mod tests {
 
         #[test]
         fn any_times_are_taken_without_a_panic(times in prop::array::uniform8(any::<u64>())) {
-            let mut theirs = TheirClock::default();
+            let mut theirs = ClockOffset::default();
             for four in times.chunks(4) {
                 theirs.add([four[0], four[1], four[2], four[3]]);
                 let offset = theirs.offset().unwrap();

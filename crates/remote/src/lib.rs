@@ -20,7 +20,7 @@ mod stderr_tail;
 
 pub use build_identity::{Hello, name_build};
 pub use call::{Call, Row, Serve};
-pub use clock::{Offset, ReadClock, TheirClock};
+pub use clock::{ClockOffset, Offset, ReadClock};
 pub use link::{ARGUMENT, CLIENT, Link, Listener, cpu_there_ns};
 pub use ssh::{
     Destination, Fate, OtherAgents, Pod, Refusal, Unreached, is_context_name, is_kubernetes_name,

@@ -8,7 +8,7 @@ mod layout;
 
 use crate::escape::escape;
 use crate::page::{Part, Picture, Style};
-use layout::{Laid, LaidTile, PART_PX, flow};
+use layout::{Laid, PART_PX, PlacedLeaf, flow};
 use std::fmt::Write;
 
 /// Number of colours of owners in the style sheet: `--c0` to `--c7`.
@@ -63,7 +63,7 @@ fn nest(out: &mut String, laid: &Laid<'_>, depth: usize) {
     laid.tiles.iter().for_each(|one| tile(out, one));
 }
 
-fn tile(out: &mut String, laid: &LaidTile<'_>) {
+fn tile(out: &mut String, laid: &PlacedLeaf<'_>) {
     if !laid.tile.label.is_empty() {
         let _ = write!(
             out,

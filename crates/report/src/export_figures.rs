@@ -3,7 +3,7 @@
 //! Each figure is drawn by the same code as the figure of a page's first screen. It has a light
 //! background and its legend, and needs no other file.
 
-use crate::page::{CurvePlot, LeadFigure, LeadMark, Page, Paint, Plot, Verdict};
+use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Page, Plot, Verdict};
 use crate::run_view::RunView;
 use crate::sections::lead_figure::{course_of, load_figure};
 use crate::summary::{ALL, Point, points, variant_name, variants};
@@ -89,11 +89,11 @@ fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
         let shown = values.filter(|(x, ms)| *x <= count / ABOVE_MIN && *ms > 0.0);
         marks.push(LeadMark::Line {
             points: shown.map(|(x, ms)| (x, Some(ms))).collect(),
-            paint: Paint::Category(index),
+            paint: ColorRole::Category(index),
             is_dashed: false,
             label: String::new(),
         });
-        legend.push((Paint::Category(index), point.label()));
+        legend.push((ColorRole::Category(index), point.label()));
     }
     let first = points.first()?;
     (!marks.is_empty()).then(|| LeadFigure {

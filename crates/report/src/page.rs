@@ -8,11 +8,11 @@ mod columns;
 mod headline;
 mod lead_figure;
 
-pub use box_picture::{Nest, Part, Picture, Style, Tile};
+pub use box_picture::{BoxGroup, Leaf, Part, Picture, Style};
 pub use columns::TableBuilder;
 pub use headline::{Figure, Headline, NextStep};
 pub use lead_figure::{
-    CurvePlot, LeadFigure, Mark as LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow,
+    ColorRole, CurvePlot, LeadFigure, Mark as LeadMark, Plot, PlotAxis, RowsPlot, ValueRow,
 };
 
 use store::record::{self, Outcome};
@@ -404,7 +404,7 @@ pub struct Series {
     /// True if it belongs to the right axis.
     pub on_right: bool,
     /// Positions; empty for a name in the legend that stands for the other series of its group.
-    pub x: Xs,
+    pub x: XValues,
     /// Values; `None` leaves a gap.
     pub y: Vec<Option<f64>>,
     /// 95 % confidence intervals of `y`, low and high; may be empty.
@@ -419,16 +419,16 @@ pub struct Series {
 
 /// Positions of the values of a series.
 #[derive(Clone, Debug)]
-pub enum Xs {
+pub enum XValues {
     /// On a numeric axis.
     Numbers(Vec<f64>),
     /// On an axis of names.
     Names(Vec<String>),
 }
 
-impl Default for Xs {
-    fn default() -> Xs {
-        Xs::Numbers(Vec::new())
+impl Default for XValues {
+    fn default() -> XValues {
+        XValues::Numbers(Vec::new())
     }
 }
 

@@ -11,7 +11,7 @@ mod buttons;
 
 use crate::escape::escape;
 use crate::number;
-use crate::page::{Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
+use crate::page::{Chart, Color, Dash, Panel, Scale, Series, Shape, XValues};
 use axes::{x_axis, y_axis};
 use buttons::{band_labels, buttons, legend_y};
 use serde_json::{Map, Value, json};
@@ -235,12 +235,12 @@ fn rounded(values: &[f64]) -> Vec<f64> {
 
 fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
     let places = match &series.x {
-        Xs::Names(names) => json!(escaped(names)),
+        XValues::Names(names) => json!(escaped(names)),
         // A trace without any position would not be in the legend.
-        Xs::Numbers(x) if x.is_empty() && !is_bar(series) && scale != Scale::Percentile => {
+        XValues::Numbers(x) if x.is_empty() && !is_bar(series) && scale != Scale::Percentile => {
             json!([null])
         }
-        Xs::Numbers(x) => json!(rounded(x)),
+        XValues::Numbers(x) => json!(rounded(x)),
     };
     let mut made = Map::new();
     made.insert("x".into(), places);
@@ -259,7 +259,7 @@ fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
     if let Some(errors) = errors(&series.y, &series.y_ci, &error_color) {
         made.insert("error_y".into(), errors);
     }
-    if let Xs::Numbers(x) = &series.x {
+    if let XValues::Numbers(x) = &series.x {
         let x: Vec<Option<f64>> = x.iter().copied().map(Some).collect();
         if let Some(errors) = errors(&x, &series.x_ci, &error_color) {
             made.insert("error_x".into(), errors);
@@ -276,7 +276,7 @@ fn is_bar(series: &Series) -> bool {
 fn hover(series: &Series, scale: Scale) -> String {
     let unit = escape(&series.unit).replace('%', "&#37;");
     // The script writes the percentile for each x: as text it would double the page here.
-    let is_percentile = scale == Scale::Percentile && matches!(series.x, Xs::Numbers(_));
+    let is_percentile = scale == Scale::Percentile && matches!(series.x, XValues::Numbers(_));
     if is_percentile && !is_bar(series) {
         format!("%{{text}}: %{{y:,.4~r}} {unit}")
     } else {

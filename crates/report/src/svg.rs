@@ -12,7 +12,7 @@ mod rows;
 mod size;
 
 use crate::escape::escape;
-use crate::page::{LeadFigure, Paint, Plot};
+use crate::page::{ColorRole, LeadFigure, Plot};
 use size::{Area, LETTER, TEXT_PX};
 use std::fmt::Write;
 
@@ -72,7 +72,7 @@ pub fn file(lead: &LeadFigure) -> String {
     let mut plots = String::new();
     drawing(&mut plots, lead, "wide", WIDE_PX, names.is_empty());
     let height = height_of_all(&areas(&lead.plots, WIDE_PX, true)) + TITLE_PX;
-    let keys: Vec<&(Paint, String)> = names.iter().chain(&lead.legend).collect();
+    let keys: Vec<&(ColorRole, String)> = names.iter().chain(&lead.legend).collect();
     let rows = key_rows(&keys);
     let full = height + LINE_PX * 1.5 * rows.len() as f64;
     let mut out = format!(
@@ -122,8 +122,8 @@ fn key_px(label: &str) -> f64 {
 }
 
 /// Arranges the entries of a legend in rows that fit.
-fn key_rows<'a>(keys: &[&'a (Paint, String)]) -> Vec<Vec<&'a (Paint, String)>> {
-    let mut rows: Vec<Vec<&(Paint, String)>> = Vec::new();
+fn key_rows<'a>(keys: &[&'a (ColorRole, String)]) -> Vec<Vec<&'a (ColorRole, String)>> {
+    let mut rows: Vec<Vec<&(ColorRole, String)>> = Vec::new();
     let mut used = f64::INFINITY;
     for key in keys {
         let width = key_px(&key.1);
@@ -200,15 +200,15 @@ fn height_of(plot: &Plot, is_wide: bool, width: f64) -> f64 {
 }
 
 /// Returns the classes of an element in a colour.
-fn class_of(paint: Paint, what: &str) -> String {
+fn class_of(paint: ColorRole, what: &str) -> String {
     match paint {
-        Paint::Category(index) => format!("{what} p{}", index % CATEGORIES),
-        Paint::Hollow(index) => format!("{what} hollow p{}", index % CATEGORIES),
-        Paint::Good => format!("{what} good"),
-        Paint::Warn => format!("{what} warn"),
-        Paint::Bad => format!("{what} bad"),
-        Paint::Muted => format!("{what} muted"),
-        Paint::Text => what.to_owned(),
+        ColorRole::Category(index) => format!("{what} p{}", index % CATEGORIES),
+        ColorRole::Hollow(index) => format!("{what} hollow p{}", index % CATEGORIES),
+        ColorRole::Good => format!("{what} good"),
+        ColorRole::Warn => format!("{what} warn"),
+        ColorRole::Bad => format!("{what} bad"),
+        ColorRole::Muted => format!("{what} muted"),
+        ColorRole::Text => what.to_owned(),
     }
 }
 

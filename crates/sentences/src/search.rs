@@ -9,7 +9,7 @@ use measure::number::{significant, whole};
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord};
 
 /// Results of trials at a share of the load that a search has found.
-pub struct AtShare {
+pub struct PointAtShare {
     /// Share of the found load, 0 to 1.
     pub share: f64,
     /// Percentile that the search uses.
@@ -23,7 +23,7 @@ pub fn sentences(
     variant: &VariantName,
     blocks: usize,
     searches: &[SearchRecord],
-    at_share: Option<&AtShare>,
+    at_share: Option<&PointAtShare>,
 ) -> Vec<String> {
     let of: Vec<&SearchRecord> = searches.iter().filter(|one| one.variant == *variant).collect();
     let is_exact = |one: &&&SearchRecord| matches!(one.found(), Some(Known::Exactly(_)));
@@ -114,7 +114,7 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
 }
 
 /// For example `at 70 % of that it did 1,667 op/s at 6 threads with a p99 of 22.1 ms`.
-fn at_share_words(at_share: &AtShare) -> Option<String> {
+fn at_share_words(at_share: &PointAtShare) -> Option<String> {
     let in_words = at_share.trials.iter().map(|(point, ops_per_s, ms)| {
         // At a rate that the target kept up with, the rate is the throughput.
         let did = if point.is_some_and(Point::is_rate) {

@@ -42,8 +42,8 @@ pub use crate::published::{
 };
 pub use crate::quantiles::QuantilesRecord;
 pub use crate::recovery::{
-    BackRecord, DipRecord, FaultStretch, HintsRecord, NoticedRecord, RecoveryRecord, RepairNeed,
-    ReturnsRecord, StretchRecord, UsualRecord, WithoutFaultsRecord,
+    BackRecord, BaselineRecord, DipRecord, FaultStretch, HintsRecord, NoticedRecord,
+    RecoveryRecord, RepairNeed, ReturnsRecord, StretchRecord, WithoutFaultsRecord,
 };
 pub use crate::requirements::{BesideRecord, RequirementRecord, outcome_of};
 pub use crate::resolved_study::{
@@ -65,7 +65,7 @@ pub use analysis::procedure::{Point, Role, SearchOutcome, SearchProcedure, Searc
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use analysis::require::{Outcome as RequirementOutcome, RequiredMetric};
 pub use analysis::rules::{Outcome, Verdict, names as rule_names, title as rule_title};
-pub use analysis::scale_up::{EfficiencyOf, Fills};
+pub use analysis::scale_up::{EfficiencyOf, SaturatedResource};
 use measure::{ClientCounts, KindCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -111,12 +111,12 @@ pub struct EstimateRecord {
     pub memory_bytes: u64,
     /// Trials that run whatever the results are. Absent if all trials do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least: Option<LeastRecord>,
+    pub least: Option<MinimumPlanRecord>,
 }
 
 /// Part of a run that does not depend on its results.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LeastRecord {
+pub struct MinimumPlanRecord {
     /// Number of trials.
     pub trials: usize,
     /// Wall time, s.
@@ -341,7 +341,7 @@ pub struct FindingsRecord {
 }
 
 /// `trials/NN-slug/finding.json`: the trial's entry of `findings.json`. It is written when the
-/// trial ends, so that an interrupted run has it too, and read as the entry and a `SealRecord`.
+/// trial ends, so that an interrupted run has it too, and read as the entry and a `FileDigestRecord`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialFindingRecord {
     /// Format number of the record: 1.
@@ -356,7 +356,7 @@ pub struct TrialFindingRecord {
 
 /// `findings.json` as written: the findings, the version that wrote them, and the checksums of the
 /// files that they are based on.
-// Read as `FindingsRecord` and a `SealRecord`.
+// Read as `FindingsRecord` and a `FileDigestRecord`.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingsFileRecord {
     /// The findings.
@@ -375,7 +375,7 @@ pub struct FindingsFileRecord {
 /// time: half a megabyte of program.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct SealRecord {
+pub struct FileDigestRecord {
     /// Version of cassay that wrote the file. Empty in runs of earlier versions.
     pub cassay: String,
     /// Checksums by path in the folder of the file. Empty in runs of earlier versions.

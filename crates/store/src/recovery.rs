@@ -7,7 +7,7 @@
 use crate::record::{ComparisonRecord, QuantilesRecord, is_zero};
 use analysis::VariantName;
 use analysis::procedure::Point;
-use analysis::recovery::Sign;
+use analysis::recovery::ClientSymptom;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,10 +28,10 @@ pub struct RecoveryRecord {
     pub unseen: Vec<String>,
     /// Throughput in the intervals before the fault, op/s.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ops_per_s: Option<UsualRecord>,
+    pub ops_per_s: Option<BaselineRecord>,
     /// p99 in the intervals before the fault, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub p99_ms: Option<UsualRecord>,
+    pub p99_ms: Option<BaselineRecord>,
     /// Loss of throughput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dip: Option<DipRecord>,
@@ -98,7 +98,7 @@ measure::word_enum! {
 /// Level of a series before a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct UsualRecord {
+pub struct BaselineRecord {
     /// Median of the intervals.
     pub middle: f64,
     /// Share by which one interval may be worse and still count as normal: 0.05, or more if the
@@ -168,7 +168,7 @@ pub struct NoticedRecord {
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
-    pub client_by: Option<Sign>,
+    pub client_by: Option<ClientSymptom>,
     /// Time until a probe first saw another node take a node for dead, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_s: Option<f64>,

@@ -17,7 +17,7 @@ use crate::file_digests::{self, Damage, Damaged, Depth, FileSum, Sums};
 use crate::journal::Journal;
 use crate::ledger::{self, Ledger};
 use crate::name::Name;
-use crate::record::{FORMAT, FindingsRecord, PlanRecord, SealRecord, TrialFinding};
+use crate::record::{FORMAT, FileDigestRecord, FindingsRecord, PlanRecord, TrialFinding};
 use anyhow::{Context, Result, bail};
 use foreign::FileKind;
 use raw::Raw;
@@ -298,7 +298,7 @@ fn read_findings(
     run: &Path,
     journal: &Journal,
     damages: &mut Vec<Damage>,
-) -> Result<Option<(FindingsRecord, SealRecord)>> {
+) -> Result<Option<(FindingsRecord, FileDigestRecord)>> {
     let path = run.join(file::FINDINGS);
     let vouched = ledger::vouched_findings(&journal.records);
     let damage = match &vouched {
@@ -389,7 +389,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
 }
 
 /// Like `read_json`, for a file that contains checksums.
-pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<(T, SealRecord)> {
+pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<(T, FileDigestRecord)> {
     let bytes = read_known(path)?;
     Ok((parse(path, &bytes)?, parse(path, &bytes)?))
 }

@@ -3,7 +3,7 @@
 use crate::curves::WithoutPeak;
 use analysis::VariantName;
 use analysis::rules::Verdict;
-use analysis::scale_up::{EfficiencyOf, Fills, Model};
+use analysis::scale_up::{EfficiencyOf, Model, SaturatedResource};
 use serde::{Deserialize, Serialize};
 
 /// One arm of a scale-up study under one load.
@@ -224,7 +224,7 @@ pub struct ImprovementRecord {
     /// Part of the machine that the units fill: a socket or the system. Absent if neither, and
     /// unless the arms differ in placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fills: Option<Fills>,
+    pub fills: Option<SaturatedResource>,
     /// This arm ÷ the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,

@@ -24,7 +24,7 @@ use crate::storage_warnings;
 use crate::targets;
 use crate::units;
 use crate::upgrade_warnings;
-use analysis::procedure::{Ask, Outlook, Point, Role};
+use analysis::procedure::{Ask, Point, ProcedureEstimate, Role};
 use error::{accord_stays, only_data, only_levels_taken};
 use imports::Step;
 use measure::number::counted;
@@ -222,7 +222,7 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     })
 }
 
-fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
+fn turns(study: &Study, works: &[Work], outlooks: &[ProcedureEstimate]) -> Vec<Turn> {
     let order = order(study, outlooks);
     let cells_per_block = outlooks.iter().map(|outlook| outlook.turns_max).max();
     // Planned trials keep their numbers when blocks are added.

@@ -28,7 +28,7 @@ use crate::settings::{
 };
 use crate::sizes;
 use analysis::VariantName;
-use analysis::procedure::Outlook;
+use analysis::procedure::ProcedureEstimate;
 use analysis::screening::Design;
 use measure::clock::SECOND_NS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,7 +127,7 @@ fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
         return;
     };
     let settings = resolved.variants.iter().map(|variant| &variant.settings);
-    let outlooks: Vec<Outlook> = settings.map(|one| one.procedure.outlook()).collect();
+    let outlooks: Vec<ProcedureEstimate> = settings.map(|one| one.procedure.outlook()).collect();
     if outlooks.iter().any(|outlook| outlook.points.len() < outlook.turns_max) {
         // The points are not known yet.
         return;

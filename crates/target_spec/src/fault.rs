@@ -10,5 +10,5 @@ mod properties;
 pub use commands::Commands;
 pub use kind::{Kind, Means};
 pub use kinds::{ENTERED_WITHIN, FaultName, KINDS, STARTED_WITHIN};
-pub use options::{Back, Knob, Options};
+pub use options::{Back, FaultOption, Options};
 pub use properties::{DataLoss, Hit, Length, Place};

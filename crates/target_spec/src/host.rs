@@ -185,7 +185,7 @@ impl HostsSpec {
 
 measure::word_enum! {
     /// Kind of the hosts of a running cluster.
-    pub enum HostsAre {
+    pub enum HostKind {
         /// Simulated hosts on this machine: a network, control groups and a volume each.
         StandIns = "hosts",
         /// Remote machines, reached by ssh.
@@ -197,15 +197,15 @@ measure::word_enum! {
     }
 }
 
-impl HostsAre {
+impl HostKind {
     /// Returns true if all of them are this machine.
     pub fn is_this_machine(self) -> bool {
-        matches!(self, HostsAre::StandIns | HostsAre::Addresses)
+        matches!(self, HostKind::StandIns | HostKind::Addresses)
     }
 
     /// Returns true if each is managed and more than an address.
     pub fn are_apart(self) -> bool {
-        matches!(self, HostsAre::StandIns | HostsAre::Machines)
+        matches!(self, HostKind::StandIns | HostKind::Machines)
     }
 }
 

@@ -33,7 +33,7 @@ pub use attached_host::{AttachedHost, NODE_PLACE, ProcessControl, folder_of_node
 pub use capability::{Ability, Capability};
 pub use compressed_pointers::narrow_heap_max_bytes;
 pub use heap::jvm_size;
-pub use host::{DiskSpec, HostSpec, HostsAre, HostsSpec, Isolation, LinkSpec, RemoteHost};
+pub use host::{DiskSpec, HostKind, HostSpec, HostsSpec, Isolation, LinkSpec, RemoteHost};
 pub use java::{
     JavaChoice, JavaWanted, java_in_release, java_major, java_majors, java_unsupported,
     majors_words,

@@ -108,7 +108,7 @@ pub fn yaml_refusal(
     let is_of_one_release = |lack: Lack| match lack {
         Lack::Unknown => true,
         Lack::Value => *origin != Origin::Maven,
-        Lack::Gone | Lack::Unsaid => false,
+        Lack::GoneNode | Lack::Unsaid => false,
     };
     match release.line().setting(key, value) {
         Setting::Refused(refused) if is_pinned || !is_of_one_release(refused.lack) => {

@@ -18,7 +18,7 @@ mod text;
 mod vmx;
 
 pub use kubelet::{Difference, differences, kubelet_order};
-pub use placement::{Carries, CpusCarried, Guest, GuestCarried, Placement, ReservedCarried};
+pub use placement::{CpuNaming, FormatSupport, Guest, GuestSupport, Placement, ReservedCpus};
 
 use crate::error::ReadError;
 use crate::machine::Machine;
@@ -35,7 +35,7 @@ pub struct Format {
     /// Recipient of a file (each instance or the host), with the function that writes it.
     pub scope: Scope,
     /// Parts of a placement that the format can express.
-    pub carries: Carries,
+    pub carries: FormatSupport,
     /// Reads the placement from a file of this format.
     pub read: fn(&str) -> Result<Placement, ReadError>,
 }
@@ -117,12 +117,12 @@ pub static FORMATS: [Format; 10] = [
         what: "domain XML: pinning, memory and guest topology of a VM under libvirt and QEMU",
         extension: "xml",
         scope: Scope::Instance(libvirt::write),
-        carries: Carries {
-            cpus: CpusCarried::Ordered,
+        carries: FormatSupport {
+            cpus: CpuNaming::Ordered,
             memory_nodes: true,
-            guest: GuestCarried::Pinned,
+            guest: GuestSupport::Pinned,
             memory_unit_bytes: Some(libvirt::MEMORY_UNIT_BYTES),
-            ..Carries::RACK_AND_JVM
+            ..FormatSupport::RACK_AND_JVM
         },
         read: libvirt::read,
     },
@@ -155,9 +155,9 @@ pub static FORMATS: [Format; 10] = [
         what: "drop-in of system.slice, user.slice and init.scope: what instances do not use",
         extension: "conf",
         scope: Scope::Host(systemd::write_slice),
-        carries: Carries {
-            reserved: ReservedCarried::NotGiven,
-            ..Carries::NOTHING
+        carries: FormatSupport {
+            reserved: ReservedCpus::NotGiven,
+            ..FormatSupport::NOTHING
         },
         read: systemd::read_slice,
     },
@@ -166,9 +166,9 @@ pub static FORMATS: [Format; 10] = [
         what: "KubeletConfiguration: managers of CPUs, memory and topology, reserved CPUs",
         extension: "yaml",
         scope: Scope::Host(kubernetes::write_kubelet),
-        carries: Carries {
-            reserved: ReservedCarried::Housekeeping,
-            ..Carries::NOTHING
+        carries: FormatSupport {
+            reserved: ReservedCpus::Housekeeping,
+            ..FormatSupport::NOTHING
         },
         read: kubernetes::read_kubelet,
     },
@@ -177,11 +177,11 @@ pub static FORMATS: [Format; 10] = [
         what: "Guaranteed pod of an instance; its CPUs are chosen by the kubelet, not named",
         extension: "yaml",
         scope: Scope::Instance(kubernetes::write_pod),
-        carries: Carries {
-            cpus: CpusCarried::Ordered,
+        carries: FormatSupport {
+            cpus: CpuNaming::Ordered,
             memory_nodes: true,
             memory_unit_bytes: Some(1),
-            ..Carries::RACK_AND_JVM
+            ..FormatSupport::RACK_AND_JVM
         },
         read: kubernetes::read_pod,
     },
@@ -198,9 +198,9 @@ pub static FORMATS: [Format; 10] = [
         what: "lines for the end of cassandra-env.sh: the JVM options of an instance",
         extension: "env.sh",
         scope: Scope::Instance(numactl::write_env),
-        carries: Carries {
+        carries: FormatSupport {
             jvm: true,
-            ..Carries::NOTHING
+            ..FormatSupport::NOTHING
         },
         read: numactl::read_env,
     },
@@ -209,25 +209,25 @@ pub static FORMATS: [Format; 10] = [
         what: "the rack line of cassandra-rackdc.properties",
         extension: "properties",
         scope: Scope::Host(properties::write),
-        carries: Carries {
+        carries: FormatSupport {
             rack: true,
-            ..Carries::NOTHING
+            ..FormatSupport::NOTHING
         },
         read: properties::read,
     },
 ];
 
-const VSPHERE: Carries = Carries {
+const VSPHERE: FormatSupport = FormatSupport {
     memory_nodes: true,
-    guest: GuestCarried::Vsphere,
+    guest: GuestSupport::Vsphere,
     memory_unit_bytes: Some(vmx::MEMORY_UNIT_BYTES),
-    ..Carries::RACK_AND_JVM
+    ..FormatSupport::RACK_AND_JVM
 };
 
-const PROCESS: Carries = Carries {
-    cpus: CpusCarried::Set,
+const PROCESS: FormatSupport = FormatSupport {
+    cpus: CpuNaming::Set,
     memory_nodes: true,
-    ..Carries::RACK_AND_JVM
+    ..FormatSupport::RACK_AND_JVM
 };
 
 /// Returns the format with this name.

@@ -51,7 +51,7 @@ pub struct SettingRefusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
     /// An earlier line had it.
-    Gone,
+    GoneNode,
     /// The line has it by another name, which cannot express this value.
     Unsaid,
     /// The pinned release does not have it, but a later one may.
@@ -214,7 +214,7 @@ impl Line {
         let instead = gone.clone().find(|(gone, _)| *gone == name).map(|(_, instead)| *instead);
         if let Some(last) = older.iter().rev().find(has) {
             return SettingRefusal {
-                lack: Lack::Gone,
+                lack: Lack::GoneNode,
                 why: format!(
                     "{name} of cassandra.yaml is gone: Cassandra {} was the last that had it, and \
                      {own} does not start with it",
@@ -225,7 +225,7 @@ impl Line {
         }
         if let Some(instead) = instead {
             return SettingRefusal {
-                lack: Lack::Gone,
+                lack: Lack::GoneNode,
                 why: format!("{name} of cassandra.yaml is gone: Cassandra {own} does not have it"),
                 hint: instead.to_owned(),
             };

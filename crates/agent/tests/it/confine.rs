@@ -38,7 +38,7 @@ fn group(host: &Host, place: &host::CgroupDir) -> bool {
 /// ones, which no cgroup has.
 fn own_cpus() -> CpuSet {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
-    let own = host::Whereabouts::own().unwrap().all_cpus();
+    let own = host::EffectiveAffinity::own().unwrap().all_cpus();
     own.intersection(&set(&online))
 }
 

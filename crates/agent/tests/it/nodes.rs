@@ -3,7 +3,7 @@
 //! several.
 
 use super::hosts::{able, id, make, spec, wait_until};
-use host::{Agent, Confinement, CpuSet, Memory, Start, Whereabouts, process};
+use host::{Agent, Confinement, CpuSet, EffectiveAffinity, Memory, Start, process};
 use std::path::Path;
 use target_spec::{Ability, HostSpec};
 
@@ -85,7 +85,7 @@ fn what_a_process_was_bound_to_is_forgotten_when_it_is_started_anew() {
     let host = &hosts.all()[0];
     let agent = host.agent();
     // Written memory follows the present policy; files may have another one.
-    let has_filled = |found: &Whereabouts, policy: &str| {
+    let has_filled = |found: &EffectiveAffinity, policy: &str| {
         let bytes = found.policy_bytes.get(policy);
         found.policy_bytes.is_empty() || bytes.is_some_and(|&bytes| bytes >= WRITTEN_BYTES)
     };

@@ -5,8 +5,8 @@
 //! always be on one side only, and each step goes towards it.
 
 use super::{
-    Answer, Ask, Decide, Ending, Next, Outlook, Point, REST_S, SearchProcedure, SearchResult,
-    SeenTrial, Step, TrialOutcome,
+    Answer, Ask, Decide, Ending, Next, Point, ProcedureEstimate, REST_S, SearchProcedure,
+    SearchResult, SeenTrial, Step, TrialOutcome,
 };
 use measure::number::significant;
 use std::fmt;
@@ -77,11 +77,11 @@ enum Side {
 }
 
 impl Decide for Band {
-    fn outlook(&self) -> Outlook {
+    fn outlook(&self) -> ProcedureEstimate {
         let up = (self.to - self.from).div_ceil(self.step);
         let down = (self.from - 1).div_ceil(self.step);
         let halvings = self.step.ilog2() + 1;
-        Outlook {
+        ProcedureEstimate {
             points: vec![Point::Threads(self.from)],
             certain: 1,
             turns_max: 1 + (up.max(down) + halvings) as usize,

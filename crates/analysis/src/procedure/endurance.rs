@@ -3,7 +3,7 @@
 //! Invariant: the turns come in order, each once, whatever their results. So the long one always
 //! follows the shorter ones, and is the last.
 
-use super::{Answer, Ask, Decide, Next, Outlook, Point, Role, SeenTrial};
+use super::{Answer, Ask, Decide, Next, Point, ProcedureEstimate, Role, SeenTrial};
 
 /// One point for hours.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +30,9 @@ impl Endurance {
 }
 
 impl Decide for Endurance {
-    fn outlook(&self) -> Outlook {
+    fn outlook(&self) -> ProcedureEstimate {
         let turns = self.roles().count();
-        Outlook {
+        ProcedureEstimate {
             points: vec![self.point; turns],
             certain: turns,
             turns_max: turns,

@@ -1,14 +1,14 @@
 //! One point, measured whatever happens.
 
-use super::{Answer, Decide, Next, Outlook, Point, SeenTrial, unseen};
+use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, unseen};
 
 /// One point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed(pub Point);
 
 impl Decide for Fixed {
-    fn outlook(&self) -> Outlook {
-        Outlook {
+    fn outlook(&self) -> ProcedureEstimate {
+        ProcedureEstimate {
             points: vec![self.0],
             certain: 1,
             turns_max: 1,

@@ -79,7 +79,7 @@ pub const REST_S: u64 = 10;
 /// Decisions of a procedure: pure functions.
 trait Decide {
     /// Returns the outlook: the facts that are known before anything is measured.
-    fn outlook(&self) -> Outlook;
+    fn outlook(&self) -> ProcedureEstimate;
 
     /// Returns the next step after `seen`: the trials of one variant in one block, in the order in
     /// which they ran.
@@ -123,7 +123,7 @@ trait Decide {
 
 /// Facts about a procedure that are known before anything is measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outlook {
+pub struct ProcedureEstimate {
     /// Points that it may ask for, in the order of their turns, as far as they are known.
     pub points: Vec<Point>,
     /// Number of these points, from the first, that are measured in any case.
@@ -248,10 +248,10 @@ impl Default for Procedure {
 
 impl Procedure {
     /// Returns the outlook: the facts that are known before anything is measured.
-    pub fn outlook(&self) -> Outlook {
+    pub fn outlook(&self) -> ProcedureEstimate {
         let decides = self.decides();
         let outlook = decides.outlook();
-        Outlook {
+        ProcedureEstimate {
             turns_max: outlook.turns_max + usize::from(decides.expected().is_some()),
             ..outlook
         }

@@ -11,8 +11,8 @@
 
 use super::trial_outcome::{Bound, BoundCheck, Despite, Percentile, Role, SeenTrial};
 use super::{
-    Above, Answer, Ask, Decide, Ending, Next, Outlook, Point, REST_S, Range, SearchProcedure,
-    SearchResult, Step,
+    Above, Answer, Ask, Decide, Ending, Next, Point, ProcedureEstimate, REST_S, Range,
+    SearchProcedure, SearchResult, Step,
 };
 use measure::number::count;
 
@@ -394,7 +394,7 @@ fn between(low: u64, high: u64) -> Option<u64> {
 }
 
 impl Decide for Search {
-    fn outlook(&self) -> Outlook {
+    fn outlook(&self) -> ProcedureEstimate {
         let (ups, downs) = self.climb();
         let climb = ups.max(downs);
         let holds = match self.holds {
@@ -403,7 +403,7 @@ impl Decide for Search {
         };
         // The root of the way up, all bisections, and holds that succeed.
         let likely = ups.div_ceil(2) + BISECTIONS_MAX - 1 + self.holds as usize;
-        Outlook {
+        ProcedureEstimate {
             points: vec![self.from],
             certain: 1,
             turns_max: climb + BISECTIONS_MAX + holds + UNTOLD_MAX as usize,

@@ -1,7 +1,7 @@
 //! Conditions that end a ladder of rising points.
 
 use super::{Judged, Point, SeenTrial, TrialOutcome};
-use crate::sweep::{Knee, Rung, State, read_sweep};
+use crate::sweep::{Knee, State, SweepStep, read_sweep};
 
 /// Condition that ends a ladder, after the trial in which it occurs. A failed trial never ends it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,7 +71,7 @@ const PLATEAU_POINTS: usize = 2;
 
 /// Returns true if the points so far have a knee, and enough points beyond it.
 fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
-    let rung = |(point, found): &(Point, &TrialOutcome)| Rung {
+    let rung = |(point, found): &(Point, &TrialOutcome)| SweepStep {
         load: point.value(),
         ops_per_s: vec![found.ops_per_s],
         p99_ms: found.latency_ms.p99.value,
@@ -81,7 +81,7 @@ fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
             (false, _) => State::Unusable,
         },
     };
-    let rungs: Vec<Rung> = found.iter().map(rung).collect();
+    let rungs: Vec<SweepStep> = found.iter().map(rung).collect();
     let beyond = |knee: usize| {
         let after = rungs[knee + 1..].iter();
         after.filter(|rung| rung.state != State::Unusable).count()

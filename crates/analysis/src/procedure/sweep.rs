@@ -1,6 +1,6 @@
 //! Several points: all of them, in any order; or rising ones, until something happens.
 
-use super::{Answer, Decide, Next, Outlook, Point, SeenTrial, Until, unseen};
+use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, Until, unseen};
 
 /// Several points, each once.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,12 +12,12 @@ pub struct Sweep {
 }
 
 impl Decide for Sweep {
-    fn outlook(&self) -> Outlook {
+    fn outlook(&self) -> ProcedureEstimate {
         let decided_by = |until: Until| {
             let what = until.words();
             format!("A variant's points end after the trial in which {what}")
         };
-        Outlook {
+        ProcedureEstimate {
             points: self.points.clone(),
             certain: match self.until {
                 Some(_) => self.points.len().min(1),

@@ -96,7 +96,7 @@ fn go_on(
 }
 
 fn walk(
-    outlook: &Outlook,
+    outlook: &ProcedureEstimate,
     next: &dyn Fn(&[SeenTrial]) -> Next,
     server: &Server,
     order: u64,
@@ -357,8 +357,8 @@ struct Halve {
 }
 
 impl Decide for Halve {
-    fn outlook(&self) -> Outlook {
-        Outlook {
+    fn outlook(&self) -> ProcedureEstimate {
+        ProcedureEstimate {
             points: vec![Point::Threads(self.to)],
             certain: 1,
             turns_max: 1 + self.to.ilog2() as usize + 1,

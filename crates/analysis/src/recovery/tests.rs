@@ -70,7 +70,7 @@ fn a_planted_dip_has_its_depth_its_length_and_its_end() {
         seen.noticed.unwrap(),
         Noticed {
             within_s: 3.0,
-            by: Sign::Throughput
+            by: ClientSymptom::Throughput
         }
     );
 }
@@ -244,14 +244,20 @@ fn the_first_sign_is_what_was_more_than_in_any_second_before() {
         alone(&slices).noticed.unwrap()
     };
     let noticed = |within_s, by| Noticed { within_s, by };
-    assert_eq!(with(|_| ()), noticed(3.0, Sign::Throughput));
-    assert_eq!(with(|slice| slice.failed = 3), noticed(2.0, Sign::Errors));
-    assert_eq!(with(|slice| slice.retries = 1), noticed(2.0, Sign::Retries));
+    assert_eq!(with(|_| ()), noticed(3.0, ClientSymptom::Throughput));
+    assert_eq!(
+        with(|slice| slice.failed = 3),
+        noticed(2.0, ClientSymptom::Errors)
+    );
+    assert_eq!(
+        with(|slice| slice.retries = 1),
+        noticed(2.0, ClientSymptom::Retries)
+    );
     let lost = with(|slice| (slice.failed, slice.connections_lost) = (3, 1));
-    assert_eq!(lost, noticed(2.0, Sign::LostConnections));
+    assert_eq!(lost, noticed(2.0, ClientSymptom::LostConnections));
     assert_eq!(
         with(|slice| slice.p99_ms = Some(50.0)),
-        noticed(2.0, Sign::Latency)
+        noticed(2.0, ClientSymptom::Latency)
     );
 }
 

@@ -4,7 +4,7 @@
 //! A loss that the configuration allows is not a fault of the run: it is a result, and passes with
 //! its reason. A loss that the configuration excludes invalidates the run.
 
-use super::evidence::{Evidence, LostBy, PresentRows, ReadBack, Registers};
+use super::evidence::{Evidence, LostWritesByAckTime, PresentRows, ReadBack, Registers};
 use super::rule_outcome::{Outcome, percent};
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
@@ -154,7 +154,7 @@ fn read_back(back: &ReadBack, promise: Option<&Promise>) -> Judged {
 }
 
 /// Says that some of the lost writes were acknowledged too long before a fault.
-fn unexplained(lost: u64, by: LostBy) -> String {
+fn unexplained(lost: u64, by: LostWritesByAckTime) -> String {
     format!(
         " ({} not allowed, since acknowledged outside of the {} s before a failure; {} allowed){}",
         by.unexplained,
@@ -164,7 +164,7 @@ fn unexplained(lost: u64, by: LostBy) -> String {
     )
 }
 
-fn oldest(by: LostBy) -> String {
+fn oldest(by: LostWritesByAckTime) -> String {
     let words = |at_s: f64| format!("; the oldest was acknowledged by {at_s:.1} s");
     by.oldest_s.map_or_else(String::new, words)
 }
@@ -211,7 +211,7 @@ mod tests {
     fn aged(lost: u64, unexplained: u64) -> ReadBack {
         back(|back| {
             back.checks.missing = lost;
-            back.lost = Some(LostBy {
+            back.lost = Some(LostWritesByAckTime {
                 within_s: 15.0,
                 unexplained,
                 oldest_s: (lost > 0).then_some(31.5),

@@ -107,12 +107,12 @@ pub struct ReadBack {
     /// Rows that no read could reach.
     pub unread: u64,
     /// Times of lost writes, if an allowed loss is limited in time.
-    pub lost: Option<LostBy>,
+    pub lost: Option<LostWritesByAckTime>,
 }
 
 /// Lost writes by time of acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LostBy {
+pub struct LostWritesByAckTime {
     /// Time before a failure within which it may lose writes, s.
     pub within_s: f64,
     /// Rows with a lost write that was acknowledged outside that time.
@@ -469,16 +469,16 @@ pub struct Environment {
     /// Nodes that had another process at the end.
     pub nodes_restarted: Vec<String>,
     /// Nodes whose process a signal or a debugger stopped.
-    pub nodes_stopped: Vec<Spell>,
+    pub nodes_stopped: Vec<NodeStatePeriod>,
     /// Nodes with threads that waited in the kernel (state D).
-    pub nodes_blocked: Vec<Spell>,
+    pub nodes_blocked: Vec<NodeStatePeriod>,
     /// Share of time that the hypervisor gave to other guests.
     pub steal_share: Option<f64>,
 }
 
 /// Period within the measured window in which a node was seen in some state.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spell {
+pub struct NodeStatePeriod {
     /// Name of the node.
     pub node: String,
     /// First look that saw it, s since the window began.

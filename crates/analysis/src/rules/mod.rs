@@ -19,8 +19,8 @@ mod tests;
 
 pub use client_evidence::ClientSeen;
 pub use evidence::{
-    ClockMove, CpuUse, Environment, Evidence, Fault, LostBy, Machine, Offered, PresentRows,
-    Pressure, ReadBack, Registers, ServerCounts, Settle, Spell, Window,
+    ClockMove, CpuUse, Environment, Evidence, Fault, LostWritesByAckTime, Machine, NodeStatePeriod,
+    Offered, PresentRows, Pressure, ReadBack, Registers, ServerCounts, Settle, Window,
 };
 pub use limits::Limits;
 pub use rule_outcome::Outcome;

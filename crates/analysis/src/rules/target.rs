@@ -1,6 +1,6 @@
 //! Rules about the target, its data and the record: V7, V9 to V11, V13 to V17.
 
-use super::evidence::{Environment, Evidence, Settle, Spell};
+use super::evidence::{Environment, Evidence, NodeStatePeriod, Settle};
 use super::limits::Limits;
 use super::rule_outcome::{Outcome, below, percent};
 use crate::autocorrelation;
@@ -186,8 +186,8 @@ fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<(Outcome, 
     let stopped = "its process was stopped (state T)";
     let blocked = "threads waited within the kernel (state D), as for a disk that does not answer \
                    or a frozen file system";
-    let told = |spells: &[Spell], judged: Outcome, what: &str| {
-        let told = |spell: &Spell| {
+    let told = |spells: &[NodeStatePeriod], judged: Outcome, what: &str| {
+        let told = |spell: &NodeStatePeriod| {
             let [from_s, to_s] = [spell.from_s, spell.to_s].map(|s| format!("{s:.0} s"));
             let when = if from_s == to_s {
                 format!("at {from_s}")
@@ -316,7 +316,7 @@ mod tests {
     /// A process that is stopped is the same process.
     #[test]
     fn a_node_that_stood_still_is_named_unless_something_was_broken_on_purpose() {
-        let spell = |node: &str, from_s, to_s| Spell {
+        let spell = |node: &str, from_s, to_s| NodeStatePeriod {
             node: node.to_owned(),
             from_s,
             to_s,

@@ -4,8 +4,8 @@
 use super::*;
 use crate::test_series::Chance;
 
-fn points(rows: &[(f64, f64, f64)]) -> Vec<Rung> {
-    let point = |&(load, ops_per_s, p99_ms): &(f64, f64, f64)| Rung {
+fn points(rows: &[(f64, f64, f64)]) -> Vec<SweepStep> {
+    let point = |&(load, ops_per_s, p99_ms): &(f64, f64, f64)| SweepStep {
         load,
         ops_per_s: vec![ops_per_s],
         p99_ms: Known::Exactly(p99_ms),
@@ -187,12 +187,12 @@ fn ladder(
     loads: &[f64],
     (elasticity, knee): (f64, f64),
     (noise, blocks): (f64, usize),
-) -> Vec<Rung> {
+) -> Vec<SweepStep> {
     let point = |&load: &f64| {
         let truth = load.min(knee).powf(elasticity);
         let ops: Vec<f64> =
             (0..blocks).map(|_| 1000.0 * truth * (noise * chance.normal()).exp()).collect();
-        Rung {
+        SweepStep {
             load,
             p99_ms: Known::Exactly(load / truth * (0.1 * chance.normal()).exp()),
             ops_per_s: ops,
@@ -203,7 +203,7 @@ fn ladder(
 }
 
 /// Returns the share of ladders with a knee; with `at`, with the knee there or at a neighbour.
-fn share(made: impl Iterator<Item = Vec<Rung>>, at: Option<usize>) -> f64 {
+fn share(made: impl Iterator<Item = Vec<SweepStep>>, at: Option<usize>) -> f64 {
     let (mut found, mut all) = (0, 0);
     for points in made {
         all += 1;

@@ -14,7 +14,7 @@ use measure::clock;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use target_spec::fault::{Hit, KINDS, Kind, Knob, Length, Options, Place};
+use target_spec::fault::{FaultOption, Hit, KINDS, Kind, Length, Options, Place};
 use target_spec::{Capability, DiskSpec, NO_HA_OF_MACHINES};
 
 /// Time that `test` holds a fault.
@@ -170,7 +170,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
         &args.kinds
     } {
         let mut refused = refused_by(kind, &cluster);
-        if kind.must.contains(&Knob::To) {
+        if kind.must.contains(&FaultOption::To) {
             refused.push(IN_A_STUDY.to_owned());
         }
         if !refused.is_empty() {
@@ -213,7 +213,7 @@ fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
 fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     let kind = &args.kind;
     ensure!(
-        !kind.must.contains(&Knob::To),
+        !kind.must.contains(&FaultOption::To),
         "{}: {IN_A_STUDY}",
         kind.name
     );
@@ -228,7 +228,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
         );
     }
     let options = options(&args.knobs);
-    for knob in Knob::ALL {
+    for knob in FaultOption::ALL {
         let said = knob.said(&options).is_some();
         if said && !kind.takes(knob) {
             bail!("{} does not apply to {}: remove it", knob.name(), kind.name);

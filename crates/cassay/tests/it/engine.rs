@@ -2,7 +2,7 @@
 
 use cql::Compression;
 use cql::response::ErrorCode;
-use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, Summary, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, LedgerMode, Limit, Schedule, Summary, VerifyReads};
 use measure::{ClientCount, Interval, KindCount, KindInterval, Outcome, clock};
 use null_server::NullServer;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         connections_per_node: 1,
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::Off,
-        keeps: Keeps::Nothing,
+        keeps: LedgerMode::Nothing,
         written: None,
     }
 }

@@ -7,8 +7,8 @@ use cluster::{
     RestartMode, Row, View,
 };
 use fault::{
-    Agents, Client, FaultStep, FaultVerdict, Healed, HostSeen, Live, Mbeans, NodeFiles, NodeSeen,
-    Order, Outcome, Pods, Starter, Timer, Via, World,
+    Agents, Client, ExecutedBy, FaultStep, FaultVerdict, Healed, HostSeen, Live, Mbeans, NodeFiles,
+    NodeSeen, Order, Outcome, Pods, Starter, Timer, World,
 };
 use host::process::{self, Identity};
 use host::{Agent, Injection, Join, Query, QueryAnswer, Restartable, Step};
@@ -149,7 +149,7 @@ impl Agents for Astray {
         self.0.hosts()
     }
 
-    fn inject(&mut self, _: Via, _: Injection, _: &[usize], within: Duration) -> Result<()> {
+    fn inject(&mut self, _: ExecutedBy, _: Injection, _: &[usize], within: Duration) -> Result<()> {
         self.1.inject(Injection::Pause(self.2), within).map(drop)
     }
 
@@ -165,11 +165,11 @@ impl Agents for Astray {
         Ok(())
     }
 
-    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
+    fn see(&mut self, by: ExecutedBy, what: Query) -> Result<QueryAnswer> {
         self.0.see(by, what)
     }
 
-    fn receive(&mut self, by: Via, limit: Duration) -> Result<u16> {
+    fn receive(&mut self, by: ExecutedBy, limit: Duration) -> Result<u16> {
         self.0.receive(by, limit)
     }
 }

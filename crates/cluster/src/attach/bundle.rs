@@ -4,7 +4,7 @@
 
 use super::tls::certificates_of;
 use super::{LIMIT, ip_of, nodes_of};
-use crate::address_map::{CQL_PORT, Led, Moves, Proxy};
+use crate::address_map::{CQL_PORT, NodeAddressMap, Proxy, RedirectingConnector};
 use crate::credentials::{ClientIdentity, Tls, TlsMaterial};
 use crate::jolokia;
 use crate::node::NodeInfo;
@@ -32,7 +32,7 @@ const KEY: &str = "target.attach.secure_connect_bundle";
 #[derive(Debug)]
 pub(super) struct BehindProxy {
     pub tls: Tls,
-    pub moves: Moves,
+    pub moves: NodeAddressMap,
     /// Host ids of the nodes, with each of which a session can be opened.
     hosts: Vec<String>,
     datacenter: Option<String>,
@@ -97,7 +97,7 @@ impl BehindProxy {
         let proxy = *proxies.first().context("the proxy has no address")?;
         Ok(BehindProxy {
             tls: material.tls()?,
-            moves: Moves::behind(Proxy::at(proxy)),
+            moves: NodeAddressMap::behind(Proxy::at(proxy)),
             hosts: said.contact_points,
             datacenter: said.local_dc,
         })
@@ -188,7 +188,7 @@ fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metad
         .build();
     let mut answered = Err(anyhow!("{} has no address", config.host));
     for address in host::host_names::addresses_of(&config.host, config.port)? {
-        let led = Led::to(address, &Moves::default());
+        let led = RedirectingConnector::to(address, &NodeAddressMap::default());
         let agent = ureq::Agent::with_parts(settings.clone(), DefaultConnector::new(), led);
         answered = agent.get(url).call().map_err(anyhow::Error::from);
         if answered.is_ok() {

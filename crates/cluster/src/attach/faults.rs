@@ -3,7 +3,7 @@
 
 use super::contact_point::addresses_of;
 use super::hosts::{AttachedHosts, ReachedHost};
-use crate::address_map::Moves;
+use crate::address_map::NodeAddressMap;
 use crate::cluster::CONTROL_TIMEOUT;
 use crate::credentials::Access;
 use crate::fault_handle::{Handles, HostHandle, NodeControl, NodeHandle};
@@ -48,7 +48,7 @@ pub(crate) struct Attached {
     operator: Option<Operator>,
     /// Metrics endpoints, by node name.
     pub metrics: Vec<(String, SocketAddr)>,
-    moves: Moves,
+    moves: NodeAddressMap,
     /// Agent of this machine, once a fault was injected.
     here: Mutex<Option<Arc<host::Agent>>>,
 }
@@ -58,7 +58,7 @@ impl Attached {
         spec: &AttachSpec,
         (agents, hosts, pods): (Vec<Agent>, AttachedHosts, Vec<Option<Arc<NodePod>>>),
         (operator, metrics): (Option<Operator>, Vec<(String, SocketAddr)>),
-        moves: Moves,
+        moves: NodeAddressMap,
     ) -> Attached {
         Attached {
             pods,

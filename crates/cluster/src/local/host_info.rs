@@ -10,7 +10,7 @@ use host::{Agent, Host, Hosts};
 use measure::number::bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use target_spec::HostsAre;
+use target_spec::HostKind;
 use topology::Machine;
 
 /// A host of a running target.
@@ -49,12 +49,12 @@ impl Cluster {
     }
 
     /// Returns the kind of hosts.
-    pub fn hosts_are(&self) -> HostsAre {
+    pub fn hosts_are(&self) -> HostKind {
         match self.local() {
-            Some(nodes) if nodes.are_on_machines() => HostsAre::Machines,
-            Some(nodes) if nodes.hosts().is_some() => HostsAre::StandIns,
-            Some(_) => HostsAre::Addresses,
-            None => HostsAre::Others,
+            Some(nodes) if nodes.are_on_machines() => HostKind::Machines,
+            Some(nodes) if nodes.hosts().is_some() => HostKind::StandIns,
+            Some(_) => HostKind::Addresses,
+            None => HostKind::Others,
         }
     }
 

@@ -12,7 +12,7 @@ use super::beans::{BeanAttribute, Beans, Kind, Series};
 use crate::mbeans::METRICS;
 use crate::metrics::Metrics;
 use anyhow::Result;
-use host::probe::{Look, Out};
+use host::probe::{Out, SampledSource};
 
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
@@ -81,7 +81,7 @@ impl Cassandra {
     }
 }
 
-impl Look for Cassandra {
+impl SampledSource for Cassandra {
     fn look(&mut self, _now_ns: u64, out: &mut Out) -> Result<()> {
         self.0.look(out)
     }

@@ -9,7 +9,7 @@
 //! the first sample are not read.
 
 use anyhow::{Context, Result};
-use host::probe::{Look, Out};
+use host::probe::{Out, SampledSource};
 use host::{Agent, Entry, FileId, From};
 use measure::clock::{self, MILLISECOND_NS, SECOND_NS};
 use std::path::{Path, PathBuf};
@@ -155,7 +155,7 @@ impl GcLog {
     }
 }
 
-impl Look for GcLog {
+impl SampledSource for GcLog {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         self.read(now_ns, self.wall_ns()?, out)
     }

@@ -3,7 +3,7 @@
 use super::beans::{BeanAttribute, Beans, Kind, Series};
 use crate::jolokia::Jolokia;
 use anyhow::Result;
-use host::probe::{Look, Out};
+use host::probe::{Out, SampledSource};
 
 const MEMORY: &str = "java.lang:type=Memory";
 const THREADS: &str = "java.lang:type=Threading";
@@ -68,7 +68,7 @@ impl Jvm {
     }
 }
 
-impl Look for Jvm {
+impl SampledSource for Jvm {
     fn look(&mut self, _now_ns: u64, out: &mut Out) -> Result<()> {
         self.0.look(out)
     }

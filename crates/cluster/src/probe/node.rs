@@ -11,7 +11,7 @@ use crate::local::LocalNode;
 use crate::metrics::Metrics;
 use crate::node::NodeInfo;
 use anyhow::Result;
-use host::probe::{Look, Out, Sampler, Task};
+use host::probe::{Out, SampledSource, Sampler, Task};
 use std::collections::BTreeMap;
 use target_spec::Ability;
 
@@ -33,7 +33,7 @@ struct ByTables {
     others: VirtualTables,
 }
 
-impl Look for ByTables {
+impl SampledSource for ByTables {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let metrics = self.metrics.look(now_ns, out);
         metrics.and(self.others.look(now_ns, out))
@@ -63,7 +63,7 @@ pub(super) fn samplers(
             let metrics = cluster.metrics(node).ok();
             let views = |all| VirtualTables::new(node.address, cluster.access(), name, all);
             let of = |metrics| Cassandra::new(metrics, name, keyspace, tables);
-            let look: Box<dyn Look> = match metrics {
+            let look: Box<dyn SampledSource> = match metrics {
                 Some(metrics @ Metrics::ByAgent(_)) => Box::new(of(metrics)),
                 Some(metrics) => Box::new(ByTables {
                     metrics: of(metrics),

@@ -13,7 +13,7 @@ use crate::credentials::Access;
 use crate::session::{QueryResult, RepeatedQuery, Session};
 use anyhow::Result;
 use cql::value::Value;
-use host::probe::{Look, Out};
+use host::probe::{Out, SampledSource};
 use measure::clock;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -88,7 +88,7 @@ impl VirtualTables {
     }
 }
 
-impl Look for VirtualTables {
+impl SampledSource for VirtualTables {
     fn look(&mut self, _now_ns: u64, out: &mut Out) -> Result<()> {
         let session = self.session.take();
         let mut session = match session {

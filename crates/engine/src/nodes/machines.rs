@@ -7,7 +7,7 @@ use store::record::{
     DeviceRecord, DieRecord, L3Record, MachineHostRecord, MachineTopologyRecord, NumaNodeRecord,
     PackageRecord,
 };
-use target_spec::HostsAre;
+use target_spec::HostKind;
 use topology::{CoreKind, CpuSet, DeviceKind, Machine};
 
 /// Returns the machines of a target. They are read once, until something is restarted.
@@ -25,7 +25,7 @@ pub fn of(running: &Running) -> Result<Vec<MachineTopologyRecord>> {
 
 /// Returns a record for each machine. Stand-ins are known to be one machine, so those that see the
 /// same share a record. Other hosts never share one, since two machines may look alike.
-fn records(machines: &[(String, Machine)], hosts: HostsAre) -> Vec<MachineTopologyRecord> {
+fn records(machines: &[(String, Machine)], hosts: HostKind) -> Vec<MachineTopologyRecord> {
     let are_one = hosts.is_this_machine();
     let mut records: Vec<MachineTopologyRecord> = Vec::new();
     for (name, machine) in machines {
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_machine_of_two_sockets_keeps_its_parts() {
         let machine = machine("pack:2 [numa(memory=1GiB)] l3:2 core:2 pu:2");
-        let records = records(&[("db1".to_owned(), machine)], HostsAre::StandIns);
+        let records = records(&[("db1".to_owned(), machine)], HostKind::StandIns);
         let [record] = &records[..] else {
             panic!("{records:?}")
         };
@@ -166,7 +166,7 @@ mod tests {
             ("host1".to_owned(), machine("core:4 pu:1")),
             ("host2".to_owned(), limited),
         ];
-        let shared = records(&hosts, HostsAre::StandIns);
+        let shared = records(&hosts, HostKind::StandIns);
         assert_eq!(shared.len(), 1);
         let allowed: Vec<(&str, &str)> = shared[0]
             .hosts
@@ -175,6 +175,6 @@ mod tests {
             .collect();
         assert_eq!(allowed, [("host1", "0-3"), ("host2", "0-2")]);
         assert!(shared[0].notes.contains(&"CPUs 3 may not be used here".to_owned()));
-        assert_eq!(records(&hosts, HostsAre::Others).len(), 2);
+        assert_eq!(records(&hosts, HostKind::Others).len(), 2);
     }
 }

@@ -5,11 +5,11 @@ use crate::load_run::workers_on;
 use crate::running_target::Running;
 use anyhow::Result;
 use cluster::NodePlace;
-use host::Whereabouts;
+use host::EffectiveAffinity;
 use std::collections::BTreeMap;
 use store::record::{MachineHostRecord, PlacementRecord};
 use study::settings::Settings;
-use target_spec::HostsAre;
+use target_spec::HostKind;
 use topology::CpuSet;
 
 /// Name of the client's machine if it is not a stand-in.
@@ -81,7 +81,7 @@ fn node(
     };
     PlacementRecord {
         who: node,
-        host: if hosts == HostsAre::Addresses {
+        host: if hosts == HostKind::Addresses {
             THIS_MACHINE.to_owned()
         } else {
             host
@@ -99,7 +99,7 @@ fn online() -> Option<CpuSet> {
 
 /// Returns the NUMA nodes from which memory comes: those that the cgroup allows. If most of the
 /// memory has a policy that binds it, only the bound ones.
-fn memory_nodes(found: &Whereabouts) -> CpuSet {
+fn memory_nodes(found: &EffectiveAffinity) -> CpuSet {
     let all = found.all_memory_nodes();
     let sum: u64 = found.policy_bytes.values().sum();
     let bound = found.policy_bytes.iter().find_map(|(policy, bytes)| {
@@ -112,7 +112,7 @@ fn memory_nodes(found: &Whereabouts) -> CpuSet {
 /// Returns the place of the client. Its workers are pinned when load begins, but their CPUs are
 /// known before.
 fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
-    let found = Whereabouts::own()?;
+    let found = EffectiveAffinity::own()?;
     let cpus = running.client_cpus(&settings.client);
     let threads = workers_on(&settings.client, usize::MAX, &cpus);
     let used: Vec<String> = cpus.iter().take(threads).map(usize::to_string).collect();
@@ -132,7 +132,7 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
 }
 
 /// Converts a place to its record. `online` are the CPUs of the machine, if known.
-fn of(found: &Whereabouts, online: Option<CpuSet>) -> PlacementRecord {
+fn of(found: &EffectiveAffinity, online: Option<CpuSet>) -> PlacementRecord {
     let cpus = found.all_cpus();
     PlacementRecord {
         // For an unbound process, the kernel lists all CPUs that could ever exist.
@@ -153,10 +153,10 @@ mod tests {
         let all = CpuSet::parse_list("0-3").unwrap();
         let with = |policies: &[(&str, u64)]| {
             let policies = policies.iter();
-            memory_nodes(&Whereabouts {
+            memory_nodes(&EffectiveAffinity {
                 memory_nodes: [(all.clone(), 50)].into(),
                 policy_bytes: policies.map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect(),
-                ..Whereabouts::default()
+                ..EffectiveAffinity::default()
             })
             .to_string()
         };

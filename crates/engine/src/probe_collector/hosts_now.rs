@@ -5,7 +5,7 @@ use crate::event::{HostCpu, HostNow};
 use cluster::probe::Reading;
 use cluster::{Cluster, NodeInfo};
 use std::collections::BTreeMap;
-use target_spec::HostsAre;
+use target_spec::HostKind;
 
 /// Idle share of a machine's CPUs.
 const IDLE: &str = "mpstat.%idle";
@@ -49,8 +49,8 @@ impl HostReadings {
     /// of their own: the shares of its CPUs show those.
     pub fn now(&self, cluster: &Cluster) -> Vec<HostNow> {
         match cluster.hosts_are() {
-            HostsAre::Addresses => Vec::new(),
-            HostsAre::StandIns | HostsAre::Machines | HostsAre::Others => self.of(cluster.nodes()),
+            HostKind::Addresses => Vec::new(),
+            HostKind::StandIns | HostKind::Machines | HostKind::Others => self.of(cluster.nodes()),
         }
     }
 

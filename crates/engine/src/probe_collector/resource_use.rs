@@ -5,7 +5,7 @@ use super::readings_buffer::{
 };
 use cluster::{Cluster, NodeInfo};
 use measure::Bin;
-use target_spec::HostsAre;
+use target_spec::HostKind;
 
 /// Place names that the probes use for this machine and for its loopback interface.
 const MACHINE: &str = "machine";
@@ -32,7 +32,7 @@ impl ResourceUse {
     /// Returns the resource use of a cluster. It is unknown for nodes that cassay did not start.
     pub fn of_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
         match cluster.hosts_are() {
-            HostsAre::Others => ResourceUse::default(),
+            HostKind::Others => ResourceUse::default(),
             hosts => ResourceUse::of(kept, cluster.nodes(), hosts.are_apart()),
         }
     }

@@ -5,7 +5,7 @@
 //! that neighbours came and went, or that compactions piled up.
 
 use analysis::procedure::Point;
-use analysis::{RunCourse, RunStep, VariantName, autocorrelation};
+use analysis::{RunStep, RunTrend, VariantName, autocorrelation};
 use store::record::{CauseKind, CauseRecord, CostKind, Outcome, TrialFinding};
 
 /// Number of windows in which throughput must rise (or fall) to count as a trend of the run. At
@@ -120,7 +120,7 @@ fn across(plain: &[&TrialFinding]) -> Option<CauseRecord> {
             }
         })
         .collect();
-    let course = RunCourse::of(&steps)?;
+    let course = RunTrend::of(&steps)?;
     let at_rate = |trial: &&TrialFinding| trial.point.is_some_and(Point::is_rate);
     let (metric, ends) = if plain.iter().all(at_rate) {
         ("latency_ms.p50", course.ends.map(|speed| 1.0 / speed))

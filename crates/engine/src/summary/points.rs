@@ -8,7 +8,7 @@ use super::used_trials::usable;
 use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::rules::Verdict;
-use analysis::sweep::{Knee, Reading, Rung, State, read_sweep};
+use analysis::sweep::{Knee, Reading, State, SweepStep, read_sweep};
 use anyhow::Result;
 use std::path::Path;
 use store::record::{
@@ -215,7 +215,7 @@ pub fn load_of(point: Option<Point>) -> f64 {
 
 /// Reads the points of one variant as a ladder.
 pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
-    let rung = |point: &&PointRecord| Rung {
+    let rung = |point: &&PointRecord| SweepStep {
         load: load_of(point.point),
         ops_per_s: point.ops_per_s_blocks.clone(),
         p99_ms: point.latency_ms.p99,
@@ -225,7 +225,7 @@ pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
             State::Kept
         },
     };
-    let rungs: Vec<Rung> = points.iter().map(rung).collect();
+    let rungs: Vec<SweepStep> = points.iter().map(rung).collect();
     read_sweep(&rungs, p99_bound_ms)
 }
 

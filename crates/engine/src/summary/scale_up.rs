@@ -207,7 +207,7 @@ mod tests {
     use crate::summary::{findings, test_runs};
     use analysis::VariantName;
     use measure::Known;
-    use store::record::{EfficiencyOf, Fills, Outcome};
+    use store::record::{EfficiencyOf, Outcome, SaturatedResource};
     use store::record::{FindingsRecord, PartRecord, RuleRecord, TrialFinding};
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -300,7 +300,12 @@ mod tests {
         let fills: Vec<_> = gains.iter().map(|one| one.fills).collect();
         assert_eq!(
             fills,
-            [None, None, Some(Fills::Socket), Some(Fills::System)]
+            [
+                None,
+                None,
+                Some(SaturatedResource::Socket),
+                Some(SaturatedResource::System)
+            ]
         );
         assert!(baseline.improvements.is_empty());
         let said = planned.sentences.join("\n");

@@ -5,7 +5,7 @@ use super::effects::values;
 use super::points::places_of;
 use analysis::autocorrelation;
 use analysis::procedure::Point;
-use analysis::screening::{Activity, CONFIRM_MAX, Design, Lenth, effects};
+use analysis::screening::{Activity, CONFIRM_MAX, Design, LenthMargin, effects};
 use measure::Known;
 use sentences::place::metric_words;
 use store::record::{ScreenRecord, ScreenedRecord, TrialFinding};
@@ -103,7 +103,7 @@ fn mean(by_block: &[Vec<Option<Known>>], run: usize) -> Option<f64> {
 }
 
 fn judged(study: &Study, record: ScreenRecord, found: &[f64]) -> ScreenRecord {
-    let lenth = Lenth::of(found);
+    let lenth = LenthMargin::of(found);
     let effect = |(at, effect): (usize, &f64)| {
         let axis = study.axes.get(at);
         let value =

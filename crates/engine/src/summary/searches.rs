@@ -7,7 +7,7 @@
 use super::used_trials::usable;
 use crate::trial_outcome::found;
 use analysis::procedure::{Answer, Ending, Next, Percentile, Procedure, Range, Role, SeenTrial};
-use sentences::search::AtShare;
+use sentences::search::PointAtShare;
 use std::collections::BTreeSet;
 use store::record::{
     SearchOutcome, SearchRangeRecord, SearchRecord, SearchResult, SearchStepRecord, TrialFinding,
@@ -133,7 +133,7 @@ pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
 }
 
 /// Returns the measurement at a share of the searches' result, if the study asked for one.
-pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<AtShare> {
+pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<PointAtShare> {
     let procedure = &variant.settings.procedure;
     let (share, of) = (procedure.expected()?, percentile(procedure));
     let is_expected =
@@ -144,7 +144,7 @@ pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<AtShare> {
         (trial.point, found.ops_per_s, ms)
     };
     let trials = trials.iter().filter(is_expected).map(did).collect();
-    Some(AtShare { share, of, trials })
+    Some(PointAtShare { share, of, trials })
 }
 
 #[cfg(test)]

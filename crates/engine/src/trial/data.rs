@@ -18,7 +18,7 @@ use analysis::procedure::REST_S;
 use analysis::rules;
 use anyhow::{Context, Result, bail, ensure};
 use cluster::{DataUse, RestoreHow, SettleOutcome};
-use load::{Keeps, LEDGER_OPERATIONS_MAX, Limit, Written};
+use load::{LEDGER_OPERATIONS_MAX, LedgerMode, Limit, Written};
 use measure::clock::{self, Deadline};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -322,9 +322,9 @@ impl TrialRun<'_> {
             retries_min: LOAD_RETRIES,
             first_operation: first,
             keeps: if first == 0 && self.keeps_ledger(count) {
-                Keeps::States
+                LedgerMode::States
             } else {
-                Keeps::Nothing
+                LedgerMode::Nothing
             },
             ..Offer::of(Stage::Load, schedule, Limit::Operations(count))
         };

@@ -7,11 +7,13 @@ use crate::event_loop::Decision;
 use crate::fleet_use::FleetUse;
 use crate::load_run::{LOAD_RETRIES, Offer, Offered, closed};
 use crate::running_target::Running;
-use analysis::durability::{self, Blow, CommitLog, Configuration, DataLoss, Level, Promise, Sync};
-use analysis::rules::{LostBy, ReadBack};
+use analysis::durability::{
+    self, CommitLog, Configuration, DataLoss, FailureEvent, Level, Promise, Sync,
+};
+use analysis::rules::{LostWritesByAckTime, ReadBack};
 use anyhow::{Context, Result};
 use cql::Consistency;
-use load::{Keeps, Limit, Lost, MISSED_ROWS_MAX, Missed, VerifyReads, Written};
+use load::{LedgerMode, Limit, Lost, MISSED_ROWS_MAX, Missed, VerifyReads, Written};
 use measure::Outcome;
 use measure::interval::CheckCounts;
 use std::collections::BTreeMap;
@@ -35,12 +37,12 @@ const LAG_BLOCK: f64 = 1.5;
 
 impl TrialRun<'_> {
     /// Returns how the writes of the main stage are recorded.
-    pub(super) fn keeps_main(&self, running: &Running) -> Keeps {
+    pub(super) fn keeps_main(&self, running: &Running) -> LedgerMode {
         match self.settings.verify.sample {
-            Sample::All if self.has_registers() => Keeps::History,
-            Sample::All => Keeps::Times,
-            Sample::Rows(_) if running.written.is_some() => Keeps::States,
-            Sample::Rows(_) => Keeps::Nothing,
+            Sample::All if self.has_registers() => LedgerMode::History,
+            Sample::All => LedgerMode::Times,
+            Sample::Rows(_) if running.written.is_some() => LedgerMode::States,
+            Sample::Rows(_) => LedgerMode::Nothing,
         }
     }
 
@@ -92,9 +94,9 @@ impl TrialRun<'_> {
             verify: VerifyReads::EveryNth(1),
             written: running.written.take().map(Arc::new),
             keeps: if stage == Stage::ReadBack && self.has_registers() {
-                Keeps::History
+                LedgerMode::History
             } else {
-                Keeps::Nothing
+                LedgerMode::Nothing
             },
             retries_min: if stage == Stage::ReadBack {
                 LOAD_RETRIES
@@ -234,7 +236,7 @@ impl TrialRun<'_> {
         let by_reads = offered.summary.missed_rows.iter();
         let untimed = by_reads.map(|(row, missed)| (*row, *missed, None));
         self.name(timed.chain(untimed), &mut missed_rows);
-        let lost = within_s.zip(lost).map(|(within_s, lost)| LostBy {
+        let lost = within_s.zip(lost).map(|(within_s, lost)| LostWritesByAckTime {
             within_s,
             unexplained: lost.unexplained,
             oldest_s: lost.oldest_ns.map(since_s),
@@ -320,13 +322,13 @@ fn takes_nodes_times(program: &Program) -> bool {
 }
 
 /// Returns the faults, and what the nodes may have lost by each.
-fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<Blow> {
+fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<FailureEvent> {
     let nodes_count = running.cluster.nodes().len() as u64;
     let takes_over = nodes_count > settings.keyspace.replication.copies();
     let blow = |fault: &study::settings::Fault| {
         // A target that could not be found was not hit.
         let place = Place::of(fault, running, program).ok()?;
-        Some(Blow {
+        Some(FailureEvent {
             what: format!("{} of {}", fault.kind.name, place.name),
             nodes: place.nodes.into_iter().map(|(_, name)| name).collect(),
             loses: match fault.kind.loses {

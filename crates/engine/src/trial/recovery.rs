@@ -14,8 +14,8 @@ use measure::number::round;
 use peers_view::NodeWatch;
 use store::Trial;
 use store::record::{
-    BackRecord, DipRecord, FaultRecord, HintsRecord, NoticedRecord, RecoveryRecord, RepairNeed,
-    ReturnsRecord, StretchRecord, TrialFinding, UsualRecord,
+    BackRecord, BaselineRecord, DipRecord, FaultRecord, HintsRecord, NoticedRecord, RecoveryRecord,
+    RepairNeed, ReturnsRecord, StretchRecord, TrialFinding,
 };
 use window::{Stretch, Window};
 
@@ -184,8 +184,8 @@ fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &NodeWatch) -
     }
 }
 
-fn level(level: Level, intervals: usize) -> UsualRecord {
-    UsualRecord {
+fn level(level: Level, intervals: usize) -> BaselineRecord {
+    BaselineRecord {
         middle: round(level.middle, DIGITS),
         within: round(level.within, DIGITS),
         near: round(level.near(recovery::HOLD_S as usize), DIGITS),

@@ -3,7 +3,7 @@
 use super::{State, TrialEnd, TrialRun};
 use crate::event_loop::Decision;
 use crate::load_run::{self, Offer};
-use crate::phase_schedule::StepCourse;
+use crate::phase_schedule::RecordedArrivals;
 use crate::running_target::Running;
 use anyhow::{Context, Result};
 use imports::Step;
@@ -56,7 +56,7 @@ impl TrialRun<'_> {
             self.execute(running, &step.truncate)?;
         }
         self.begin_phase(PhaseKind::Measure, state)?;
-        let mut course = StepCourse::new(step.limit);
+        let mut course = RecordedArrivals::new(step.limit);
         offer.may_rise = false;
         offer.faults = &self.settings.faults;
         offer.limit = course.limit();

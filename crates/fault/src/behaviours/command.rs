@@ -3,7 +3,7 @@
 //! this machine.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Agents, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::{Context, Result, bail};
 use host::{Injection, Query, QueryAnswer};
@@ -53,7 +53,7 @@ impl Named {
         let what = self.program(world, |commands| &commands.see)?;
         let name = what.to_string();
         let limit = SEE_LIMIT;
-        let done = match world.see(Via::Node(self.node), Query::Command { what, limit })? {
+        let done = match world.see(ExecutedBy::Node(self.node), Query::Command { what, limit })? {
             QueryAnswer::Command(done) => done,
             other => return Err(observation::other_answer(&other)),
         };
@@ -86,7 +86,7 @@ impl Fault for Named {
             inject: self.program(world, |commands| &commands.inject)?,
             heal: self.program(world, |commands| &commands.heal)?,
         };
-        world.inject(Via::Node(self.node), what, &[self.node], within)
+        world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
     /// Reports in addition if the node answers clients, which depends on the fault.

@@ -2,7 +2,7 @@
 //! has checksums of its own, and repair must restore the data that they reject.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Agents, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
@@ -34,7 +34,7 @@ impl Rot {
             at,
             bytes: BYTES,
         };
-        match world.see(Via::Node(self.node), sight)? {
+        match world.see(ExecutedBy::Node(self.node), sight)? {
             QueryAnswer::Bytes { on_disk, .. } => match on_disk {
                 Ok(bytes) => Ok(bytes.0),
                 Err(number) => anyhow::bail!("it cannot be read: error {number}"),
@@ -75,7 +75,7 @@ impl Fault for Rot {
             at,
             bytes: BYTES,
         };
-        world.inject(Via::Node(self.node), what, &[], within)
+        world.inject(ExecutedBy::Node(self.node), what, &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

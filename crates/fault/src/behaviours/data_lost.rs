@@ -4,7 +4,7 @@
 
 use super::node_kill;
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::Observation;
 use crate::ring;
 use anyhow::Result;
@@ -25,7 +25,7 @@ impl Fault for Lost {
         ring::another(world, self.0)?;
         let (process, folders) = world.anew(self.0, RestartMode::Replacing)?;
         let what = Injection::Wipe { process, folders };
-        world.inject(Via::Node(self.0), what, &[self.0], within)
+        world.inject(ExecutedBy::Node(self.0), what, &[self.0], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

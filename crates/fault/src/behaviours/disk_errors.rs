@@ -2,7 +2,7 @@
 //! healing, its nodes are restarted.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
@@ -46,7 +46,7 @@ impl Failing {
             at,
             bytes: BYTES,
         };
-        match world.see(Via::Node(self.node), sight)? {
+        match world.see(ExecutedBy::Node(self.node), sight)? {
             // The file was compacted away, which is no fault, so another file is used.
             QueryAnswer::Bytes {
                 on_disk: Err(GONE), ..
@@ -85,7 +85,7 @@ impl Fault for Failing {
             at,
             processes,
         };
-        world.inject(Via::Host(host), what, &nodes, within)
+        world.inject(ExecutedBy::Host(host), what, &nodes, within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

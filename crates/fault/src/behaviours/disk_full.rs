@@ -1,7 +1,7 @@
 //! A full disk: nothing more can be written, but existing data can be read.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
@@ -29,13 +29,13 @@ impl Fault for Full {
         let what = Injection::DiskFull {
             leave_bytes: self.leave_bytes,
         };
-        world.inject(Via::Host(self.host), what, &[], within)
+        world.inject(ExecutedBy::Host(self.host), what, &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let folder = world.hosts().into_iter().nth(self.host).map(|host| host.folder);
         let seen = match folder {
-            Some(folder) => world.see(Via::Host(self.host), Query::Space { folder }),
+            Some(folder) => world.see(ExecutedBy::Host(self.host), Query::Space { folder }),
             None => Err(anyhow::anyhow!("there is no such host")),
         };
         let looked = seen.and_then(|seen| match seen {

@@ -2,7 +2,7 @@
 //! After healing, its nodes are restarted.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{Attempt, Injection};
@@ -23,7 +23,7 @@ impl Fault for ReadOnly {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (nodes, processes) = observation::restartables(world, self.0)?;
         world.inject(
-            Via::Host(self.0),
+            ExecutedBy::Host(self.0),
             Injection::DiskReadOnly { processes },
             &nodes,
             within,

@@ -2,7 +2,7 @@
 //! Its nodes are restarted when it is back.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{Attempt, Injection};
@@ -20,7 +20,7 @@ impl Fault for Removed {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (nodes, processes) = observation::restartables(world, self.0)?;
         world.inject(
-            Via::Host(self.0),
+            ExecutedBy::Host(self.0),
             Injection::DiskRemoved { processes },
             &nodes,
             within,

@@ -2,7 +2,7 @@
 //! late.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Agents, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{DiskWork, Injection};
@@ -70,7 +70,7 @@ impl Slow {
 impl Fault for Slow {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         world.inject(
-            Via::Host(self.host),
+            ExecutedBy::Host(self.host),
             Injection::Disk(self.disk),
             &[],
             within,

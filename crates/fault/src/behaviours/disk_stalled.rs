@@ -2,7 +2,7 @@
 //! node that waits for a write cannot even be killed meanwhile.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{Attempt, Injection};
@@ -18,7 +18,12 @@ struct Stalled(usize);
 
 impl Fault for Stalled {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        world.inject(Via::Host(self.0), Injection::DiskStalled, &[], within)
+        world.inject(
+            ExecutedBy::Host(self.0),
+            Injection::DiskStalled,
+            &[],
+            within,
+        )
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

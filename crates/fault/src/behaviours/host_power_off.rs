@@ -3,7 +3,7 @@
 //! their volume and addresses, as with vSphere HA.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::network;
 use crate::observation::{self, Observation};
 use anyhow::{Context, Result};
@@ -43,7 +43,7 @@ impl Fault for PowerOff {
         // Comes first, so that nothing the host still does is received.
         network::cut_off(world, self.host, within)?;
         world.inject(
-            Via::Host(self.host),
+            ExecutedBy::Host(self.host),
             Injection::PowerOff { processes },
             &nodes,
             within,
@@ -76,7 +76,12 @@ impl Fault for PowerOff {
         let (nodes, start) = observation::restartables(world, self.host)?;
         for (_, node) in observation::nodes_on(world, self.host) {
             if let IpAddr::V4(address) = node.cql.ip() {
-                world.inject(Via::Host(on), Injection::TakeAddress(address), &[], within)?;
+                world.inject(
+                    ExecutedBy::Host(on),
+                    Injection::TakeAddress(address),
+                    &[],
+                    within,
+                )?;
             }
         }
         let adopt = Injection::Adopt {
@@ -84,7 +89,7 @@ impl Fault for PowerOff {
             folder: host.folder.clone(),
             start,
         };
-        world.inject(Via::Host(on), adopt, &nodes, within)?;
+        world.inject(ExecutedBy::Host(on), adopt, &nodes, within)?;
         self.is_moved = true;
         Ok(format!(
             "its nodes are started on host{}, with their volume",

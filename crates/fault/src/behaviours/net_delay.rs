@@ -2,7 +2,7 @@
 
 use super::net_slow;
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Agents, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{Query, QueryAnswer, Reach};
@@ -27,7 +27,7 @@ impl Late {
     fn round_trip(&self, world: &mut dyn Agents, limit: Duration) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
         let limit = limit + self.delay * 4;
-        let took = match world.see(Via::Host(other), Query::Reach { address, limit })? {
+        let took = match world.see(ExecutedBy::Host(other), Query::Reach { address, limit })? {
             QueryAnswer::Reach(Reach::Reached(took)) => took,
             QueryAnswer::Reach(_) => {
                 anyhow::bail!("{} does not reach it", observation::host_name(world, other))

@@ -2,7 +2,7 @@
 //! machine keeps its link, and drops the packets of its nodes itself.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Agents, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::network;
 use crate::observation::{self, Observation};
 use anyhow::Result;
@@ -19,7 +19,7 @@ struct Down(usize);
 
 impl Down {
     fn carrier(&self, world: &mut dyn Agents) -> Result<Observation> {
-        match world.see(Via::Host(self.0), Query::Link)? {
+        match world.see(ExecutedBy::Host(self.0), Query::Link)? {
             QueryAnswer::Link { has_carrier, .. } => Ok(Observation {
                 broken: Some(!has_carrier),
                 whole: Some(has_carrier),

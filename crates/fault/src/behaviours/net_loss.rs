@@ -2,7 +2,7 @@
 //! everything is slower.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Agents, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::network;
 use crate::observation::{self, Observation};
 use anyhow::Result;
@@ -44,7 +44,7 @@ impl Lossy {
             tries: TRIES,
             limit: TRY_LIMIT,
         };
-        let open = match world.see(Via::Host(other), sight)? {
+        let open = match world.see(ExecutedBy::Host(other), sight)? {
             QueryAnswer::Open(open) => open,
             other => return Err(observation::other_answer(&other)),
         };

@@ -2,7 +2,7 @@
 //! answer, and clients reconnect.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::{Context, Result};
 use host::Injection;
@@ -31,7 +31,7 @@ impl Fault for Reset {
         // Opens our own connection, by which the fault is observed.
         world.connect(self.node, CONNECT_LIMIT)?;
         let what = Injection::Reset(vec![node.cql.port()]);
-        world.inject(Via::Node(self.node), what, &[], within)?;
+        world.inject(ExecutedBy::Node(self.node), what, &[], within)?;
         self.is_done = true;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Limited bandwidth to and from a host: excess packets are queued or dropped.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Agents, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
@@ -37,14 +37,14 @@ impl Slow {
     /// Measures how fast another host sends data to this one.
     fn transfer(&self, world: &mut dyn Agents) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
-        let port = world.receive(Via::Host(self.host), LIMIT)?;
+        let port = world.receive(ExecutedBy::Host(self.host), LIMIT)?;
         let bytes = BURST_BYTES + (self.rate as f64 / 8.0 * LENGTH_S) as u64;
         let sight = Query::Transfer {
             address: SocketAddr::new(address.ip(), port),
             bytes,
             limit: LIMIT,
         };
-        let took = match world.see(Via::Host(other), sight)? {
+        let took = match world.see(ExecutedBy::Host(other), sight)? {
             QueryAnswer::Transfer(took) => took,
             other => return Err(observation::other_answer(&other)),
         };
@@ -76,8 +76,18 @@ pub(crate) fn limit(
 ) -> Result<()> {
     let seen = world.hosts().into_iter().nth(host);
     let number = seen.context("there is no such host")?.number;
-    world.inject(Via::Switch, Injection::LinkTo { number, link }, &[], within)?;
-    world.inject(Via::Host(host), Injection::LinkFrom(link), &[], within)
+    world.inject(
+        ExecutedBy::Switch,
+        Injection::LinkTo { number, link },
+        &[],
+        within,
+    )?;
+    world.inject(
+        ExecutedBy::Host(host),
+        Injection::LinkFrom(link),
+        &[],
+        within,
+    )
 }
 
 impl Fault for Slow {

@@ -3,7 +3,7 @@
 //! folder is removed.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Agents, Healed, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, Healed, World};
 use crate::observation::{self, Observation};
 use crate::ring;
 use anyhow::{Context, Result};
@@ -64,7 +64,7 @@ impl Added {
                 words: "it was not started".to_owned(),
             });
         };
-        let state = match world.see(Via::Host(self.host), Query::Process(process))? {
+        let state = match world.see(ExecutedBy::Host(self.host), Query::Process(process))? {
             QueryAnswer::Process(state) => state,
             other => return Err(observation::other_answer(&other)),
         };
@@ -92,7 +92,12 @@ impl Fault for Added {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let join = world.newcomer(self.host)?;
         let node = world.nodes().len();
-        world.inject(Via::Host(self.host), Injection::Join(join), &[node], within)?;
+        world.inject(
+            ExecutedBy::Host(self.host),
+            Injection::Join(join),
+            &[node],
+            within,
+        )?;
         self.joined = Some(node);
         self.process = observation::process_of(world, node);
         Ok(())

@@ -4,7 +4,7 @@
 
 use super::node_kill;
 use crate::behaviour::{Fault, Work};
-use crate::cluster_under_test::{Client, Via, World};
+use crate::cluster_under_test::{Client, ExecutedBy, World};
 use crate::observation::{self, Observation};
 use crate::ring;
 use anyhow::Result;
@@ -56,7 +56,7 @@ impl Fault for Off {
             forth: vec![forth],
             back: vec![back],
         };
-        world.inject(Via::Node(self.node), what, &[self.node], within)
+        world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
     /// A node that does not answer is neither broken nor whole: it is starting. The others may

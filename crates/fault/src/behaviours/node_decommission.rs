@@ -6,7 +6,7 @@
 //! copies.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Healed, Via, World};
+use crate::cluster_under_test::{ExecutedBy, Healed, World};
 use crate::observation::{self, Observation};
 use crate::ring;
 use anyhow::{Context, Result};
@@ -40,7 +40,7 @@ impl Fault for Leaving {
             folders,
             address: seen.context("there is no such node")?.storage,
         };
-        world.inject(Via::Node(self.node), what, &[self.node], within)?;
+        world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)?;
         self.told = ring::PendingOperation::tell(world, self.node, Operation::Decommission)?;
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! operations that need a new file fail.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Agents, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
@@ -23,7 +23,7 @@ struct Descriptors(usize);
 impl Descriptors {
     fn files(&self, world: &mut dyn Agents) -> Result<Observation> {
         let process = observation::running(world, self.0)?;
-        match world.see(Via::Node(self.0), Query::Descriptors(process))? {
+        match world.see(ExecutedBy::Node(self.0), Query::Descriptors(process))? {
             QueryAnswer::Descriptors { free, open } => Ok(Observation {
                 broken: Some(free < FEW),
                 whole: Some(free >= FEW),
@@ -38,7 +38,7 @@ impl Fault for Descriptors {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let process = observation::running(world, self.0)?;
         world.inject(
-            Via::Node(self.0),
+            ExecutedBy::Node(self.0),
             Injection::Descriptors(process),
             &[self.0],
             within,

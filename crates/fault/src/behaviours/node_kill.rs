@@ -2,7 +2,7 @@
 //! still in the machine's page cache when it comes back.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use std::time::Duration;
@@ -18,7 +18,7 @@ struct Kill(usize);
 impl Fault for Kill {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let kill = world.killing(self.0)?;
-        world.inject(Via::Node(self.0), kill, &[self.0], within)
+        world.inject(ExecutedBy::Node(self.0), kill, &[self.0], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

@@ -2,7 +2,7 @@
 //! stay open, and the kernel accepts new ones, but they get no answers.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use std::time::Duration;
@@ -18,7 +18,7 @@ struct Pause(usize);
 impl Fault for Pause {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let pause = world.pausing(self.0)?;
-        world.inject(Via::Node(self.0), pause, &[self.0], within)
+        world.inject(ExecutedBy::Node(self.0), pause, &[self.0], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

@@ -4,7 +4,7 @@
 
 use super::data_lost;
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Healed, Via, World};
+use crate::cluster_under_test::{ExecutedBy, Healed, World};
 use crate::observation::Observation;
 use crate::ring;
 use anyhow::{Context, Result};
@@ -35,7 +35,7 @@ impl Fault for Removed {
         ring::another(world, self.node)?;
         let (process, folders) = world.anew(self.node, RestartMode::Joining)?;
         let what = Injection::Wipe { process, folders };
-        world.inject(Via::Node(self.node), what, &[self.node], within)
+        world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

@@ -2,7 +2,7 @@
 //! node marks it down.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Agents, Via, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
@@ -37,7 +37,7 @@ struct Slow {
 
 impl Slow {
     fn cpu(&self, world: &mut dyn Agents) -> Result<Observation> {
-        let cores = match world.see(Via::Node(self.node), Query::Cpu(WORK_MS))? {
+        let cores = match world.see(ExecutedBy::Node(self.node), Query::Cpu(WORK_MS))? {
             QueryAnswer::Cpu(cores) => cores,
             other => return Err(observation::other_answer(&other)),
         };
@@ -55,7 +55,7 @@ impl Slow {
 impl Fault for Slow {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let what = Injection::CpuQuota(self.cores);
-        world.inject(Via::Node(self.node), what, &[], within)
+        world.inject(ExecutedBy::Node(self.node), what, &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

@@ -2,7 +2,7 @@
 //! the snapshot.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Healed, Via, World};
+use crate::cluster_under_test::{ExecutedBy, Healed, World};
 use crate::node_operation::{AT_ONCE, Task, count};
 use crate::observation::{self, Observation};
 use anyhow::Result;
@@ -64,7 +64,7 @@ impl Fault for Snapshot {
             forth: Vec::new(),
             back,
         };
-        world.inject(Via::Node(node), what, &[], within)?;
+        world.inject(ExecutedBy::Node(node), what, &[], within)?;
         self.0.begin(world, within, Snapshot::operation)
     }
 

@@ -3,7 +3,7 @@
 
 use super::node_kill;
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::Observation;
 use anyhow::Result;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(crate) struct Stop(pub usize);
 impl Fault for Stop {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let stop = world.stopping(self.0)?;
-        world.inject(Via::Node(self.0), stop, &[self.0], within)
+        world.inject(ExecutedBy::Node(self.0), stop, &[self.0], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

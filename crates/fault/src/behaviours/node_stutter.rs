@@ -3,7 +3,7 @@
 //! between, so no node marks it down.
 
 use crate::behaviour::Fault;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::Injection;
@@ -64,7 +64,7 @@ impl Fault for Stutter {
             stopped: STOPPED,
             every: EVERY,
         };
-        world.inject(Via::Node(self.0), what, &[self.0], within)
+        world.inject(ExecutedBy::Node(self.0), what, &[self.0], within)
     }
 
     /// It answers clients in between, so an answer is required only for the whole state.

@@ -2,7 +2,7 @@
 //! former ones in the same way.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Client, Healed, Via, World};
+use crate::cluster_under_test::{Client, ExecutedBy, Healed, World};
 use crate::node_release;
 use crate::observation::{Observation, both};
 use crate::renewal::Renewal;
@@ -141,7 +141,7 @@ impl Fault for Change {
                 forth: vec![forth],
                 back: vec![back],
             };
-            world.inject(Via::Node(node), what, &[node], within)
+            world.inject(ExecutedBy::Node(node), what, &[node], within)
         };
         let holds = |world: &mut dyn World, node: usize| {
             let proofs = shown(world, node, yaml, LIMIT).context("ask what it runs with")?;

@@ -2,7 +2,7 @@
 //! drains, ends, starts, and is up before the next one.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Healed, Via, World};
+use crate::cluster_under_test::{ExecutedBy, Healed, World};
 use crate::observation::Observation;
 use crate::rolling::{self, Round, TURN_LIMIT};
 use anyhow::Result;
@@ -41,7 +41,7 @@ impl Fault for Restart {
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         let restart = &mut |world: &mut dyn World, node: usize| {
             let stop = world.stopping(node)?;
-            world.inject(Via::Node(node), stop, &[node], TURN_LIMIT)?;
+            world.inject(ExecutedBy::Node(node), stop, &[node], TURN_LIMIT)?;
             world.heal_node(node)
         };
         self.round.proceed(world, restart, &|_, _| Ok(()))

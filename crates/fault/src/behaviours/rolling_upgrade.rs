@@ -6,7 +6,7 @@
 mod way_back;
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Healed, Via, World};
+use crate::cluster_under_test::{ExecutedBy, Healed, World};
 use crate::node_operation::{AT_ONCE, Task};
 use crate::node_release::{self, Itself};
 use crate::observation::{self, Observation};
@@ -181,7 +181,7 @@ impl Upgrade {
             let before = node_release::release(world, node)?;
             drain(world, node)?;
             let stop = world.upgrade(node, &to)?;
-            world.inject(Via::Node(node), stop, &[node], SWAPPED_WITHIN)?;
+            world.inject(ExecutedBy::Node(node), stop, &[node], SWAPPED_WITHIN)?;
             way_back.keep(world, node, before)?;
             world.heal_node(node)
         };
@@ -255,7 +255,7 @@ fn restart(world: &mut dyn World, node: usize, to: &Release, drains: bool) -> Re
         drain(world, node)?;
     }
     let stop = world.upgrade(node, to)?;
-    world.inject(Via::Node(node), stop, &[node], TURN_LIMIT)?;
+    world.inject(ExecutedBy::Node(node), stop, &[node], TURN_LIMIT)?;
     world.heal_node(node)
 }
 

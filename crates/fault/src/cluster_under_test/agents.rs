@@ -1,6 +1,6 @@
 //! Operations on hosts, through their agents.
 
-use super::{Healed, HostSeen, NodeSeen, Via};
+use super::{ExecutedBy, Healed, HostSeen, NodeSeen};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
@@ -25,8 +25,13 @@ pub trait Agents {
     ///
     /// # Errors
     /// It cannot be done.
-    fn inject(&mut self, by: Via, what: Injection, nodes: &[usize], within: Duration)
-    -> Result<()>;
+    fn inject(
+        &mut self,
+        by: ExecutedBy,
+        what: Injection,
+        nodes: &[usize],
+        within: Duration,
+    ) -> Result<()>;
 
     /// Resets the deadline of all faults: agents heal them `within` from now on.
     ///
@@ -50,11 +55,11 @@ pub trait Agents {
     ///
     /// # Errors
     /// No observation is possible.
-    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer>;
+    fn see(&mut self, by: ExecutedBy, what: Query) -> Result<QueryAnswer>;
 
     /// Returns a port on which a host receives data from another one, for this time.
     ///
     /// # Errors
     /// Its agent is gone, or no port is free.
-    fn receive(&mut self, by: Via, limit: Duration) -> Result<u16>;
+    fn receive(&mut self, by: ExecutedBy, limit: Duration) -> Result<u16>;
 }

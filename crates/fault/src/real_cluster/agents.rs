@@ -2,7 +2,7 @@
 
 use super::{Entry, Live};
 use crate::cluster_under_test::Agents;
-use crate::cluster_under_test::{Healed, HostSeen, NodeSeen, Via};
+use crate::cluster_under_test::{ExecutedBy, Healed, HostSeen, NodeSeen};
 use anyhow::Result;
 use cluster::{HostHandle, NodeHandle};
 use host::{Injection, Query, QueryAnswer};
@@ -44,7 +44,7 @@ impl Agents for Live {
 
     fn inject(
         &mut self,
-        by: Via,
+        by: ExecutedBy,
         what: Injection,
         nodes: &[usize],
         within: Duration,
@@ -55,16 +55,16 @@ impl Agents for Live {
             self.emptied.insert(*node, process.clone());
         }
         let agent = match (&what, by) {
-            (Injection::Service(_) | Injection::Reset(_), Via::Node(node)) => {
+            (Injection::Service(_) | Injection::Reset(_), ExecutedBy::Node(node)) => {
                 self.agent_there(node)?
             }
             _ => self.agent(by)?,
         };
         match (&what, by) {
-            (Injection::HostPackets(_), Via::Host(host)) => {
+            (Injection::HostPackets(_), ExecutedBy::Host(host)) => {
                 self.handles.hosts.get(host).map_or(Ok(()), HostHandle::may_lose)?;
             }
-            (Injection::Reset(_), Via::Node(node)) => {
+            (Injection::Reset(_), ExecutedBy::Node(node)) => {
                 let service = self.at(node)?.service.as_ref();
                 service.map_or(Ok(()), |service| service.may(NodeAct::Network))?;
             }
@@ -72,7 +72,7 @@ impl Agents for Live {
         }
         let adds = matches!(what, Injection::Join(_));
         let broken = agent.inject(what, within)?;
-        if let (true, Via::Host(host)) = (adds, by) {
+        if let (true, ExecutedBy::Host(host)) = (adds, by) {
             self.newcomer_on(host)?;
             let newcomer = self.handles.newcomers.remove(host);
             self.handles.nodes.push(newcomer.node);
@@ -132,14 +132,14 @@ impl Agents for Live {
         Ok(())
     }
 
-    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
+    fn see(&mut self, by: ExecutedBy, what: Query) -> Result<QueryAnswer> {
         match (&what, by) {
-            (Query::Process(_), Via::Node(node)) => self.agent_there(node)?.see(what),
+            (Query::Process(_), ExecutedBy::Node(node)) => self.agent_there(node)?.see(what),
             _ => self.agent(by)?.see(what),
         }
     }
 
-    fn receive(&mut self, by: Via, limit: Duration) -> Result<u16> {
+    fn receive(&mut self, by: ExecutedBy, limit: Duration) -> Result<u16> {
         self.agent(by)?.receive(limit)
     }
 }

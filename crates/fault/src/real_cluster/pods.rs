@@ -1,7 +1,7 @@
 //! Pods of a real cluster's nodes.
 
 use super::Live;
-use crate::cluster_under_test::{Agents, Pods, Via};
+use crate::cluster_under_test::{Agents, ExecutedBy, Pods};
 use anyhow::{Context, Result};
 use cluster::{Deletion, PodHandle, PodSeen};
 use host::Injection;
@@ -38,7 +38,7 @@ impl Pods for Live {
     fn cordon(&mut self, node: usize, within: Duration) -> Result<()> {
         let [inject, heal] = self.pod_of(node)?.cordon()?;
         let what = Injection::Command { inject, heal };
-        self.inject(Via::Node(node), what, &[], within)
+        self.inject(ExecutedBy::Node(node), what, &[], within)
     }
 
     fn isolate(&mut self, host: usize) -> Result<()> {

@@ -3,8 +3,8 @@
 use super::{BeginWatch, Decoder, TakeReadings, Watch};
 use crate::Agent;
 use anyhow::{Result, ensure};
-use linux::probe::{Look, Out, ProbeCost, Task};
-use remote::TheirClock;
+use linux::probe::{Out, ProbeCost, SampledSource, Task};
+use remote::ClockOffset;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const FIRST_EXCHANGES_COUNT: usize = 16;
 pub(super) struct Remote {
     agent: Arc<Agent>,
     watch: u64,
-    theirs: TheirClock,
+    theirs: ClockOffset,
     breaks: u64,
     decoder: Decoder,
     costs: Vec<ProbeCost>,
@@ -34,7 +34,7 @@ impl Remote {
         let period = watch.0.iter().map(|one| one.period).min();
         let (least, most) = TAKE_EVERY;
         let period = period.unwrap_or(most).clamp(least, most);
-        let mut theirs = TheirClock::default();
+        let mut theirs = ClockOffset::default();
         for _ in 0..FIRST_EXCHANGES_COUNT {
             agent.ask_clock(&mut theirs)?;
         }
@@ -74,7 +74,7 @@ impl Remote {
     }
 }
 
-impl Look for Remote {
+impl SampledSource for Remote {
     fn look(&mut self, _now_ns: u64, out: &mut Out) -> Result<()> {
         self.take(false, out)
     }

@@ -14,7 +14,7 @@ const LISTINGS_MAX: usize = 5;
 
 /// Affinity and memory of a process and all its threads, from `/proc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Whereabouts {
+pub struct EffectiveAffinity {
     /// Number of its threads.
     pub threads: usize,
     /// Each set of CPUs that threads may run on, with the number of threads that have exactly this
@@ -28,7 +28,7 @@ pub struct Whereabouts {
     pub policy_bytes: BTreeMap<String, u64>,
 }
 
-impl Whereabouts {
+impl EffectiveAffinity {
     /// Returns the CPUs that any of its threads may run on.
     pub fn all_cpus(&self) -> CpuSet {
         self.cpus.keys().flat_map(CpuSet::iter).collect()
@@ -43,16 +43,16 @@ impl Whereabouts {
     ///
     /// # Errors
     /// The kernel's text has another format than the known one.
-    pub fn own() -> Result<Whereabouts> {
-        Whereabouts::read(Path::new("/proc/self"))
+    pub fn own() -> Result<EffectiveAffinity> {
+        EffectiveAffinity::read(Path::new("/proc/self"))
     }
 
     /// Reads the values of the process with this folder in `/proc`.
     ///
     /// # Errors
     /// It has ended, or the kernel's text has another format than the known one.
-    pub fn read(folder: &Path) -> Result<Whereabouts> {
-        let mut found = Whereabouts::default();
+    pub fn read(folder: &Path) -> Result<EffectiveAffinity> {
+        let mut found = EffectiveAffinity::default();
         for (path, status) in threads(&folder.join("task"))? {
             let list = |key: &str| list(&status, key, &path);
             *found.cpus.entry(list("Cpus_allowed_list:")?).or_default() += 1;
@@ -166,7 +166,7 @@ mod tests {
                     7f10 default file=/a N=b mapped=9 N0=1 kernelpagesize_kB=2048\n\
                     7f20 interleave:0-1 stack N12=1\n7f30\n\n";
         std::fs::write(root.path().join("numa_maps"), maps).unwrap();
-        let found = Whereabouts::read(root.path()).unwrap();
+        let found = EffectiveAffinity::read(root.path()).unwrap();
         assert_eq!(found.threads, 3);
         assert_eq!(found.all_cpus().to_string(), "0-1,3,56");
         let threads: Vec<usize> = found.cpus.values().copied().collect();
@@ -192,7 +192,7 @@ mod tests {
         std::fs::write(folder.join("status"), text).unwrap();
         let maps = b"7f10 default file=/\xff mapped=9 N1=9 kernelpagesize_kB=4\n";
         std::fs::write(root.path().join("numa_maps"), maps).unwrap();
-        let found = Whereabouts::read(root.path()).unwrap();
+        let found = EffectiveAffinity::read(root.path()).unwrap();
         assert_eq!(
             (found.threads, found.all_cpus().to_string()),
             (1, "5".to_owned())
@@ -214,25 +214,25 @@ mod tests {
             }
             .unwrap();
         }
-        let error = format!("{:#}", Whereabouts::read(root.path()).unwrap_err());
+        let error = format!("{:#}", EffectiveAffinity::read(root.path()).unwrap_err());
         assert!(error.contains("task/8/status"), "{error}");
         std::fs::remove_dir_all(root.path().join("task/8")).unwrap();
-        assert!(Whereabouts::read(root.path()).unwrap().resident_bytes.is_empty());
+        assert!(EffectiveAffinity::read(root.path()).unwrap().resident_bytes.is_empty());
         std::fs::create_dir(root.path().join("numa_maps")).unwrap();
-        let error = format!("{:#}", Whereabouts::read(root.path()).unwrap_err());
+        let error = format!("{:#}", EffectiveAffinity::read(root.path()).unwrap_err());
         assert!(error.contains("numa_maps"), "{error}");
     }
 
     #[test]
     fn what_has_ended_or_says_nothing_is_an_error() {
         let root = tempfile::tempdir().unwrap();
-        assert!(Whereabouts::read(&root.path().join("none")).is_err());
+        assert!(EffectiveAffinity::read(&root.path().join("none")).is_err());
         std::fs::create_dir_all(root.path().join("task")).unwrap();
-        let error = Whereabouts::read(root.path()).unwrap_err().to_string();
+        let error = EffectiveAffinity::read(root.path()).unwrap_err().to_string();
         assert!(error.contains("has no thread"), "{error}");
         std::fs::create_dir_all(root.path().join("task/1")).unwrap();
         std::fs::write(root.path().join("task/1/status"), "Name:\tx\n").unwrap();
-        let error = Whereabouts::read(root.path()).unwrap_err().to_string();
+        let error = EffectiveAffinity::read(root.path()).unwrap_err().to_string();
         assert!(error.contains("has no Cpus_allowed_list"), "{error}");
     }
 }

@@ -27,7 +27,7 @@ fn a_name_is_one_folder_and_no_path() {
 /// Without groups: checks the kernel's report on a process that was started in this way.
 #[test]
 fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
-    let own = Whereabouts::read(Path::new("/proc/self")).unwrap();
+    let own = EffectiveAffinity::read(Path::new("/proc/self")).unwrap();
     let cpu = own.all_cpus().first().unwrap();
     let one: CpuSet = [cpu].into_iter().collect();
     let confinement = Confinement {
@@ -42,7 +42,7 @@ fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
     assert!(pending.is_none());
     let mut child = process::spawn(command, Life::Ours).unwrap();
     let folder = PathBuf::from(format!("/proc/{}", child.id()));
-    let found = Whereabouts::read(&folder).unwrap();
+    let found = EffectiveAffinity::read(&folder).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(found.all_cpus(), one);
@@ -51,7 +51,7 @@ fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
 /// Under `numactl --interleave=all` each node without a policy of its own was interleaved, too.
 #[test]
 fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
-    let own = Whereabouts::own().unwrap();
+    let own = EffectiveAffinity::own().unwrap();
     let nodes = own.all_memory_nodes();
     if own.policy_bytes.is_empty() || Mask::of(&nodes).govern(libc::MPOL_INTERLEAVE).is_err() {
         return crate::skip_report::unable("no memory policies");
@@ -63,7 +63,7 @@ fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
         admit(&mut command, None, to).unwrap();
         // Spawned by this thread, whose policy it inherits; the keeper of processes has another.
         let mut child = command.spawn().unwrap();
-        let found = Whereabouts::read(&PathBuf::from(format!("/proc/{}", child.id())));
+        let found = EffectiveAffinity::read(&PathBuf::from(format!("/proc/{}", child.id())));
         child.kill().unwrap();
         child.wait().unwrap();
         found.unwrap().policy_bytes

@@ -16,7 +16,7 @@ pub(super) use foreign_load::ForeignLoad;
 pub use foreign_load::STOPPED;
 
 use super::source::KernelFile;
-use super::{Look, Out};
+use super::{Out, SampledSource};
 use crate::cgroup::CgroupDir;
 use crate::links;
 use anyhow::{Context, Result};
@@ -62,7 +62,7 @@ impl Machine {
     }
 }
 
-impl Look for Machine {
+impl SampledSource for Machine {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         // A failure of one does not stop the others.
         let results = [

@@ -11,7 +11,7 @@
 mod threads;
 
 use super::source::{KernelFile, Last, grown};
-use super::{Look, Out};
+use super::{Out, SampledSource};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 pub use threads::BLOCKED;
@@ -102,7 +102,7 @@ impl Process {
     }
 }
 
-impl Look for Process {
+impl SampledSource for Process {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let stat = Stat::parse(&self.stat.read()?).context("its stat in /proc")?;
         let io = match &mut self.io {
@@ -246,7 +246,7 @@ impl NumaMaps {
     }
 }
 
-impl Look for NumaMaps {
+impl SampledSource for NumaMaps {
     fn look(&mut self, _now_ns: u64, out: &mut Out) -> Result<()> {
         for (node, bytes) in placed(&self.source.read()?) {
             out.put(

@@ -52,7 +52,7 @@ pub struct ProbeCost {
 }
 
 /// A source that is sampled again and again.
-pub trait Look: Send {
+pub trait SampledSource: Send {
     /// Takes one sample. `now_ns` is the time at which it began, which [`Out::put`] also gives to
     /// its values.
     ///
@@ -65,7 +65,7 @@ pub trait Look: Send {
     /// the log has seen since the last sample. Rates over a partial period are not needed.
     ///
     /// # Errors
-    /// Those of [`Look::look`].
+    /// Those of [`SampledSource::look`].
     fn last(&mut self, _now_ns: u64, _out: &mut Out) -> Result<()> {
         Ok(())
     }

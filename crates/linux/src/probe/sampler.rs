@@ -1,6 +1,6 @@
 //! Sampling threads: one row of tasks each, by absolute due times.
 
-use super::{Look, Out, ProbeCost, Reading};
+use super::{Out, ProbeCost, Reading, SampledSource};
 use anyhow::{Context, Result, ensure};
 use measure::clock;
 use std::borrow::Cow;
@@ -22,14 +22,19 @@ const PERIOD_MIN: Duration = Duration::from_millis(10);
 /// One source with its period.
 pub struct Task {
     probe: &'static str,
-    look: Box<dyn Look>,
+    look: Box<dyn SampledSource>,
     due_ns: u64,
     cost: ProbeCost,
 }
 
 impl Task {
     /// Creates a task that samples `probe` at `place` every `period`.
-    pub fn new(probe: &'static str, place: &str, period: Duration, look: Box<dyn Look>) -> Task {
+    pub fn new(
+        probe: &'static str,
+        place: &str,
+        period: Duration,
+        look: Box<dyn SampledSource>,
+    ) -> Task {
         Task {
             probe,
             look,
@@ -278,7 +283,7 @@ mod tests {
         answer: mpsc::Receiver<Result<f64, String>>,
     }
 
-    impl Look for Fake {
+    impl SampledSource for Fake {
         fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
             self.asked.send(now_ns)?;
             let value = self.answer.recv()?.map_err(anyhow::Error::msg)?;

@@ -1,7 +1,7 @@
 //! Cuts a history into pieces for transfer to the client that joins all of them.
 
 use super::{HISTORY_OPERATIONS_MAX, History, HistoryPart, StoredEvent};
-use crate::record_pieces::{KeptOf, KeptPiece, KeptWhat, TheirTime};
+use crate::record_pieces::{ClientRecords, ClockConversion, RecordKind, RecordPiece};
 
 /// Bytes of an operation: sent, answered, found, and flags for the present values.
 const BYTES: usize = 8 + 8 + 8 + 1;
@@ -10,10 +10,10 @@ const HAS_FOUND: u8 = 4;
 
 impl History {
     /// Returns the contents of the parts in pieces of at most `bytes_max`.
-    pub(crate) fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = KeptPiece> + '_ {
+    pub(crate) fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = RecordPiece> + '_ {
         let each = (bytes_max / BYTES).max(1);
         self.parts.iter().flat_map(move |part| {
-            let piece = |what, chunk, bytes| KeptPiece {
+            let piece = |what, chunk, bytes| RecordPiece {
                 what,
                 first: part.first,
                 chunk,
@@ -21,19 +21,19 @@ impl History {
                 bytes,
             };
             let beyond = [part.full_ns, part.beyond].map(u64::to_le_bytes).concat();
-            let rest = (part.beyond > 0).then(|| piece(KeptWhat::Beyond, 0, beyond));
+            let rest = (part.beyond > 0).then(|| piece(RecordKind::Beyond, 0, beyond));
             let sent = part.kept.iter().rposition(|event| event.sent_ns > 0);
             let all = part.kept[..sent.map_or(0, |last| last + 1)].chunks(each);
             let kept = all.enumerate().map(move |(number, events)| {
                 let bytes = events.iter().flat_map(StoredEvent::bytes).collect();
-                piece(KeptWhat::Operations, number * each, bytes)
+                piece(RecordKind::Operations, number * each, bytes)
             });
             kept.chain(rest)
         })
     }
 
     /// Creates an empty history for the pieces of all clients.
-    pub(crate) fn of_all(all: KeptOf) -> History {
+    pub(crate) fn of_all(all: ClientRecords) -> History {
         let step = all.workers.max(1);
         let room = HISTORY_OPERATIONS_MAX / step;
         let part = |worker| HistoryPart::new(all.first + worker, step, room);
@@ -43,10 +43,10 @@ impl History {
     /// Puts a piece back in its place and converts its times to the local clock. The converted send
     /// time is never too late, and the response time never too early. `None` if the piece belongs
     /// nowhere.
-    pub(crate) fn take_over(&mut self, piece: &KeptPiece, time: TheirTime) -> Option<()> {
+    pub(crate) fn take_over(&mut self, piece: &RecordPiece, time: ClockConversion) -> Option<()> {
         let part = self.parts.iter_mut().find(|part| part.first == piece.first)?;
         match piece.what {
-            KeptWhat::Operations => {
+            RecordKind::Operations => {
                 let (events, rest) = piece.bytes.as_chunks();
                 let room = part.kept.get_mut(piece.chunk..)?;
                 (rest.is_empty() && events.len() <= room.len()).then_some(())?;
@@ -54,14 +54,14 @@ impl History {
                     *to = StoredEvent::of_bytes(bytes, time);
                 }
             }
-            KeptWhat::Beyond => {
+            RecordKind::Beyond => {
                 let ([full_ns, beyond], []) = piece.bytes.as_chunks::<8>() else {
                     return None;
                 };
                 part.full_ns = time.before(u64::from_le_bytes(*full_ns));
                 part.beyond = u64::from_le_bytes(*beyond);
             }
-            KeptWhat::States | KeptWhat::Times => return None,
+            RecordKind::States | RecordKind::Times => return None,
         }
         Some(())
     }
@@ -77,7 +77,7 @@ impl StoredEvent {
         bytes
     }
 
-    fn of_bytes(bytes: &[u8; BYTES], time: TheirTime) -> StoredEvent {
+    fn of_bytes(bytes: &[u8; BYTES], time: ClockConversion) -> StoredEvent {
         let (words, _) = bytes.as_chunks::<8>();
         let [sent, answered, found] = [0, 1, 2].map(|at| u64::from_le_bytes(words[at]));
         StoredEvent {

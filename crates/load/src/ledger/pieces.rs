@@ -4,23 +4,23 @@ use super::{
     CHUNK_OPERATIONS, CHUNK_TIMES, LEDGER_OPERATIONS_MAX, Ledger, LedgerPart, Numbers,
     STATES_PER_BYTE, TIMED_OPERATIONS_MAX,
 };
-use crate::record_pieces::{KeptOf, KeptPiece, KeptWhat};
+use crate::record_pieces::{ClientRecords, RecordKind, RecordPiece};
 
 impl Ledger {
     /// Returns the contents of the parts in pieces of at most `bytes_max`, without pieces that are
     /// all zeros.
-    pub(crate) fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = KeptPiece> + '_ {
+    pub(crate) fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = RecordPiece> + '_ {
         self.parts.iter().flat_map(move |part| {
-            let states = part.chunks.iter().map(|chunk| (KeptWhat::States, chunk.to_vec()));
+            let states = part.chunks.iter().map(|chunk| (RecordKind::States, chunk.to_vec()));
             let times = part.times.iter().map(|chunk| {
                 let bytes = chunk.iter().flat_map(|word| word.to_le_bytes());
-                (KeptWhat::Times, bytes.collect())
+                (RecordKind::Times, bytes.collect())
             });
             let numbered = states.enumerate().chain(times.enumerate());
             numbered.flat_map(move |(chunk, (what, bytes))| {
                 let cut = bytes.chunks(bytes_max).enumerate();
                 let holding = cut.filter(|(_, bytes)| bytes.iter().any(|byte| *byte != 0));
-                let pieces = holding.map(|(number, bytes)| KeptPiece {
+                let pieces = holding.map(|(number, bytes)| RecordPiece {
                     what,
                     first: part.first,
                     chunk,
@@ -33,7 +33,7 @@ impl Ledger {
     }
 
     /// Creates an empty ledger for the pieces of all clients.
-    pub(crate) fn of_all(all: KeptOf) -> Ledger {
+    pub(crate) fn of_all(all: ClientRecords) -> Ledger {
         let step = all.workers.max(1);
         let part = |worker| LedgerPart {
             timed_max: TIMED_OPERATIONS_MAX / step,
@@ -49,19 +49,19 @@ impl Ledger {
     }
 
     /// Puts a piece back in its place. `None` if it belongs nowhere.
-    pub(crate) fn take_over(&mut self, piece: &KeptPiece) -> Option<()> {
+    pub(crate) fn take_over(&mut self, piece: &RecordPiece) -> Option<()> {
         let worker = piece.first.checked_sub(self.numbers.first)?;
         let part = self.parts.get_mut(usize::try_from(worker).ok()?)?;
         match piece.what {
-            KeptWhat::States => part.take_states(piece),
-            KeptWhat::Times => part.take_times(piece),
-            KeptWhat::Operations | KeptWhat::Beyond => None,
+            RecordKind::States => part.take_states(piece),
+            RecordKind::Times => part.take_times(piece),
+            RecordKind::Operations | RecordKind::Beyond => None,
         }
     }
 }
 
 impl LedgerPart {
-    fn take_states(&mut self, piece: &KeptPiece) -> Option<()> {
+    fn take_states(&mut self, piece: &RecordPiece) -> Option<()> {
         let end = piece.at.checked_add(piece.bytes.len())?;
         let fits = end <= (CHUNK_OPERATIONS / STATES_PER_BYTE) as usize;
         let chunks_max = self.operations_max.div_ceil(CHUNK_OPERATIONS);
@@ -73,7 +73,7 @@ impl LedgerPart {
         Some(())
     }
 
-    fn take_times(&mut self, piece: &KeptPiece) -> Option<()> {
+    fn take_times(&mut self, piece: &RecordPiece) -> Option<()> {
         let (words, rest) = piece.bytes.as_chunks();
         let begin = piece.at / size_of::<u64>();
         let fits = rest.is_empty()

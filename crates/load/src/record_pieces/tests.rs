@@ -64,7 +64,7 @@ proptest! {
     ) {
         let writes: Vec<(u64, u64)> = writes.into_iter().collect();
         let workers = clients.iter().sum();
-        let all = KeptOf { first, workers, start_ns: START_NS, keeps: Keeps::History };
+        let all = ClientRecords { first, workers, start_ns: START_NS, keeps: LedgerMode::History };
         let mut kept = KeptRecords::new(all);
         let mut before = 0;
         for own in clients {
@@ -72,7 +72,7 @@ proptest! {
             before += own;
             for piece in client.pieces(bytes_max) {
                 prop_assert!(piece.bytes.len() <= bytes_max.max(64));
-                prop_assert_eq!(kept.add(&piece, TheirTime::default()), Some(()));
+                prop_assert_eq!(kept.add(&piece, ClockConversion::default()), Some(()));
             }
         }
         let one = summary(first, workers, 0..workers, &writes);
@@ -90,7 +90,7 @@ proptest! {
 
 #[test]
 fn times_of_another_clock_are_widened_by_what_is_not_known_of_it() {
-    let time = TheirTime {
+    let time = ClockConversion {
         ahead_ns: 1_000_000,
         bound_ns: 50,
     };
@@ -104,14 +104,14 @@ fn times_of_another_clock_are_widened_by_what_is_not_known_of_it() {
 
 #[test]
 fn a_piece_that_belongs_nowhere_is_refused() {
-    let all = KeptOf {
+    let all = ClientRecords {
         first: 10,
         workers: 2,
         start_ns: 0,
-        keeps: Keeps::Times,
+        keeps: LedgerMode::Times,
     };
     let mut kept = KeptRecords::new(all);
-    let piece = |what, first, chunk, at, length| KeptPiece {
+    let piece = |what, first, chunk, at, length| RecordPiece {
         what,
         first,
         chunk,
@@ -119,20 +119,27 @@ fn a_piece_that_belongs_nowhere_is_refused() {
         bytes: vec![1; length],
     };
     for wrong in [
-        piece(KeptWhat::States, 9, 0, 0, 8),
-        piece(KeptWhat::States, 12, 0, 0, 8),
-        piece(KeptWhat::States, 10, usize::MAX, 0, 8),
-        piece(KeptWhat::States, 10, 0, 1 << 20, 8),
-        piece(KeptWhat::States, 10, 0, usize::MAX, 8),
-        piece(KeptWhat::Times, 10, 0, 4, 8),
-        piece(KeptWhat::Times, 10, 0, 0, 7),
-        piece(KeptWhat::Times, 10, 1 << 40, 0, 8),
-        piece(KeptWhat::Operations, 10, 0, 0, 25),
+        piece(RecordKind::States, 9, 0, 0, 8),
+        piece(RecordKind::States, 12, 0, 0, 8),
+        piece(RecordKind::States, 10, usize::MAX, 0, 8),
+        piece(RecordKind::States, 10, 0, 1 << 20, 8),
+        piece(RecordKind::States, 10, 0, usize::MAX, 8),
+        piece(RecordKind::Times, 10, 0, 4, 8),
+        piece(RecordKind::Times, 10, 0, 0, 7),
+        piece(RecordKind::Times, 10, 1 << 40, 0, 8),
+        piece(RecordKind::Operations, 10, 0, 0, 25),
     ] {
-        assert_eq!(kept.add(&wrong, TheirTime::default()), None, "{wrong:?}");
+        assert_eq!(
+            kept.add(&wrong, ClockConversion::default()),
+            None,
+            "{wrong:?}"
+        );
     }
     assert_eq!(
-        kept.add(&piece(KeptWhat::Times, 11, 0, 8, 8), TheirTime::default()),
+        kept.add(
+            &piece(RecordKind::Times, 11, 0, 8, 8),
+            ClockConversion::default()
+        ),
         Some(())
     );
 }

@@ -17,7 +17,7 @@ use super::program::{self, BATCH};
 use super::recorded::{Coverage, Recorded};
 use super::shape::{START_NS, Shape};
 use crate::control::Control;
-use crate::ledger::{Keeps, LedgerPart, WriteState};
+use crate::ledger::{LedgerMode, LedgerPart, WriteState};
 use crate::recorder::Part;
 use measure::{KindCount, Outcome};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -146,7 +146,7 @@ impl Oracle {
             has_tried_again: false,
             broken: BTreeSet::new(),
             requests: 0,
-            ledger: (config.keeps == Keeps::Times).then(|| answers::ledger(first, workers)),
+            ledger: (config.keeps == LedgerMode::Times).then(|| answers::ledger(first, workers)),
             sent: 0,
             ended: 0,
             recorded,

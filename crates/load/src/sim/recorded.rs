@@ -140,7 +140,7 @@ pub fn part_with_room(kinds: &[workload::Kind]) -> Box<Part> {
 /// Error that the oracle makes on purpose with one operation, so that oracle and worker differ. The
 /// comparison must detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Planted {
+pub enum InjectedDefect {
     Twice,
     Lost,
     /// Late by one nanosecond.
@@ -150,7 +150,7 @@ pub enum Planted {
 /// Expected records of one run.
 #[derive(Debug)]
 pub struct Recorded {
-    pub planted: Option<Planted>,
+    pub planted: Option<InjectedDefect>,
     expected: Expected,
     counts: Vec<Counts>,
     taken: Vec<Counts>,
@@ -197,9 +197,9 @@ impl Recorded {
     pub fn succeed(&mut self, kind: u8, is_early: bool, latency_ns: u64, service_ns: u64) {
         match self.planted.take() {
             None => self.note(kind, is_early, latency_ns, service_ns),
-            Some(Planted::Later) => self.note(kind, is_early, latency_ns + 1, service_ns),
-            Some(Planted::Lost) => {}
-            Some(Planted::Twice) => {
+            Some(InjectedDefect::Later) => self.note(kind, is_early, latency_ns + 1, service_ns),
+            Some(InjectedDefect::Lost) => {}
+            Some(InjectedDefect::Twice) => {
                 self.note(kind, is_early, latency_ns, service_ns);
                 self.note(kind, is_early, latency_ns, service_ns);
             }

@@ -6,7 +6,7 @@ use super::program;
 use crate::build::Sizes;
 use crate::config::{Access, Config, Endpoint, Limit, OtherWorkers, VerifyReads, Window};
 use crate::connection::Buffers;
-use crate::ledger::Keeps;
+use crate::ledger::LedgerMode;
 use crate::schedule::Schedule;
 use std::time::Duration;
 use workload::Stage;
@@ -76,11 +76,11 @@ pub struct Shape {
     pub reopens_in_ns: u64,
 }
 
-fn keeps(dice: &mut Dice) -> Keeps {
+fn keeps(dice: &mut Dice) -> LedgerMode {
     if dice.chance(250) {
-        Keeps::Times
+        LedgerMode::Times
     } else {
-        Keeps::Nothing
+        LedgerMode::Nothing
     }
 }
 

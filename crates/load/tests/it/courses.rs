@@ -291,7 +291,7 @@ fn a_condition_that_does_not_hold_is_counted_and_is_no_error() {
         ..statement("INSERT INTO t (k) VALUES (?) IF NOT EXISTS", 0)
     };
     let mut config = config(&[&server], program(write(), vec![conditional], &[0]), 30);
-    config.keeps = load::Keeps::States;
+    config.keeps = load::LedgerMode::States;
     let ran = run(&config);
     let write = &ran.kinds[0];
     assert_eq!(

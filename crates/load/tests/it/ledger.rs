@@ -4,7 +4,7 @@ use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
-use load::{Keeps, Limit, Missed, WriteState, Written};
+use load::{LedgerMode, Limit, Missed, WriteState, Written};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::{Policy, Statement};
@@ -35,7 +35,7 @@ fn the_ledger_says_of_each_write_what_the_server_said() {
             ];
             let statements = vec![statement(INSERT, 0), statement(SELECT, 1)];
             let mut config = config(&[&server], program(kinds, statements, &[0, 0, 0, 1]), 0);
-            config.keeps = Keeps::States;
+            config.keeps = LedgerMode::States;
             config.limit = limit;
             config.workers = workers;
             config.first_operation = 8;
@@ -78,7 +78,7 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
         program(kinds, vec![statement(cql, 0)], &[0])
     };
     let mut load = config(&[&server], one("write", INSERT), 100);
-    load.keeps = Keeps::States;
+    load.keeps = LedgerMode::States;
     let ledger = run(&load).summary.ledger.unwrap();
 
     // Rows 100 to 109 were never written.
@@ -115,7 +115,7 @@ fn the_writes_of_the_main_stage_are_known_by_their_rows() {
         program(kinds, vec![statement(INSERT, 0)], &[0]),
         10,
     );
-    main.keeps = Keeps::States;
+    main.keeps = LedgerMode::States;
     let ledger = run(&main).summary.ledger.unwrap();
     let mut written = Written::default();
     let outcomes = written.add_main(&main.program, &ledger, 0..20);
@@ -150,7 +150,7 @@ fn a_history_has_what_was_answered_and_no_end_for_what_was_not() {
     };
     let kinds = vec![kind("write", Policy::default())];
     let mut config = config(&[&server], program(kinds, vec![swap], &[0]), 30);
-    config.keeps = Keeps::History;
+    config.keeps = LedgerMode::History;
     config.workers = 2;
     let summary = run(&config).summary;
     let history = summary.history.expect("it was asked for");

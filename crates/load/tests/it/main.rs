@@ -16,7 +16,7 @@ mod steering;
 mod traps;
 mod window;
 
-use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, Summary, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, LedgerMode, Limit, Schedule, Summary, VerifyReads};
 use measure::{Interval, KindInterval};
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +45,7 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
         connections_per_node: 1,
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::EveryNth(1),
-        keeps: Keeps::Nothing,
+        keeps: LedgerMode::Nothing,
         written: None,
     }
 }

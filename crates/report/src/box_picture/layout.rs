@@ -1,7 +1,7 @@
 //! Places the boxes of a picture: boxes and tiles flow from left to right and then down, and a box
 //! fits its content and its text.
 
-use crate::page::{Nest, Tile};
+use crate::page::{BoxGroup, Leaf};
 
 /// Height of a part of a tile, with the gap below it.
 pub const PART_PX: f64 = 20.0;
@@ -33,12 +33,12 @@ pub struct Laid<'a> {
     /// Text on it: its name, and further facts.
     pub lines: Vec<String>,
     pub nests: Vec<Laid<'a>>,
-    pub tiles: Vec<LaidTile<'a>>,
+    pub tiles: Vec<PlacedLeaf<'a>>,
 }
 
 /// A tile with its position.
-pub struct LaidTile<'a> {
-    pub tile: &'a Tile,
+pub struct PlacedLeaf<'a> {
+    pub tile: &'a Leaf,
     pub x: f64,
     pub y: f64,
     pub width: f64,
@@ -74,7 +74,7 @@ impl Laid<'_> {
     }
 }
 
-impl LaidTile<'_> {
+impl PlacedLeaf<'_> {
     /// Returns where one of its parts begins.
     pub fn part_y(&self, index: usize) -> f64 {
         self.y + self.label_px + PART_PX * index as f64
@@ -82,7 +82,7 @@ impl LaidTile<'_> {
 }
 
 /// Returns boxes in rows of at most `limit`, with the total width and height.
-pub fn flow(nests: &[Nest], limit: f64) -> (Vec<Laid<'_>>, f64, f64) {
+pub fn flow(nests: &[BoxGroup], limit: f64) -> (Vec<Laid<'_>>, f64, f64) {
     let mut all: Vec<Laid<'_>> = nests.iter().map(|nest| lay(nest, limit)).collect();
     let sizes: Vec<[f64; 2]> = all.iter().map(|laid| [laid.width, laid.height]).collect();
     let rows = Rows::even(&sizes, limit, GAP_PX);
@@ -93,7 +93,7 @@ pub fn flow(nests: &[Nest], limit: f64) -> (Vec<Laid<'_>>, f64, f64) {
     (all, rows.width, rows.height)
 }
 
-fn lay(nest: &Nest, limit: f64) -> Laid<'_> {
+fn lay(nest: &BoxGroup, limit: f64) -> Laid<'_> {
     let lines: Vec<String> =
         [&nest.label].into_iter().chain(&nest.details).map(|line| cut(line)).collect();
     let text_px = LINE_PX * lines.len() as f64 + GAP_PX / 2.0;
@@ -127,21 +127,21 @@ fn written_px(lines: &[String]) -> f64 {
     lines.iter().enumerate().map(px).fold(0.0, f64::max)
 }
 
-fn flow_tiles(tiles: &[Tile], limit: f64) -> (Vec<LaidTile<'_>>, f64, f64) {
+fn flow_tiles(tiles: &[Leaf], limit: f64) -> (Vec<PlacedLeaf<'_>>, f64, f64) {
     // Parts of all tiles are on the same lines, also if only some tiles have a label.
     let label_px = if tiles.iter().all(|tile| tile.label.is_empty()) {
         0.0
     } else {
         TILE_LABEL_PX
     };
-    let size = |tile: &Tile| {
+    let size = |tile: &Leaf| {
         let height = label_px + PART_PX * tile.parts.len() as f64;
         [tile_px(tile), height]
     };
     let sizes: Vec<[f64; 2]> = tiles.iter().map(size).collect();
     let rows = Rows::even(&sizes, limit, TILE_GAP_PX);
     let all = tiles.iter().zip(&sizes).zip(&rows.places);
-    let laid = all.map(|((tile, [width, _]), place)| LaidTile {
+    let laid = all.map(|((tile, [width, _]), place)| PlacedLeaf {
         tile,
         x: place.x,
         y: place.y,
@@ -151,7 +151,7 @@ fn flow_tiles(tiles: &[Tile], limit: f64) -> (Vec<LaidTile<'_>>, f64, f64) {
     (laid.collect(), rows.width, rows.height)
 }
 
-fn tile_px(tile: &Tile) -> f64 {
+fn tile_px(tile: &Leaf) -> f64 {
     let px = |text: &str, letter: f64| text.chars().count() as f64 * letter;
     let parts = tile.parts.iter().map(|part| px(&part.label, DIGIT_PX) + 8.0);
     let widest = parts.fold(px(&tile.label, LETTER_PX), f64::max);
@@ -230,11 +230,11 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn nest(label: &str, nests: Vec<Nest>) -> Nest {
-        Nest {
+    fn nest(label: &str, nests: Vec<BoxGroup>) -> BoxGroup {
+        BoxGroup {
             label: label.into(),
             nests,
-            ..Nest::default()
+            ..BoxGroup::default()
         }
     }
 

@@ -4,7 +4,7 @@ use super::pairs::{Pair, metric_of, primary};
 use super::results::{Row, labels, rows};
 use super::side::Side;
 use crate::page::{
-    CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow, Verdict,
+    ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, RowsPlot, ValueRow, Verdict,
 };
 use crate::sections::comparisons::ratio_words;
 use crate::sections::results::metric_name;
@@ -56,7 +56,7 @@ pub(super) fn figure(
             .into(),
         plots,
         legend: keys
-            .map(|(index, side)| (Paint::Category(index), side.run.name.clone()))
+            .map(|(index, side)| (ColorRole::Category(index), side.run.name.clone()))
             .collect(),
         ..LeadFigure::default()
     })
@@ -88,7 +88,7 @@ fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurveP
                 x: at.value(),
                 y,
                 ci95,
-                paint: Paint::Category(index),
+                paint: ColorRole::Category(index),
                 hint: format!("{}, {}", side.run.name, point.label()),
             });
         }
@@ -165,7 +165,7 @@ fn distributions(
 fn unnamed_line(points: Vec<(f64, Option<f64>)>, index: usize) -> LeadMark {
     LeadMark::Line {
         points,
-        paint: Paint::Category(index),
+        paint: ColorRole::Category(index),
         is_dashed: false,
         label: String::new(),
     }
@@ -192,7 +192,7 @@ fn ratios(
                 value: Some(c.ratio),
                 ci95: c.ci95,
                 text: format!("{} ×, {}", ratio_words(c), said(c)),
-                paint: Paint::Category(pair.index),
+                paint: ColorRole::Category(pair.index),
                 ..ValueRow::default()
             }));
         }

@@ -4,7 +4,9 @@
 use super::pairs::Pair;
 use super::side::Side;
 use crate::number;
-use crate::page::{Axis, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Verdict, Xs};
+use crate::page::{
+    Axis, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Verdict, XValues,
+};
 use crate::run_view::RunView;
 use crate::sections::comparisons::comparison_table;
 use crate::sections::latency::curve_series;
@@ -99,7 +101,7 @@ fn chart(sides: &[Side<'_>], rows: &[Row<'_, '_>]) -> Chart {
             in_legend: true,
             shape: Shape::Bars,
             color: Color::Category(index),
-            x: Xs::Names(names.clone()),
+            x: XValues::Names(names.clone()),
             y: of.iter().map(|p| p.map(Point::ops_per_s)).collect(),
             y_ci: of.iter().map(|p| p.and_then(Point::ops_per_s_ci95)).collect(),
             unit: "op/s".into(),

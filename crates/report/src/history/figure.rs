@@ -2,7 +2,7 @@
 
 use super::page::{self, name};
 use super::{Change, History, Kind, Line};
-use crate::page::{CurvePlot, Headline, LeadFigure, LeadMark, Page, Paint, Plot, PlotAxis};
+use crate::page::{ColorRole, CurvePlot, Headline, LeadFigure, LeadMark, Page, Plot, PlotAxis};
 
 /// Maximum number of plots on a first screen.
 const PLOTS_MAX: usize = 2;
@@ -72,7 +72,7 @@ fn plot(history: &History, line: &Line) -> CurvePlot {
     let values = line.values.iter().zip(&line.ci95);
     marks.push(LeadMark::Line {
         points: line.values.iter().map(|(run, value)| (number(*run), Some(*value))).collect(),
-        paint: Paint::Category(0),
+        paint: ColorRole::Category(0),
         is_dashed: false,
         label: String::new(),
     });
@@ -80,7 +80,7 @@ fn plot(history: &History, line: &Line) -> CurvePlot {
         x: number(*run),
         y: *value,
         ci95: *ci95,
-        paint: Paint::Category(0),
+        paint: ColorRole::Category(0),
         hint: history.runs[*run].stamp.clone(),
     }));
     CurvePlot {
@@ -113,11 +113,11 @@ fn upright(change: &Change) -> LeadMark {
     }
 }
 
-fn paint(kind: Kind) -> Paint {
+fn paint(kind: Kind) -> ColorRole {
     match kind {
-        Kind::Worse => Paint::Bad,
-        Kind::Better => Paint::Good,
-        Kind::Unconfirmed | Kind::OtherMachine => Paint::Warn,
+        Kind::Worse => ColorRole::Bad,
+        Kind::Better => ColorRole::Good,
+        Kind::Unconfirmed | Kind::OtherMachine => ColorRole::Warn,
     }
 }
 
@@ -136,15 +136,15 @@ fn levels(line: &Line) -> LeadMark {
     }
     LeadMark::Line {
         points,
-        paint: Paint::Text,
+        paint: ColorRole::Text,
         is_dashed: true,
         label: String::new(),
     }
 }
 
-fn legend(history: &History) -> Vec<(Paint, String)> {
+fn legend(history: &History) -> Vec<(ColorRole, String)> {
     let has = |kind: Kind| history.lines.iter().flat_map(|l| &l.changes).any(|c| c.kind == kind);
-    let mut keys = vec![(Paint::Category(0), "a run".to_owned())];
+    let mut keys = vec![(ColorRole::Category(0), "a run".to_owned())];
     let kinds = Kind::ALL.into_iter().filter(|kind| has(*kind));
     keys.extend(kinds.map(|kind| (paint(kind), kind.name().to_owned())));
     keys

@@ -4,7 +4,7 @@ use super::{Change, History, Kind, Line};
 use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Dash, Fold, Headline, Page, Panel, Scale, Section, Series,
-    Shape, Table, Tone, Verdict, Xs,
+    Shape, Table, Tone, Verdict, XValues,
 };
 use crate::summary::place;
 use analysis::history::{CONFIRMED_BY, RUNS_MIN};
@@ -292,7 +292,7 @@ fn chart(history: &History, line: &Line) -> Chart {
         in_legend: true,
         shape: Shape::Points,
         color: Color::Category(0),
-        x: Xs::Names(names.clone()),
+        x: XValues::Names(names.clone()),
         y: line.values.iter().map(|(_, value)| Some(*value)).collect(),
         y_ci: line.ci95.clone(),
         unit: line.metric.unit.to_owned(),

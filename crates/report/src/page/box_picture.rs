@@ -10,27 +10,27 @@ pub struct Picture {
     /// Description in words, for readers who cannot see it.
     pub what: String,
     /// The outermost boxes.
-    pub nests: Vec<Nest>,
+    pub nests: Vec<BoxGroup>,
     /// Meaning of the styles, in the order in which they are shown.
     pub legend: Vec<(Style, String)>,
 }
 
 /// A box with boxes or tiles in it.
 #[derive(Clone, Debug, Default)]
-pub struct Nest {
+pub struct BoxGroup {
     /// Name of the box.
     pub label: String,
     /// Further facts, a line each.
     pub details: Vec<String>,
     /// Inner boxes.
-    pub nests: Vec<Nest>,
+    pub nests: Vec<BoxGroup>,
     /// Content of an innermost box.
-    pub tiles: Vec<Tile>,
+    pub tiles: Vec<Leaf>,
 }
 
 /// One item in an innermost box.
 #[derive(Clone, Debug, Default)]
-pub struct Tile {
+pub struct Leaf {
     /// Text above its parts; may be empty.
     pub label: String,
     /// Parts from top to bottom.

@@ -11,7 +11,7 @@ pub struct LeadFigure {
     /// Plots, side by side if there is space, otherwise in one column.
     pub plots: Vec<Plot>,
     /// Meaning of the colours, if names beside the marks do not tell it.
-    pub legend: Vec<(Paint, String)>,
+    pub legend: Vec<(ColorRole, String)>,
     /// Remark on all plots, below them; may be empty.
     pub says: String,
 }
@@ -76,7 +76,7 @@ pub enum Mark {
         /// Points: horizontal and vertical value.
         points: Vec<(f64, Option<f64>)>,
         /// Its colour.
-        paint: Paint,
+        paint: ColorRole,
         /// True for a dashed line.
         is_dashed: bool,
         /// Text at its end; may be empty.
@@ -91,7 +91,7 @@ pub enum Mark {
         /// The 95 % interval of its vertical value.
         ci95: Option<[f64; 2]>,
         /// Its colour.
-        paint: Paint,
+        paint: ColorRole,
         /// Text of the tooltip.
         hint: String,
     },
@@ -102,7 +102,7 @@ pub enum Mark {
         /// Name of the line.
         label: String,
         /// Its colour.
-        paint: Paint,
+        paint: ColorRole,
     },
     /// A line from the bottom to the top: a knee, a change.
     Upright {
@@ -111,7 +111,7 @@ pub enum Mark {
         /// Name of the line.
         label: String,
         /// Its colour.
-        paint: Paint,
+        paint: ColorRole,
     },
     /// A stretch of the horizontal axis: what was found, an outage.
     Band {
@@ -122,7 +122,7 @@ pub enum Mark {
         /// Name of the stretch; may be empty.
         label: String,
         /// Its colour.
-        paint: Paint,
+        paint: ColorRole,
     },
 }
 
@@ -153,12 +153,12 @@ pub struct ValueRow {
     /// The value as text.
     pub text: String,
     /// Its colour.
-    pub paint: Paint,
+    pub paint: ColorRole,
 }
 
 /// Meaning of a colour. A renderer has one for each, in light and in dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Paint {
+pub enum ColorRole {
     /// One of several unordered items: a variant.
     Category(usize),
     /// The same for an invalid trial: drawn hollow.

@@ -4,7 +4,7 @@
 use super::{DIGITS, panels_px};
 use crate::escape::escape;
 use crate::number;
-use crate::page::{Band, Chart, Tone, Xs};
+use crate::page::{Band, Chart, Tone, XValues};
 use serde_json::{Value, json};
 
 /// Height of a row of band names.
@@ -27,9 +27,9 @@ pub fn band_labels(chart: &Chart) -> Bands {
     /// Assumed width of the figure, a narrow window, and of a letter.
     const WIDTH_PX: f64 = 700.0;
     const LETTER_PX: f64 = 6.5;
-    let end = |xs: &Xs| match xs {
-        Xs::Numbers(x) => x.iter().copied().fold(0.0, f64::max),
-        Xs::Names(_) => 0.0,
+    let end = |xs: &XValues| match xs {
+        XValues::Numbers(x) => x.iter().copied().fold(0.0, f64::max),
+        XValues::Names(_) => 0.0,
     };
     let series = chart.panels.iter().flat_map(|p| &p.series);
     let last = series

@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::page::{
-    Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Verdict, Xs,
+    Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Verdict, XValues,
 };
 use crate::run_view::RunView;
 use crate::summary::{Point, variant_name, variants};
@@ -69,7 +69,7 @@ fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
             in_legend: true,
             shape: Shape::Marks,
             color: Color::Category(index),
-            x: Xs::Numbers(of.iter().map(threads).collect()),
+            x: XValues::Numbers(of.iter().map(threads).collect()),
             y: of.iter().map(|p| Some(p.ops_per_s())).collect(),
             y_ci: of.iter().map(|p| p.ops_per_s_ci95()).collect(),
             unit: "op/s".into(),
@@ -80,7 +80,7 @@ fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
             group: variant.to_string(),
             color: Color::Category(index),
             y: places.iter().map(|n| Some(law.at(*n))).collect(),
-            x: Xs::Numbers(places),
+            x: XValues::Numbers(places),
             unit: "op/s".into(),
             ..Series::default()
         });

@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::page::{
-    Axis, Band, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Tone, Xs,
+    Axis, Band, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Tone, XValues,
 };
 use crate::run_view::RunView;
 use crate::sections::comparisons::verdict_words;
@@ -227,7 +227,7 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
             in_legend: true,
             shape: Shape::Marks,
             color,
-            x: Xs::Numbers(here.iter().map(|(_, e)| percent(e.ratio)).collect()),
+            x: XValues::Numbers(here.iter().map(|(_, e)| percent(e.ratio)).collect()),
             x_ci: here.iter().map(|(_, e)| e.ci95.map(|ci| ci.map(percent))).collect(),
             y: here.iter().map(|(at, _)| Some(*at as f64 + 1.0)).collect(),
             ..Series::default()
@@ -297,7 +297,7 @@ fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
             in_legend: true,
             shape: Shape::Points,
             color: Color::Category(index),
-            x: Xs::Names(x.values.clone()),
+            x: XValues::Names(x.values.clone()),
             y: x.values.iter().map(mean).collect(),
             ..Series::default()
         }
@@ -345,7 +345,7 @@ pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
     let series = Series {
         name: "effect".into(),
         shape: Shape::Marks,
-        x: Xs::Numbers(analysis::effects::half_normal(sorted.len())),
+        x: XValues::Numbers(analysis::effects::half_normal(sorted.len())),
         y: sorted.iter().map(|(_, size)| Some(*size)).collect(),
         labels: sorted.iter().map(|(name, _)| name.clone()).collect(),
         ..Series::default()

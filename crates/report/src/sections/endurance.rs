@@ -4,7 +4,7 @@
 use crate::number;
 use crate::page::{
     Axis, Band, Block, Cell, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Table, Tone,
-    Xs,
+    XValues,
 };
 use crate::probe_series;
 use crate::run_view::RunView;
@@ -381,7 +381,7 @@ fn lines(course: &CourseRecord, number: usize) -> Vec<Series> {
         in_legend: column == 1,
         color: Color::Category(number),
         dash,
-        x: Xs::Numbers(course.bins.iter().map(|bin| bin[0]).collect()),
+        x: XValues::Numbers(course.bins.iter().map(|bin| bin[0]).collect()),
         y: course.bins.iter().map(|bin| Some(bin[column])).collect(),
         unit: course.unit.clone(),
         ..Series::default()
@@ -406,7 +406,7 @@ fn events(shown: &EnduranceRecord) -> Panel {
             } else {
                 Color::Neutral
             },
-            x: Xs::Numbers(vec![event.at_s]),
+            x: XValues::Numbers(vec![event.at_s]),
             y: vec![Some(if is_pause { 1.0 } else { 2.0 })],
             ..Series::default()
         }

@@ -3,7 +3,7 @@
 
 use crate::number;
 use crate::page::{
-    Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Xs,
+    Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, XValues,
 };
 use crate::run_view::RunView;
 use crate::sections::comparisons::verdict_words;
@@ -110,7 +110,7 @@ fn chart(title: &str, looks: &LooksRecord) -> Chart {
                 name: "difference".into(),
                 shape: Shape::Points,
                 color: Color::Category(1),
-                x: Xs::Numbers(looks.grew.iter().map(|look| look.block as f64).collect()),
+                x: XValues::Numbers(looks.grew.iter().map(|look| look.block as f64).collect()),
                 y: looks.grew.iter().map(|look| Some(percent(look.ratio))).collect(),
                 y_ci: looks.grew.iter().map(|l| l.ci95.map(interval)).collect(),
                 unit: "%".into(),

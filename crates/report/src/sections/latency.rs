@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::page::{
-    Axis, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Verdict, Xs,
+    Axis, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Verdict, XValues,
 };
 use crate::run_view::{Curve, RunView};
 use crate::summary::{ALL, Point, variant_name, variants};
@@ -135,7 +135,7 @@ pub fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
         shape: Shape::Line,
         color,
         dash,
-        x: Xs::Numbers(values.iter().map(|v| v.0).collect()),
+        x: XValues::Numbers(values.iter().map(|v| v.0).collect()),
         y: values.iter().map(|v| Some(v.1)).collect(),
         unit: "ms".into(),
         ..Series::default()

@@ -8,7 +8,9 @@ use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone, Verdict};
 use crate::run_view::RunView;
 use crate::sections::capital;
-use store::record::{EfficiencyOf, EfficiencyRecord, Fills, ScaleRatioRecord, ScaleUpRecord};
+use store::record::{
+    EfficiencyOf, EfficiencyRecord, SaturatedResource, ScaleRatioRecord, ScaleUpRecord,
+};
 
 /// Returns the section. `None` for a run that adds no units.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -241,8 +243,8 @@ fn improvements(arms: &[&ScaleUpRecord]) -> Table {
         })
         .text("What it is", |(_, of)| match (&of.missing, of.fills) {
             (Some(why), _) => why.as_str(),
-            (None, Some(Fills::Socket)) => "I₁: one full socket",
-            (None, Some(Fills::System)) => "I₂: the full machine",
+            (None, Some(SaturatedResource::Socket)) => "I₁: one full socket",
+            (None, Some(SaturatedResource::System)) => "I₂: the full machine",
             (None, None) => "",
         })
         .foot("Each interval is for its ratio alone.")

@@ -2,7 +2,8 @@
 
 use crate::number;
 use crate::page::{
-    Axis, Block, Cell, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Table, Tone, Xs,
+    Axis, Block, Cell, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Table, Tone,
+    XValues,
 };
 use crate::run_view::RunView;
 use crate::summary::axis_value;
@@ -153,7 +154,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
         in_legend: true,
         color: Color::Neutral,
         dash,
-        x: Xs::Names(numbers.clone()),
+        x: XValues::Names(numbers.clone()),
         y,
         ..Series::default()
     };
@@ -186,7 +187,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
             in_legend: true,
             shape: Shape::Marks,
             color: Color::Category(index),
-            x: Xs::Names(of.iter().map(|(n, _)| n.clone()).collect()),
+            x: XValues::Names(of.iter().map(|(n, _)| n.clone()).collect()),
             y: of.iter().map(|(_, step)| Some(value(step))).collect(),
             labels: of.iter().map(|(_, step)| label(step)).collect(),
             unit: axis(search).to_owned(),

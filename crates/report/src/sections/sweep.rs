@@ -4,7 +4,7 @@
 //! saturated one: its throughput is what the target can do, but its latency depends on the length
 //! of the trial.
 
-use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, Xs};
+use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, XValues};
 use crate::run_view::RunView;
 use crate::summary::{
     ALL, Point, axis_value, bound_labels, compare_places, only_axis, variant_name, variants,
@@ -83,7 +83,7 @@ fn variant_series(
         in_legend: true,
         shape,
         color: Color::Category(index),
-        x: Xs::Names(points.iter().map(place).collect()),
+        x: XValues::Names(points.iter().map(place).collect()),
         y: points.iter().map(|p| Some(p.ops_per_s())).collect(),
         y_ci: points.iter().map(|p| p.ops_per_s_ci95()).collect(),
         unit: "op/s".into(),
@@ -96,7 +96,7 @@ fn variant_series(
         shape: Shape::Points,
         color: Color::Category(index),
         on_right: true,
-        x: Xs::Names(good.iter().map(place).collect()),
+        x: XValues::Names(good.iter().map(place).collect()),
         y: good.iter().map(p999).collect(),
         labels: bound_labels(&good, view, |q| q.p999),
         unit: "ms".into(),
@@ -132,7 +132,7 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
         shape: Shape::Points,
         color: Color::Category(index),
         dash,
-        x: Xs::Numbers(of().map(Point::ops_per_s).collect()),
+        x: XValues::Numbers(of().map(Point::ops_per_s).collect()),
         y: of().map(|p| p.latency(view, ALL).map(|q| pick(q).least())).collect(),
         y_ci: of().map(|p| p.latency(view, ALL)?.ci95.get(quantile).copied()).collect(),
         unit: "ms".into(),

@@ -4,7 +4,7 @@
 //! percentiles the worst is kept, since percentiles cannot be averaged. The chart says so.
 
 use crate::page::{
-    Axis, Band, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Tone, Xs,
+    Axis, Band, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Tone, XValues,
 };
 use crate::probe_series;
 use crate::run_view::{RunView, TrialView};
@@ -211,7 +211,7 @@ fn panels(
         } else {
             Color::Category(index + 3)
         },
-        x: Xs::Numbers(values.iter().map(|v| v.0).collect()),
+        x: XValues::Numbers(values.iter().map(|v| v.0).collect()),
         y: values.iter().map(|v| Some(v.1)).collect(),
         unit: "errors/s".into(),
         ..Series::default()
@@ -292,7 +292,7 @@ fn highest(
         group: name.into(),
         in_legend: true,
         color: Color::Category(color),
-        x: Xs::Numbers(values.chunks(step).map(|c| c[0].0).collect()),
+        x: XValues::Numbers(values.chunks(step).map(|c| c[0].0).collect()),
         y: values.chunks(step).map(highest).collect(),
         unit: unit.into(),
         ..Series::default()
@@ -330,7 +330,7 @@ fn line(
         shape: Shape::Line,
         color,
         dash,
-        x: Xs::Numbers(joined.iter().map(|j| j.t_s).collect()),
+        x: XValues::Numbers(joined.iter().map(|j| j.t_s).collect()),
         y: joined.iter().map(value).collect(),
         unit: unit.into(),
         ..Series::default()

@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::size::{Area, TEXT_PX};
 use super::{LINE_PX, class_of, cut, limits, lines, names, text};
 use crate::escape::escape;
-use crate::page::{CurvePlot, LeadMark, Paint, PlotAxis};
+use crate::page::{ColorRole, CurvePlot, LeadMark, PlotAxis};
 use std::fmt::Write;
 
 /// Space above the plot, for the title of the vertical axis.
@@ -174,7 +174,7 @@ fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
 }
 
 /// Draws a stretch of the horizontal axis; if it is too narrow to be seen, it is a line.
-fn band(out: &mut String, [left, right]: [f64; 2], paint: Paint, inner: Area) {
+fn band(out: &mut String, [left, right]: [f64; 2], paint: ColorRole, inner: Area) {
     let _ = write!(
         out,
         "<rect class=\"{}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
@@ -191,7 +191,7 @@ fn drawn(out: &mut String, class: &str, path: &str) {
 }
 
 /// Draws a point, with its interval behind it.
-fn dot(out: &mut String, [x, y]: [f64; 2], ends: Option<[f64; 2]>, paint: Paint, hint: &str) {
+fn dot(out: &mut String, [x, y]: [f64; 2], ends: Option<[f64; 2]>, paint: ColorRole, hint: &str) {
     out.push_str("<g>");
     if !hint.is_empty() {
         let _ = write!(out, "<title>{}</title>", escape(hint));

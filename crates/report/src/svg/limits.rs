@@ -106,14 +106,14 @@ fn measured(marks: &[LeadMark], [x, y]: [&Axis; 2]) -> Vec<Rect> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::{Paint, PlotAxis};
+    use crate::page::{ColorRole, PlotAxis};
 
     fn dot(x: f64, y: f64) -> LeadMark {
         LeadMark::Dot {
             x,
             y,
             ci95: None,
-            paint: Paint::Bad,
+            paint: ColorRole::Bad,
             hint: String::new(),
         }
     }
@@ -141,7 +141,7 @@ mod tests {
             marks.push(LeadMark::Across {
                 y: 10.0,
                 label: "10 ms".to_owned(),
-                paint: Paint::Bad,
+                paint: ColorRole::Bad,
             });
             let xs: Vec<f64> = (0..8).map(|n| 1000.0 * 2f64.powf(draw(n) * 5.0)).collect();
             let ys: Vec<f64> = (0..8).map(|n| 10.0 * (0.2 + draw(n + 9))).collect();

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
 use super::{LINE_PX, NARROW_PX, class_of, cut, text};
-use crate::page::{CurvePlot, LeadMark, Paint, Plot};
+use crate::page::{ColorRole, CurvePlot, LeadMark, Plot};
 use std::fmt::Write;
 
 /// Maximum number of lines with names at their ends; otherwise the names are in the legend.
@@ -14,12 +14,12 @@ const NAME_SHARE: f64 = 0.26;
 const LEADER_PX: f64 = 22.0;
 
 /// Returns the names of all lines for a legend, if they do not fit at the lines' ends.
-pub(super) fn legend(plots: &[Plot]) -> Vec<(Paint, String)> {
+pub(super) fn legend(plots: &[Plot]) -> Vec<(ColorRole, String)> {
     let curves = || plots.iter().filter_map(curve);
     if curves().all(fit_at_ends) {
         return Vec::new();
     }
-    let mut names: Vec<(Paint, String)> = Vec::new();
+    let mut names: Vec<(ColorRole, String)> = Vec::new();
     for (paint, label) in curves().flat_map(lines) {
         if !names.iter().any(|(known, name)| *known == paint && name == label) {
             names.push((paint, label.to_owned()));
@@ -36,7 +36,7 @@ fn curve(plot: &Plot) -> Option<&CurvePlot> {
 }
 
 /// Returns the lines that have a name.
-fn lines(plot: &CurvePlot) -> impl Iterator<Item = (Paint, &str)> {
+fn lines(plot: &CurvePlot) -> impl Iterator<Item = (ColorRole, &str)> {
     plot.marks.iter().filter_map(|mark| match mark {
         LeadMark::Line { paint, label, .. } if !label.is_empty() => Some((*paint, label.as_str())),
         _ => None,
@@ -57,7 +57,7 @@ pub(super) fn room(plot: &CurvePlot) -> f64 {
 /// Writes the name of each line at the right of the plot, as near to its end as the others allow.
 /// The leader has the line's colour: a name in it could be too pale.
 pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
-    let ends: Vec<(Paint, &str, [f64; 2])> = plot.marks.iter().filter_map(end_of).collect();
+    let ends: Vec<(ColorRole, &str, [f64; 2])> = plot.marks.iter().filter_map(end_of).collect();
     let wanted: Vec<f64> = ends.iter().map(|(.., [_, value])| y.at(*value)).collect();
     let within = [inner.y + TEXT_PX / 2.0, inner.y + inner.height];
     let right = inner.x + inner.width;
@@ -76,7 +76,7 @@ pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], in
 }
 
 /// Returns the name of a line with its last point.
-fn end_of(mark: &LeadMark) -> Option<(Paint, &str, [f64; 2])> {
+fn end_of(mark: &LeadMark) -> Option<(ColorRole, &str, [f64; 2])> {
     let LeadMark::Line {
         points,
         paint,
@@ -92,7 +92,7 @@ fn end_of(mark: &LeadMark) -> Option<(Paint, &str, [f64; 2])> {
 
 /// Name of a limit or a stretch above the plot.
 pub(super) struct Above<'a> {
-    paint: Paint,
+    paint: ColorRole,
     label: &'a str,
     /// Begin of the text, or its end if it is right-aligned.
     from: f64,
@@ -106,12 +106,12 @@ pub(super) struct Above<'a> {
 /// Places the names of limits and stretches. Each is on the side that has space, and in another row
 /// if one is in the way; `ends` are those of the plot.
 pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) -> Vec<Above<'a>> {
-    let mut named: Vec<(Paint, &str, f64)> =
+    let mut named: Vec<(ColorRole, &str, f64)> =
         plot.marks.iter().filter_map(|m| named(m, x)).collect();
     named.sort_by(|a, b| a.2.total_cmp(&b.2));
     let leans_left =
         |label: &str, at: f64| right - at < width_of(label) + 6.0 && right - at < at - left;
-    let span = |(_, label, at): &(Paint, &str, f64)| {
+    let span = |(_, label, at): &(ColorRole, &str, f64)| {
         if leans_left(label, *at) {
             [at - 5.0 - width_of(label), at - 5.0]
         } else {
@@ -120,7 +120,7 @@ pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) 
     };
     let spans: Vec<[f64; 2]> = named.iter().map(span).collect();
     let placed = named.into_iter().zip(rows(&spans));
-    let of = |((paint, label, at), row): ((Paint, &'a str, f64), usize)| {
+    let of = |((paint, label, at), row): ((ColorRole, &'a str, f64), usize)| {
         let leans_left = leans_left(label, at);
         let (from, room) = if leans_left {
             (at - 5.0, at - left)
@@ -140,7 +140,7 @@ pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) 
 }
 
 /// Returns the name and position of an upright limit, or of a stretch.
-fn named<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(Paint, &'a str, f64)> {
+fn named<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> {
     let (paint, label, at) = match mark {
         LeadMark::Upright {
             x: value,
@@ -253,7 +253,7 @@ mod tests {
     fn long_or_many_names_are_in_the_legend_once() {
         let line = |label: &str, index| LeadMark::Line {
             points: vec![(1.0, Some(1.0))],
-            paint: Paint::Category(index),
+            paint: ColorRole::Category(index),
             is_dashed: false,
             label: label.to_owned(),
         };

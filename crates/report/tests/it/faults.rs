@@ -35,13 +35,13 @@ fn recovery() -> RecoveryRecord {
     };
     RecoveryRecord {
         watched_s: 119.8,
-        ops_per_s: Some(UsualRecord {
+        ops_per_s: Some(BaselineRecord {
             middle: 10_420.0,
             within: 0.112,
             near: 0.05,
             intervals: 50,
         }),
-        p99_ms: Some(UsualRecord {
+        p99_ms: Some(BaselineRecord {
             middle: 6.1,
             within: 0.4,
             near: 0.05,
@@ -64,7 +64,7 @@ fn recovery() -> RecoveryRecord {
         }),
         noticed: NoticedRecord {
             client_s: Some(0.8),
-            client_by: Some(analysis::recovery::Sign::LostConnections),
+            client_by: Some(analysis::recovery::ClientSymptom::LostConnections),
             gossip_s: Some(9.4),
             gossip_by: "node1".into(),
             gossip_away_s: Some(38.0),

@@ -1,7 +1,7 @@
 //! Tests the scaling of a machine over its units, on the page.
 
 use crate::fixture;
-use report::{Block, Chart, RunView, Xs, html, json, page, text};
+use report::{Block, Chart, RunView, XValues, html, json, page, text};
 use store::record::Verdict;
 use store::record::*;
 
@@ -135,7 +135,7 @@ fn planned() -> ScaleUpRecord {
             units: 8,
             sockets: 2,
             baseline_sockets: 2,
-            fills: Some(Fills::System),
+            fills: Some(SaturatedResource::System),
             ratio: Some(ratio(2.55)),
             missing: None,
         }],
@@ -234,7 +234,7 @@ fn a_figure_has_both_arms_with_their_ideal_lines_and_the_best_curve() {
     assert!(series[0].y_ci.iter().all(Option::is_some));
     assert_eq!(series[1].y, [Some(10_000.0), Some(80_000.0)]);
     // A line begins at the first measured point: on two sockets, with three units on each.
-    let Xs::Numbers(units) = &series[3].x else {
+    let XValues::Numbers(units) = &series[3].x else {
         panic!("{:?}", series[3].x);
     };
     assert_eq!((units[0], units[units.len() - 1]), (6.0, 8.0));

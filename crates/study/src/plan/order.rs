@@ -1,7 +1,7 @@
 //! Decides the order in which the trials of a study run.
 
 use crate::settings::{Imported, Study};
-use analysis::procedure::Outlook;
+use analysis::procedure::ProcedureEstimate;
 use workload::random::Draws;
 
 /// One trial before its phases are planned.
@@ -32,7 +32,7 @@ pub struct Cell {
 ///
 /// Blocks that were added to a run come last, in an order of their own; earlier blocks stay as they
 /// were planned.
-pub fn order(study: &Study, outlooks: &[Outlook]) -> Vec<Cell> {
+pub fn order(study: &Study, outlooks: &[ProcedureEstimate]) -> Vec<Cell> {
     let mut cells = of_blocks(study, outlooks, study.seed, study.repeat.blocks);
     let mut before = study.repeat.blocks;
     for (seed, &blocks) in (study.seed.wrapping_add(1)..).zip(&study.added) {
@@ -46,7 +46,7 @@ pub fn order(study: &Study, outlooks: &[Outlook]) -> Vec<Cell> {
     cells
 }
 
-fn of_blocks(study: &Study, outlooks: &[Outlook], seed: u64, blocks: usize) -> Vec<Cell> {
+fn of_blocks(study: &Study, outlooks: &[ProcedureEstimate], seed: u64, blocks: usize) -> Vec<Cell> {
     if !study.repeat.interleaved {
         let chains = chains(study);
         let in_blocks =
@@ -72,7 +72,11 @@ fn of_blocks(study: &Study, outlooks: &[Outlook], seed: u64, blocks: usize) -> V
 }
 
 /// Returns all points of a variant in a block, in rising order.
-fn rising(variant: usize, block: usize, outlooks: &[Outlook]) -> impl Iterator<Item = Cell> {
+fn rising(
+    variant: usize,
+    block: usize,
+    outlooks: &[ProcedureEstimate],
+) -> impl Iterator<Item = Cell> {
     (0..outlooks[variant].turns_max).map(move |rung| Cell {
         variant,
         rung,
@@ -81,7 +85,7 @@ fn rising(variant: usize, block: usize, outlooks: &[Outlook]) -> impl Iterator<I
 }
 
 /// Returns each variant's points, as far as they are known before anything is measured.
-pub fn outlooks(study: &Study) -> Vec<Outlook> {
+pub fn outlooks(study: &Study) -> Vec<ProcedureEstimate> {
     let variants = study.variants.iter();
     variants.map(|variant| variant.settings.procedure.outlook()).collect()
 }
@@ -102,7 +106,12 @@ enum Turns {
 }
 
 impl Turns {
-    fn of(blocks: usize, outlooks: &[Outlook], group: &[Chain], chance: &mut Chance) -> Turns {
+    fn of(
+        blocks: usize,
+        outlooks: &[ProcedureEstimate],
+        group: &[Chain],
+        chance: &mut Chance,
+    ) -> Turns {
         if group.iter().any(|chain| chain.0.len() > 1) {
             return Turns::of_chains(blocks, group, chance);
         }
@@ -145,7 +154,7 @@ impl Turns {
     }
 
     /// Returns the trials of a block, in order.
-    fn cells(&self, block: usize, outlooks: &[Outlook]) -> Vec<Cell> {
+    fn cells(&self, block: usize, outlooks: &[ProcedureEstimate]) -> Vec<Cell> {
         match self {
             Turns::Chains(by_block) => {
                 let variants = by_block[block].iter();

@@ -159,7 +159,7 @@ fn turns_without_a_point_are_planned_where_they_will_come() {
          repeat: {blocks: 2}\nseed: 7\n",
     );
     let works = plan(&study).unwrap().works;
-    let outlook = |turns_max| Outlook {
+    let outlook = |turns_max| ProcedureEstimate {
         turns_max,
         any_order: false,
         ..study.variants[0].settings.procedure.outlook()

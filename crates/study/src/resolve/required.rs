@@ -1,7 +1,7 @@
 //! Reports requirements that can never be judged, or never be met, as mistakes of the study.
 
 use crate::settings::{Require, Variant, Where};
-use analysis::procedure::{Outlook, Point};
+use analysis::procedure::{Point, ProcedureEstimate};
 use std::collections::BTreeSet;
 use yaml::{Diagnostics, Node};
 
@@ -47,7 +47,7 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
 }
 
 /// Reports values at which no point is measured, if all points are known.
-fn beside_points(require: &Require, outlook: &Outlook) -> Option<Mistake> {
+fn beside_points(require: &Require, outlook: &ProcedureEstimate) -> Option<Mistake> {
     let Where::Values(values) = &require.at else {
         return None;
     };
@@ -63,7 +63,7 @@ fn beside_points(require: &Require, outlook: &Outlook) -> Option<Mistake> {
 }
 
 /// Reports a required throughput that is higher than the offered rate.
-fn above_rates(require: &Require, outlook: &Outlook) -> Option<Mistake> {
+fn above_rates(require: &Require, outlook: &ProcedureEstimate) -> Option<Mistake> {
     let least = require.ops_per_s?;
     let is_judged = |value: f64| match &require.at {
         Where::Values(values) => values.iter().any(|at| *at as f64 == value),

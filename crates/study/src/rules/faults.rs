@@ -7,7 +7,7 @@ use crate::settings::{Draft, FAULTS_MAX, Fault, FaultDraft, FaultTargets, FaultW
 use crate::units;
 use ::yaml::{Diagnostics, Node, Raw};
 use measure::number::counted;
-use target_spec::fault::{Hit, Knob, Length, Place};
+use target_spec::fault::{FaultOption, Hit, Length, Place};
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -338,7 +338,7 @@ impl<'a> Item<'a> {
     /// Checks that each option belongs to one of its kinds, and that none is missing.
     fn options(&self, out: &mut Diagnostics) {
         let kinds = || self.draft.kinds.iter();
-        for knob in Knob::ALL {
+        for knob in FaultOption::ALL {
             let key = knob.name();
             let said = self.wrote(key);
             if said && kinds().next().is_some() && !kinds().any(|kind| kind.takes(knob)) {

@@ -3,7 +3,7 @@
 use super::Draft;
 use super::draft::Kind;
 use target_spec::NODES_COUNT_MAX;
-use target_spec::fault::{Commands, Hit, Knob, Length, Options, Place};
+use target_spec::fault::{Commands, FaultOption, Hit, Length, Options, Place};
 use workload::random::{Draws, lane};
 
 /// Maximum number of faults in a trial: each is recorded, observed and drawn.
@@ -205,7 +205,7 @@ impl Fault {
     /// Describes the fault: `node-slow of node2, cpus 0.1`.
     pub fn words(&self) -> String {
         // The place already names the nodes.
-        let knobs = Knob::ALL.iter().filter(|knob| **knob != Knob::Nodes);
+        let knobs = FaultOption::ALL.iter().filter(|knob| **knob != FaultOption::Nodes);
         let said = knobs
             .filter_map(|knob| Some(format!(", {} {}", knob.name(), knob.said(&self.options)?)));
         format!(

@@ -2,7 +2,7 @@
 
 use super::commands::Commands;
 use super::kinds::FaultName;
-use super::options::{Back, Knob, Options};
+use super::options::{Back, FaultOption, Options};
 use super::properties::{DataLoss, Length, Place};
 use crate::allow::NodeAct;
 use crate::capability::Ability;
@@ -24,9 +24,9 @@ pub struct Kind {
     /// Kind of place that it hits.
     pub place: Place,
     /// Options that it accepts.
-    pub takes: &'static [Knob],
+    pub takes: &'static [FaultOption],
     /// Options that it requires.
-    pub must: &'static [Knob],
+    pub must: &'static [FaultOption],
     /// Its duration.
     pub length: Length,
     /// True if processes end: their nodes are away until it is healed.
@@ -76,7 +76,7 @@ impl Kind {
     }
 
     /// Returns it with optional options.
-    pub(crate) const fn taking(mut self, knobs: &'static [Knob]) -> Kind {
+    pub(crate) const fn taking(mut self, knobs: &'static [FaultOption]) -> Kind {
         self.takes = knobs;
         self
     }
@@ -84,15 +84,15 @@ impl Kind {
     /// Returns it with required options, and optional ones.
     pub(crate) const fn demanding_of(
         mut self,
-        must: &'static [Knob],
-        takes: &'static [Knob],
+        must: &'static [FaultOption],
+        takes: &'static [FaultOption],
     ) -> Kind {
         (self.must, self.takes) = (must, takes);
         self
     }
 
     /// Returns it with required options.
-    pub(crate) const fn demanding(mut self, knobs: &'static [Knob]) -> Kind {
+    pub(crate) const fn demanding(mut self, knobs: &'static [FaultOption]) -> Kind {
         (self.takes, self.must) = (knobs, knobs);
         self
     }
@@ -151,29 +151,29 @@ impl Kind {
     pub fn options(&self, said: &Options) -> Options {
         let takes = |knob| self.takes(knob);
         Options {
-            cpus: said.cpus.filter(|_| takes(Knob::Cpus)),
-            disk: Some(said.disk).filter(|_| takes(Knob::Disk)).unwrap_or_default(),
-            leave_bytes: said.leave_bytes.filter(|_| takes(Knob::Leave)),
-            loss: said.loss.filter(|_| takes(Knob::Loss)),
-            rate_bits_per_s: said.rate_bits_per_s.filter(|_| takes(Knob::Rate)),
-            delay: said.delay.filter(|_| takes(Knob::Delay)),
-            by: said.by.filter(|_| takes(Knob::By)),
-            ha_after: said.ha_after.filter(|_| takes(Knob::Ha)),
-            ha_on: said.ha_on.filter(|_| takes(Knob::Ha)),
-            yaml: if takes(Knob::Yaml) {
+            cpus: said.cpus.filter(|_| takes(FaultOption::Cpus)),
+            disk: Some(said.disk).filter(|_| takes(FaultOption::Disk)).unwrap_or_default(),
+            leave_bytes: said.leave_bytes.filter(|_| takes(FaultOption::Leave)),
+            loss: said.loss.filter(|_| takes(FaultOption::Loss)),
+            rate_bits_per_s: said.rate_bits_per_s.filter(|_| takes(FaultOption::Rate)),
+            delay: said.delay.filter(|_| takes(FaultOption::Delay)),
+            by: said.by.filter(|_| takes(FaultOption::By)),
+            ha_after: said.ha_after.filter(|_| takes(FaultOption::Ha)),
+            ha_on: said.ha_on.filter(|_| takes(FaultOption::Ha)),
+            yaml: if takes(FaultOption::Yaml) {
                 said.yaml.clone()
             } else {
                 Map::new()
             },
-            to: said.to.clone().filter(|_| takes(Knob::To)),
-            drain: said.drain.filter(|_| takes(Knob::Drain)),
-            upgrade_sstables: said.upgrade_sstables && takes(Knob::UpgradeSstables),
-            nodes: if takes(Knob::Nodes) {
+            to: said.to.clone().filter(|_| takes(FaultOption::To)),
+            drain: said.drain.filter(|_| takes(FaultOption::Drain)),
+            upgrade_sstables: said.upgrade_sstables && takes(FaultOption::UpgradeSstables),
+            nodes: if takes(FaultOption::Nodes) {
                 said.nodes.clone()
             } else {
                 Vec::new()
             },
-            back: if takes(Knob::Back) {
+            back: if takes(FaultOption::Back) {
                 said.back
             } else {
                 Back::Never
@@ -186,7 +186,7 @@ impl Kind {
     #[must_use]
     pub fn with(self, said: &Options) -> Kind {
         match said.back {
-            Back::Snapshot if self.takes(Knob::Back) => Kind {
+            Back::Snapshot if self.takes(FaultOption::Back) => Kind {
                 what: Cow::Borrowed(
                     "restarts every node, one after the other, as another release, and later, the \
                      last one first, as its former release with its former files",
@@ -231,7 +231,7 @@ impl Kind {
     }
 
     /// Returns true if it accepts `knob`.
-    pub fn takes(&self, knob: Knob) -> bool {
+    pub fn takes(&self, knob: FaultOption) -> bool {
         self.takes.contains(&knob)
     }
 }

@@ -2,7 +2,7 @@
 //! data that nodes may lose by it.
 
 use super::kind::Kind;
-use super::options::Knob;
+use super::options::FaultOption;
 use super::properties::{DataLoss, Length, Place};
 use crate::capability::Ability;
 use std::time::Duration;
@@ -19,16 +19,16 @@ pub const POD_BACK_WITHIN: Duration = Duration::from_secs(600);
 pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 
 /// Required options of an upgrade.
-const UPGRADE_MUST: &[Knob] = &[Knob::To];
+const UPGRADE_MUST: &[FaultOption] = &[FaultOption::To];
 
 /// All options of an upgrade.
-const UPGRADE_TAKES: &[Knob] = &[
-    Knob::To,
-    Knob::Drain,
-    Knob::UpgradeSstables,
-    Knob::Nodes,
-    Knob::Back,
-    Knob::Yaml,
+const UPGRADE_TAKES: &[FaultOption] = &[
+    FaultOption::To,
+    FaultOption::Drain,
+    FaultOption::UpgradeSstables,
+    FaultOption::Nodes,
+    FaultOption::Back,
+    FaultOption::Yaml,
 ];
 
 /// Defines the rows of [`KINDS`], and an enum of their names.
@@ -97,7 +97,7 @@ kinds! {
             .whole_within(POD_BACK_WITHIN);
     NodeSlow = "node-slow", Node,
         "limits the CPU time of the node's host",
-        [Hosts, CpuLimit].taking(&[Knob::Cpus]);
+        [Hosts, CpuLimit].taking(&[FaultOption::Cpus]);
     // Cassandra stops itself for good when it cannot open a file.
     NodeDescriptors = "node-descriptors", Node,
         "leaves the node no free file descriptor, so that it opens no more files or connections",
@@ -105,7 +105,7 @@ kinds! {
     NodeClockAhead = "node-clock-ahead", Node,
         "restarts the node with a wall clock that is ahead, and later with the right one",
         [Provision, Mbeans]
-            .demanding(&[Knob::By])
+            .demanding(&[FaultOption::By])
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::Order)
@@ -113,7 +113,7 @@ kinds! {
     NodeClockBehind = "node-clock-behind", Node,
         "restarts the node with a wall clock that is behind, and later with the right one",
         [Provision, Mbeans]
-            .demanding(&[Knob::By])
+            .demanding(&[FaultOption::By])
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::Order)
@@ -135,7 +135,7 @@ kinds! {
         "restarts every node, one after the other, with other settings, and later with its former \
          ones",
         [Provision, Mbeans, Settings]
-            .demanding(&[Knob::Yaml])
+            .demanding(&[FaultOption::Yaml])
             .lasting(Length::Staged)
             .taking_away()
             .whole_within(STARTED_WITHIN);
@@ -154,13 +154,13 @@ kinds! {
     HostPowerOff = "host-power-off", Host,
         "cuts the power of the host, which loses its unsynced data",
         [Hosts, HostCut, VolumeOff]
-            .taking(&[Knob::Ha])
+            .taking(&[FaultOption::Ha])
             .taking_away()
             .losing(DataLoss::Unsynced)
             .whole_within(STARTED_WITHIN);
     DiskSlow = "disk-slow", Host,
         "limits the operations and bytes per second of the host's volume",
-        [Hosts, Volume, DiskLimit].demanding(&[Knob::Disk]);
+        [Hosts, Volume, DiskLimit].demanding(&[FaultOption::Disk]);
     DiskStalled = "disk-stalled", Host,
         "holds every write to the host's volume",
         [Hosts, VolumeStalled].whole_within(STARTED_WITHIN);
@@ -168,7 +168,7 @@ kinds! {
     DiskFull = "disk-full", Host,
         "fills the host's volume",
         [Hosts, Volume]
-            .taking(&[Knob::Leave])
+            .taking(&[FaultOption::Leave])
             .taking_away()
             .losing(DataLoss::Memory)
             .whole_within(STARTED_WITHIN);
@@ -221,13 +221,13 @@ kinds! {
         [Hosts, HostCut];
     NetLoss = "net-loss", Host,
         "drops a share of the packets to and from a host",
-        [Hosts, PacketFilter, PacketLoss].demanding(&[Knob::Loss]);
+        [Hosts, PacketFilter, PacketLoss].demanding(&[FaultOption::Loss]);
     NetSlow = "net-slow", Host,
         "limits the bandwidth of the host's link",
-        [Hosts, LinkRate].demanding(&[Knob::Rate]);
+        [Hosts, LinkRate].demanding(&[FaultOption::Rate]);
     NetDelay = "net-delay", Host,
         "delays the packets to and from a host",
-        [Hosts, LinkDelay].demanding(&[Knob::Delay]);
+        [Hosts, LinkDelay].demanding(&[FaultOption::Delay]);
     NetPolicy = "net-policy", Host,
         "blocks new connections to and from the node's pod by a network policy; existing ones may \
          continue",

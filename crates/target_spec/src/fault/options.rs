@@ -8,7 +8,7 @@ use versions::Release;
 
 measure::word_enum! {
     /// Name of an option of a fault.
-    pub enum Knob {
+    pub enum FaultOption {
         /// CPU time that is left, in cores.
         Cpus = "cpus",
         /// Limits of a volume's operations and bytes per second.
@@ -52,43 +52,43 @@ measure::word_enum! {
     }
 }
 
-/// Values of the options, by their [`Knob`]s.
+/// Values of the options, by their [`FaultOption`]s.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Value of [`Knob::Cpus`].
+    /// Value of [`FaultOption::Cpus`].
     pub cpus: Option<f64>,
-    /// Value of [`Knob::Disk`].
+    /// Value of [`FaultOption::Disk`].
     pub disk: DiskSpec,
-    /// Value of [`Knob::Leave`].
+    /// Value of [`FaultOption::Leave`].
     pub leave_bytes: Option<u64>,
-    /// Value of [`Knob::Loss`], 0 to 1.
+    /// Value of [`FaultOption::Loss`], 0 to 1.
     pub loss: Option<f64>,
-    /// Value of [`Knob::Rate`].
+    /// Value of [`FaultOption::Rate`].
     pub rate_bits_per_s: Option<u64>,
-    /// Value of [`Knob::Delay`].
+    /// Value of [`FaultOption::Delay`].
     pub delay: Option<Duration>,
-    /// Value of [`Knob::By`].
+    /// Value of [`FaultOption::By`].
     pub by: Option<Duration>,
-    /// Value of [`Knob::Ha`].
+    /// Value of [`FaultOption::Ha`].
     pub ha_after: Option<Duration>,
     /// Index of the host for these nodes. `None`: the next one.
     pub ha_on: Option<usize>,
-    /// Value of [`Knob::Yaml`]; empty if not given.
+    /// Value of [`FaultOption::Yaml`]; empty if not given.
     pub yaml: Map<String, Value>,
-    /// Value of [`Knob::To`].
+    /// Value of [`FaultOption::To`].
     pub to: Option<Release>,
-    /// Value of [`Knob::Drain`]. `None`: they drain.
+    /// Value of [`FaultOption::Drain`]. `None`: they drain.
     pub drain: Option<bool>,
-    /// Value of [`Knob::UpgradeSstables`].
+    /// Value of [`FaultOption::UpgradeSstables`].
     pub upgrade_sstables: bool,
-    /// Value of [`Knob::Nodes`], by their indexes; empty: all.
+    /// Value of [`FaultOption::Nodes`], by their indexes; empty: all.
     pub nodes: Vec<usize>,
-    /// Value of [`Knob::Back`].
+    /// Value of [`FaultOption::Back`].
     pub back: Back,
 }
 
 impl Options {
-    /// Returns a value for every required [`Knob`] whose effect shows on an idle cluster.
+    /// Returns a value for every required [`FaultOption`] whose effect shows on an idle cluster.
     pub fn tried() -> Options {
         Options {
             disk: DiskSpec {
@@ -108,34 +108,36 @@ impl Options {
     }
 }
 
-impl Knob {
+impl FaultOption {
     /// Returns the value in words. `None` if it was not given.
     pub fn said(self, options: &Options) -> Option<String> {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         match self {
-            Knob::Cpus => options.cpus.map(|cores| cores.to_string()),
-            Knob::Disk => {
+            FaultOption::Cpus => options.cpus.map(|cores| cores.to_string()),
+            FaultOption::Disk => {
                 let each = options.disk.each().into_iter();
                 let said: Vec<String> =
                     each.filter_map(|(name, value)| Some(format!("{name} {}", value?))).collect();
                 (!said.is_empty()).then(|| said.join(" "))
             }
-            Knob::Leave => options.leave_bytes.map(|bytes| format!("{bytes} bytes")),
-            Knob::Loss => options.loss.map(|share| format!("{} %", share * 100.0)),
-            Knob::Rate => options.rate_bits_per_s.map(|rate| format!("{rate} bit/s")),
-            Knob::Delay => options.delay.map(seconds),
-            Knob::By => options.by.map(seconds),
-            Knob::Ha => options.ha_after.map(|after| format!("after {}", seconds(after))),
-            Knob::To => options.to.as_ref().map(ToString::to_string),
-            Knob::Drain => options.drain.map(|drains| drains.to_string()),
-            Knob::UpgradeSstables => options.upgrade_sstables.then(|| "after".to_owned()),
-            Knob::Back => (options.back != Back::Never).then(|| options.back.name().to_owned()),
-            Knob::Nodes => {
+            FaultOption::Leave => options.leave_bytes.map(|bytes| format!("{bytes} bytes")),
+            FaultOption::Loss => options.loss.map(|share| format!("{} %", share * 100.0)),
+            FaultOption::Rate => options.rate_bits_per_s.map(|rate| format!("{rate} bit/s")),
+            FaultOption::Delay => options.delay.map(seconds),
+            FaultOption::By => options.by.map(seconds),
+            FaultOption::Ha => options.ha_after.map(|after| format!("after {}", seconds(after))),
+            FaultOption::To => options.to.as_ref().map(ToString::to_string),
+            FaultOption::Drain => options.drain.map(|drains| drains.to_string()),
+            FaultOption::UpgradeSstables => options.upgrade_sstables.then(|| "after".to_owned()),
+            FaultOption::Back => {
+                (options.back != Back::Never).then(|| options.back.name().to_owned())
+            }
+            FaultOption::Nodes => {
                 let names: Vec<String> =
                     options.nodes.iter().map(|node| format!("node{}", node + 1)).collect();
                 (!names.is_empty()).then(|| names.join(", "))
             }
-            Knob::Yaml => {
+            FaultOption::Yaml => {
                 let said: Vec<String> = options
                     .yaml
                     .iter()

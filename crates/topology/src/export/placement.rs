@@ -47,13 +47,13 @@ pub struct Guest {
 
 /// Parts of a placement that a format can express.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Carries {
+pub struct FormatSupport {
     /// Its CPUs.
-    pub cpus: CpusCarried,
+    pub cpus: CpuNaming,
     /// The nodes of its memory.
     pub memory_nodes: bool,
     /// Its virtual hardware.
-    pub guest: GuestCarried,
+    pub guest: GuestSupport,
     /// Unit of its memory, bytes. Memory is rounded down to whole units.
     pub memory_unit_bytes: Option<u64>,
     /// Its rack.
@@ -61,12 +61,12 @@ pub struct Carries {
     /// The options of its JVM.
     pub jvm: bool,
     /// CPUs that instances do not have.
-    pub reserved: ReservedCarried,
+    pub reserved: ReservedCpus,
 }
 
 /// Ways in which a format names CPUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CpusCarried {
+pub enum CpuNaming {
     /// The format does not name CPUs.
     No,
     /// As a set.
@@ -77,7 +77,7 @@ pub enum CpusCarried {
 
 /// Source of the virtual hardware that a format describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GuestCarried {
+pub enum GuestSupport {
     /// The format describes no virtual hardware.
     No,
     /// The hardware of a pinned guest.
@@ -88,7 +88,7 @@ pub enum GuestCarried {
 
 /// CPUs without an instance that a format names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReservedCarried {
+pub enum ReservedCpus {
     /// The format names none of them.
     No,
     /// All CPUs without an instance.
@@ -97,35 +97,35 @@ pub enum ReservedCarried {
     Housekeeping,
 }
 
-impl Carries {
+impl FormatSupport {
     /// A format that cannot express any part of a placement.
-    pub const NOTHING: Carries = Carries {
-        cpus: CpusCarried::No,
+    pub const NOTHING: FormatSupport = FormatSupport {
+        cpus: CpuNaming::No,
         memory_nodes: false,
-        guest: GuestCarried::No,
+        guest: GuestSupport::No,
         memory_unit_bytes: None,
         rack: false,
         jvm: false,
-        reserved: ReservedCarried::No,
+        reserved: ReservedCpus::No,
     };
     /// A format that carries the rack and the JVM options.
-    pub const RACK_AND_JVM: Carries = Carries {
+    pub const RACK_AND_JVM: FormatSupport = FormatSupport {
         rack: true,
         jvm: true,
-        ..Carries::NOTHING
+        ..FormatSupport::NOTHING
     };
 }
 
 impl Placement {
     /// Returns the placement that a file for this instance (`None` for the host) contains if its
     /// format carries these parts.
-    pub fn planned(plan: &Plan, instance: Option<&Instance>, carries: Carries) -> Placement {
+    pub fn planned(plan: &Plan, instance: Option<&Instance>, carries: FormatSupport) -> Placement {
         let mut placement = Placement {
             rack: carries.rack.then(|| text::plain(&plan.rack)),
             reserved: match carries.reserved {
-                ReservedCarried::No => None,
-                ReservedCarried::NotGiven => Some(not_given(plan)),
-                ReservedCarried::Housekeeping => Some(housekeeping(plan)),
+                ReservedCpus::No => None,
+                ReservedCpus::NotGiven => Some(not_given(plan)),
+                ReservedCpus::Housekeeping => Some(housekeeping(plan)),
             },
             ..Placement::default()
         };
@@ -133,17 +133,17 @@ impl Placement {
             return placement;
         };
         placement.cpus = match carries.cpus {
-            CpusCarried::No => None,
-            CpusCarried::Ordered => Some(instance.cpus.clone()),
-            CpusCarried::Set => Some(cells::cpus(instance).iter().collect()),
+            CpuNaming::No => None,
+            CpuNaming::Ordered => Some(instance.cpus.clone()),
+            CpuNaming::Set => Some(cells::cpus(instance).iter().collect()),
         };
         if carries.memory_nodes {
             placement.memory_nodes = Some(cells::memory_nodes(instance));
         }
         placement.guest = match carries.guest {
-            GuestCarried::No => None,
-            GuestCarried::Pinned => Some(Guest::of(&instance.pinned)),
-            GuestCarried::Vsphere => Some(Guest::of(vsphere(plan))),
+            GuestSupport::No => None,
+            GuestSupport::Pinned => Some(Guest::of(&instance.pinned)),
+            GuestSupport::Vsphere => Some(Guest::of(vsphere(plan))),
         };
         let unit = carries.memory_unit_bytes.filter(|&unit| unit > 0);
         let bytes = |unit| instance.memory_bytes.map(|bytes| bytes / unit * unit);

@@ -109,7 +109,7 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
     let dirs = dirs(&lab);
     let say = &mut |text: &str| eprintln!("{text}");
     let mut cluster = kept_cluster::open(&dirs, None, say).unwrap();
-    assert_eq!(cluster.hosts_are(), target_spec::HostsAre::StandIns);
+    assert_eq!(cluster.hosts_are(), target_spec::HostKind::StandIns);
     let hosts = cluster.hosts().unwrap();
     assert_eq!(hosts.len(), 3);
     assert_eq!(hosts[0].limits["cpu_quota"], "1.5 cores");

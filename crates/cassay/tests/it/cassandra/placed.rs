@@ -2,14 +2,14 @@
 
 use super::{Kept, dirs, small, up};
 use crate::program::{Lab, skip};
-use host::{CpuSet, Whereabouts};
+use host::{CpuSet, EffectiveAffinity};
 use serde_json::Value;
 use target_spec::{HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
 use topology::Units;
 
 /// Returns the usable CPUs of this machine. Tests need two.
 fn cpus() -> Option<Vec<u32>> {
-    let all: Vec<u32> = Whereabouts::own().unwrap().all_cpus().iter().collect();
+    let all: Vec<u32> = EffectiveAffinity::own().unwrap().all_cpus().iter().collect();
     (all.len() > 1).then_some(all)
 }
 

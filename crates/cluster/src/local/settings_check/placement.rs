@@ -9,7 +9,7 @@ use crate::local::node::LocalNode;
 use crate::local::placement::Placement;
 use crate::node::NodeInfo;
 use anyhow::{Context, Result};
-use host::{Memory, Whereabouts};
+use host::{EffectiveAffinity, Memory};
 use std::collections::BTreeMap;
 use topology::CpuSet;
 
@@ -24,7 +24,7 @@ pub struct NodePlace {
     /// Name of its host.
     pub host: String,
     /// Kernel's report.
-    pub found: Whereabouts,
+    pub found: EffectiveAffinity,
 }
 
 impl Cluster {
@@ -80,7 +80,7 @@ pub(super) fn proofs(placement: &Placement, place: &NodePlace) -> Vec<Proof> {
     of(placement, &place.found, &place.node)
 }
 
-fn of(placement: &Placement, found: &Whereabouts, node: &str) -> Vec<Proof> {
+fn of(placement: &Placement, found: &EffectiveAffinity, node: &str) -> Vec<Proof> {
     let proof = |key: &str, wanted: String, effect: Effect, source| Proof {
         node: node.to_owned(),
         key: key.to_owned(),
@@ -147,7 +147,7 @@ fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
 
 /// Checks that memory can only come from these NUMA nodes: by the cgroup of the process, or by the
 /// memory policy that it was started with. `None` if neither is visible.
-fn bound(found: &Whereabouts, nodes: &CpuSet) -> Option<(String, bool)> {
+fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
     if !by_group && found.policy_bytes.is_empty() {
         return None;
@@ -233,11 +233,11 @@ mod tests {
     #[test]
     fn one_thread_that_may_run_elsewhere_is_seen() {
         let wanted = placement("0-1", Memory::Anywhere);
-        let mut found = Whereabouts {
+        let mut found = EffectiveAffinity {
             threads: 40,
             cpus: [(set("0-1"), 40)].into(),
             memory_nodes: [(set("0"), 40)].into(),
-            ..Whereabouts::default()
+            ..EffectiveAffinity::default()
         };
         assert_eq!(
             brief(&of(&wanted, &found, "node1")),
@@ -253,29 +253,29 @@ mod tests {
     #[test]
     fn memory_is_bound_by_a_group_or_a_policy_and_by_what_is_really_there() {
         let wanted = placement("0", Memory::Bound(set("1")));
-        let found = |nodes: &str, policy: &str, elsewhere: u64| Whereabouts {
+        let found = |nodes: &str, policy: &str, elsewhere: u64| EffectiveAffinity {
             threads: 1,
             cpus: [(set("0"), 1)].into(),
             memory_nodes: [(set(nodes), 1)].into(),
             resident_bytes: [(1, 900 << 20), (0, elsewhere << 20)].into(),
             policy_bytes: [(policy.to_owned(), 900 << 20)].into(),
         };
-        let last = |found: &Whereabouts| brief(&of(&wanted, found, "node1")).pop().unwrap();
+        let last = |found: &EffectiveAffinity| brief(&of(&wanted, found, "node1")).pop().unwrap();
         assert!(last(&found("1", "default", 0)).ends_with("yes"));
         assert!(last(&found("0-1", "bind:1", 30)).ends_with("30 of 930 MiB elsewhere yes"));
         assert!(last(&found("0-1", "default", 0)).ends_with("no"));
         assert!(last(&found("1", "default", 400)).ends_with("no"));
-        let untold = |nodes: &str| Whereabouts {
+        let untold = |nodes: &str| EffectiveAffinity {
             policy_bytes: BTreeMap::new(),
             ..found(nodes, "", 0)
         };
         assert!(last(&untold("1")).ends_with("yes"), "by its group");
         assert!(last(&untold("0-1")).ends_with('?'), "nobody tells");
         let wanted = placement("0", Memory::Interleaved(set("0-1")));
-        let last = |found: &Whereabouts| brief(&of(&wanted, found, "node1")).pop().unwrap();
+        let last = |found: &EffectiveAffinity| brief(&of(&wanted, found, "node1")).pop().unwrap();
         assert!(last(&found("0-1", "interleave:0-1", 0)).ends_with("yes"));
         assert!(last(&found("0-1", "default", 0)).ends_with("no"));
-        assert!(last(&Whereabouts::default()).ends_with('?'));
+        assert!(last(&EffectiveAffinity::default()).ends_with('?'));
     }
 
     /// A cgroup of an earlier start with bound memory would remain bound.
@@ -284,10 +284,10 @@ mod tests {
         let mut wanted = placement("0", Memory::Anywhere);
         wanted.reaches = set("0-1");
         let last = |nodes: &str| {
-            let found = Whereabouts {
+            let found = EffectiveAffinity {
                 cpus: [(set("0"), 1)].into(),
                 memory_nodes: [(set(nodes), 1)].into(),
-                ..Whereabouts::default()
+                ..EffectiveAffinity::default()
             };
             brief(&of(&wanted, &found, "node1")).pop().unwrap()
         };

@@ -6,8 +6,8 @@
 use super::Filter;
 use super::prometheus::{Exposition, SCRAPE_BYTES_MAX};
 use anyhow::{Context, Result, ensure};
-use cluster::{Led, Moves};
-use host::probe::{Last, Look, Out};
+use cluster::{NodeAddressMap, RedirectingConnector};
+use host::probe::{Last, Out, SampledSource};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -56,7 +56,12 @@ impl Scrape {
 
     /// Makes a scraper for the node of this name, at `address` or at its current address if it has
     /// moved; `metrics` as for [`super::read_prometheus`].
-    pub fn of_node(node: &str, address: SocketAddr, metrics: &[String], moves: &Moves) -> Scrape {
+    pub fn of_node(
+        node: &str,
+        address: SocketAddr,
+        metrics: &[String],
+        moves: &NodeAddressMap,
+    ) -> Scrape {
         Scrape {
             url: format!("http://{address}/metrics"),
             place: node.to_owned(),
@@ -64,7 +69,7 @@ impl Scrape {
             agent: ureq::Agent::with_parts(
                 config(),
                 DefaultConnector::new(),
-                Led::to(address, moves),
+                RedirectingConnector::to(address, moves),
             ),
             last: Last::none(),
         }
@@ -148,7 +153,7 @@ impl Resolver for BySystem {
     }
 }
 
-impl Look for Scrape {
+impl SampledSource for Scrape {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let context = |url: &str| format!("ask {url}");
         let text = self.ask().with_context(|| context(&self.url))?;

@@ -80,7 +80,7 @@ fn every_row_that_was_read_is_in_one_count() {
 }
 
 /// Every combination of good and bad rows, under every promise.
-fn cases() -> Vec<(CheckCounts, Option<LostBy>, Promise)> {
+fn cases() -> Vec<(CheckCounts, Option<LostWritesByAckTime>, Promise)> {
     let why = || "so it is".to_owned();
     let mut cases = Vec::new();
     for bits in 0..64_u64 {
@@ -104,7 +104,7 @@ fn cases() -> Vec<(CheckCounts, Option<LostBy>, Promise)> {
             cases.push((checks, None, promise));
         }
         for unexplained in [0, lost.min(2)] {
-            let by = LostBy {
+            let by = LostWritesByAckTime {
                 within_s: 15.0,
                 unexplained,
                 oldest_s: None,

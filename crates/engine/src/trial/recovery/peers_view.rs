@@ -39,7 +39,7 @@ impl NodeWatch {
                 };
                 let looks = watched.entry(sample.place).or_default();
                 match series {
-                    Of::Look => looks.at_s.push(at.0),
+                    Of::SampledSource => looks.at_s.push(at.0),
                     Of::Series(series) => series(looks).push(at),
                 }
             }
@@ -64,14 +64,14 @@ impl NodeWatch {
 /// Meaning of a reading.
 enum Of {
     /// Shows that there was a look.
-    Look,
+    SampledSource,
     /// Value of a series.
     Series(fn(&mut Looks) -> &mut Vec<(f64, f64)>),
 }
 
 fn series(name: &str) -> Option<Of> {
     Some(match name {
-        EVERY_LOOK => Of::Look,
+        EVERY_LOOK => Of::SampledSource,
         "gossip.unreachable" => Of::Series(|looks| &mut looks.unreachable),
         "hints.pending" => Of::Series(|looks| &mut looks.pending),
         "hints.total/s" => Of::Series(|looks| &mut looks.stored_per_s),

@@ -1,7 +1,7 @@
 //! Tests a trial on disk with a planted fault.
 
 use super::*;
-use analysis::recovery::Sign;
+use analysis::recovery::ClientSymptom;
 use measure::{Interval, KindCount, KindCounts, KindInterval, Outcome};
 use std::path::Path;
 use store::RunWriter;
@@ -193,7 +193,7 @@ fn what_a_fault_did_is_read_back_from_what_the_trial_left() {
     );
     assert!((after.latency_ms.p99.least() - 2.0).abs() < 0.01);
     assert!((found.p99_ms.unwrap().middle - 2.0).abs() < 0.01);
-    assert_eq!(found.noticed.client_by, Some(Sign::Errors));
+    assert_eq!(found.noticed.client_by, Some(ClientSymptom::Errors));
     assert_eq!(
         (found.noticed.gossip_s, found.noticed.gossip_by.as_str()),
         (Some(6.5), "node1")

@@ -9,7 +9,7 @@
 use super::{DRAINED_WITHIN, counted, files};
 use crate::behaviour::{Tell, Work};
 use crate::behaviours::node_repair;
-use crate::cluster_under_test::{Via, World};
+use crate::cluster_under_test::{ExecutedBy, World};
 use crate::node_release;
 use crate::rolling::Round;
 use anyhow::{Context, Result, bail};
@@ -138,7 +138,7 @@ fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     let drained = world.tell(node, drain, DRAINED_WITHIN);
     let stop = world.downgrade(node)?;
-    world.inject(Via::Node(node), stop, &[node], SWAPPED_WITHIN)?;
+    world.inject(ExecutedBy::Node(node), stop, &[node], SWAPPED_WITHIN)?;
     world.put_files_back(node)?;
     world.heal_node(node)?;
     let why = |error| format!("node{} was not drained: {error:#}", node + 1);

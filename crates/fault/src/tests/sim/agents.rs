@@ -40,17 +40,17 @@ impl Agents for Sim {
 
     fn inject(
         &mut self,
-        by: Via,
+        by: ExecutedBy,
         what: Injection,
         nodes: &[usize],
         within: Duration,
     ) -> Result<()> {
-        if by == Via::Switch && self.are_machines {
+        if by == ExecutedBy::Switch && self.are_machines {
             bail!("there is no switch");
         }
         self.injected.push(within);
         if !self.breaks_another {
-            if let (Via::Host(at), Injection::HostPackets(losses)) = (by, &what) {
+            if let (ExecutedBy::Host(at), Injection::HostPackets(losses)) = (by, &what) {
                 self.own_losses.extend(losses.iter().map(|loss| (at, loss.clone())));
             }
             self.works.inject(&what, nodes, self.now_ns);
@@ -89,17 +89,17 @@ impl Agents for Sim {
         Ok(())
     }
 
-    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
+    fn see(&mut self, by: ExecutedBy, what: Query) -> Result<QueryAnswer> {
         if self.now_ns < self.unseen_until_ns {
             bail!("its volume is not mounted at present");
         }
         if self.is_unlooked() {
             bail!("the agent is away");
         }
-        if let (Query::Process(_), Via::Host(_), None) = (&what, by, self.added_ns) {
+        if let (Query::Process(_), ExecutedBy::Host(_), None) = (&what, by, self.added_ns) {
             return Ok(QueryAnswer::Process(None));
         }
-        if let (Query::Process(process), Via::Node(node)) = (&what, by)
+        if let (Query::Process(process), ExecutedBy::Node(node)) = (&what, by)
             && *process != self.works.process(node)
         {
             return Ok(QueryAnswer::Process(None));
@@ -107,9 +107,9 @@ impl Agents for Sim {
         let Query::Reach { address, limit } = what else {
             return Ok(self.seen(what));
         };
-        let of = |by: Via| match by {
-            Via::Host(index) | Via::Node(index) => Some(index),
-            Via::Switch => None,
+        let of = |by: ExecutedBy| match by {
+            ExecutedBy::Host(index) | ExecutedBy::Node(index) => Some(index),
+            ExecutedBy::Switch => None,
         };
         let nodes = self.nodes();
         let to = nodes.iter().position(|node| node.storage.ip() == address.ip());
@@ -132,7 +132,7 @@ impl Agents for Sim {
         ))
     }
 
-    fn receive(&mut self, _: Via, _: Duration) -> Result<u16> {
+    fn receive(&mut self, _: ExecutedBy, _: Duration) -> Result<u16> {
         Ok(5000)
     }
 }

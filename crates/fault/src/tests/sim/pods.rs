@@ -71,7 +71,7 @@ impl Pods for Sim {
             inject: nothing(),
             heal: nothing(),
         };
-        self.inject(Via::Node(node), what, &[], within)
+        self.inject(ExecutedBy::Node(node), what, &[], within)
     }
 
     fn isolate(&mut self, _: usize) -> Result<()> {

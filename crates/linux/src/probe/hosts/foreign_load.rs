@@ -17,7 +17,7 @@ use super::disk::{self, BUSY_MS, Columns, SECTOR_KB, SECTORS};
 use super::pressure::Pressure;
 use crate::probe::processes::{Io, Stat};
 use crate::probe::source::{KernelFile, Last, grown};
-use crate::probe::{Look, Ours, Out};
+use crate::probe::{Ours, Out, SampledSource};
 use anyhow::{Context, Result};
 use measure::clock;
 use std::collections::{BTreeSet, HashMap};
@@ -147,7 +147,7 @@ impl ForeignLoad {
     }
 }
 
-impl Look for ForeignLoad {
+impl SampledSource for ForeignLoad {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         self.pressure.look(now_ns, out)?;
         let now = self.read()?;

@@ -7,7 +7,7 @@ use super::disk::{Devices, Disks};
 use super::network::Network;
 use super::pressure::Pressure;
 use crate::probe::source::{KernelFile, Last, grown};
-use crate::probe::{Look, Out};
+use crate::probe::{Out, SampledSource};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
@@ -141,7 +141,7 @@ fn device_of(folder: &Path) -> Result<u64> {
     Ok(found.with_context(|| format!("look at {}", folder.display()))?.st_dev)
 }
 
-impl Look for StandIn {
+impl SampledSource for StandIn {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let used = match &mut self.used {
             Some(used) => used.look(&self.name, now_ns, out),

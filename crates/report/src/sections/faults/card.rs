@@ -4,7 +4,7 @@ use super::{returned, tone, trial};
 use crate::number;
 use crate::page::{Block, Card, Cell, Table, Tone};
 use crate::run_view::RunView;
-use analysis::recovery::Sign;
+use analysis::recovery::ClientSymptom;
 use measure::number::whole;
 use store::record::{
     Aftermath, DipRecord, FaultRecord, HintsRecord, RecoveryRecord, RepairNeed, ReturnsRecord,
@@ -116,7 +116,7 @@ fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
 fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     let seen = &found.noticed;
     let by = match seen.client_by {
-        Some(Sign::LostConnections) => "lost connections",
+        Some(ClientSymptom::LostConnections) => "lost connections",
         Some(by) => by.name(),
         None => "",
     };

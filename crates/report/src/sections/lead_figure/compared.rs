@@ -2,7 +2,7 @@
 //! it shows the most different cost, or the median, and p99.
 
 use crate::number;
-use crate::page::{LeadFigure, Paint, Plot, RowsPlot, ValueRow, Verdict};
+use crate::page::{ColorRole, LeadFigure, Plot, RowsPlot, ValueRow, Verdict};
 use crate::run_view::RunView;
 use crate::summary::{
     ALL, Point, best, compared_value, is_kept_up, most_different_cost, moved_ends, place,
@@ -135,10 +135,10 @@ fn primary<'p, 'a>(
     points.iter().find(at).or_else(|| best(view, points, variant))
 }
 
-fn paint(point: &Point<'_>) -> Paint {
+fn paint(point: &Point<'_>) -> ColorRole {
     if point.verdict == Verdict::Invalid {
-        Paint::Hollow(point.variant_index)
+        ColorRole::Hollow(point.variant_index)
     } else {
-        Paint::Category(point.variant_index)
+        ColorRole::Category(point.variant_index)
     }
 }

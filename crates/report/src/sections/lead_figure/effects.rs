@@ -1,7 +1,7 @@
 //! Plots the effects of settings as a forest plot: of a matrix with intervals, of a screening with
 //! its limits.
 
-use crate::page::{LeadFigure, Paint, Plot, RowsPlot, ValueRow};
+use crate::page::{ColorRole, LeadFigure, Plot, RowsPlot, ValueRow};
 use crate::run_view::RunView;
 use crate::sections::results::metric_name;
 use crate::summary::place;
@@ -31,9 +31,9 @@ pub(super) fn of_matrix(view: &RunView) -> Option<LeadFigure> {
             other: None,
             text: measure::number::change(effect.ratio),
             paint: match effect.verdict {
-                EffectVerdict::Ratio(Finding::Faster) => Paint::Good,
-                EffectVerdict::Ratio(Finding::Slower) => Paint::Bad,
-                _ => Paint::Text,
+                EffectVerdict::Ratio(Finding::Faster) => ColorRole::Good,
+                EffectVerdict::Ratio(Finding::Slower) => ColorRole::Bad,
+                _ => ColorRole::Text,
             },
         }
     };
@@ -60,9 +60,9 @@ pub(super) fn of_screening(view: &RunView) -> Option<LeadFigure> {
         other: Some([change(-screen.sme), change(screen.sme)]),
         text: measure::number::change(effect.ln_ratio.exp()),
         paint: if effect.activity == Activity::Active {
-            Paint::Category(1)
+            ColorRole::Category(1)
         } else {
-            Paint::Text
+            ColorRole::Text
         },
     };
     forest(&metric_name(&screen.metric), settings.map(row).collect())

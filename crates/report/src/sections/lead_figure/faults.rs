@@ -2,7 +2,7 @@
 //! and whether acknowledged data was lost.
 
 use super::{fault_words, trial_over_time};
-use crate::page::{Band, CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, Tone};
+use crate::page::{Band, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Tone};
 use crate::run_view::RunView;
 use crate::sections::faults::of_fault;
 use analysis::procedure::Point;
@@ -48,8 +48,8 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
         what: faults.iter().map(what).collect::<Vec<_>>().join(" "),
         plots,
         legend: vec![
-            (Paint::Bad, "broken".into()),
-            (Paint::Warn, "whole, and not yet as before".into()),
+            (ColorRole::Bad, "broken".into()),
+            (ColorRole::Warn, "whole, and not yet as before".into()),
         ],
         says: fault_words::losses(view),
     })
@@ -106,15 +106,15 @@ fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Opt
         to: inside(band.to),
         label: String::new(),
         paint: if band.tone == Tone::Bad {
-            Paint::Bad
+            ColorRole::Bad
         } else {
-            Paint::Warn
+            ColorRole::Warn
         },
     };
     let mut marks: Vec<LeadMark> = bands.iter().filter(|one| one.from < end).map(band).collect();
     marks.push(LeadMark::Line {
         points,
-        paint: Paint::Category(0),
+        paint: ColorRole::Category(0),
         is_dashed: false,
         label: String::new(),
     });
@@ -126,7 +126,7 @@ fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Opt
     marks.extend(before.map(|before| LeadMark::Across {
         y: before.middle,
         label: "median second before".into(),
-        paint: Paint::Muted,
+        paint: ColorRole::Muted,
     }));
     let unit = match of {
         Series::Throughput => "op/s",

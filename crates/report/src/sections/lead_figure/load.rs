@@ -1,7 +1,7 @@
 //! Plots a sweep: throughput and p99 over the load, with the knee.
 
 use crate::number;
-use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, Verdict};
+use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Verdict};
 use crate::run_view::RunView;
 use crate::summary::{ALL, Point, only_axis, variant_name, variants};
 
@@ -20,7 +20,7 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     }
     let (mut rates, mut latencies) = (knees(view), Vec::new());
     for index in 0..names.len() {
-        let paint = Paint::Category(index);
+        let paint = ColorRole::Category(index);
         let label = if names.len() > 1 {
             variant_name(names[index], view)
         } else {
@@ -54,7 +54,7 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
             plot(axis, points, ("p99 latency, ms", true), latencies),
         ],
         legend: if points.iter().any(|point| point.verdict == Verdict::Invalid) {
-            vec![(Paint::Hollow(usize::MAX), "hollow: invalid".into())]
+            vec![(ColorRole::Hollow(usize::MAX), "hollow: invalid".into())]
         } else {
             Vec::new()
         },
@@ -98,7 +98,7 @@ fn axis_title(axis: &str) -> &str {
 /// not in the line. If all points of a variant are invalid, its line is dashed.
 fn marks<'p, 'a: 'p>(
     points: impl Iterator<Item = &'p Point<'a>> + Clone,
-    paint: Paint,
+    paint: ColorRole,
     label: &str,
     value: impl Fn(&Point<'_>) -> Option<f64>,
     ci95: impl Fn(&Point<'_>) -> Option<[f64; 2]>,
@@ -120,7 +120,7 @@ fn marks<'p, 'a: 'p>(
             y,
             ci95: ci95(point),
             paint: match paint {
-                Paint::Category(index) if !is_used(point) => Paint::Hollow(index),
+                ColorRole::Category(index) if !is_used(point) => ColorRole::Hollow(index),
                 paint => paint,
             },
             hint: format!("{} at {}", number::rate(y), point.label()),
@@ -136,7 +136,7 @@ fn knees(view: &RunView) -> Vec<LeadMark> {
         Some(LeadMark::Upright {
             x: sweep.knee?.value(),
             label: "knee".into(),
-            paint: Paint::Category(index),
+            paint: ColorRole::Category(index),
         })
     };
     sweeps.filter_map(knee).collect()

@@ -1,7 +1,7 @@
 //! Plots published ratios and the measured ones.
 
 use crate::number;
-use crate::page::{Paint, RowsPlot, ValueRow};
+use crate::page::{ColorRole, RowsPlot, ValueRow};
 use crate::run_view::RunView;
 
 /// Maximum number of ratios on a first screen.
@@ -21,7 +21,7 @@ pub(super) fn rows(view: &RunView) -> Option<RowsPlot> {
                 ci95: ratio.ci95,
                 other: Some(ratio.published),
                 text: format!("{} (published {theirs})", number::short(value, 3)),
-                paint: Paint::Category(0),
+                paint: ColorRole::Category(0),
             }
         })
         .collect();

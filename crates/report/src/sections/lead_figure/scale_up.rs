@@ -1,7 +1,7 @@
 //! Speed-up over units, against the ideal.
 
 use crate::number;
-use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis};
+use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
 use crate::run_view::RunView;
 use store::record::{ScalePointRecord, ScaleUpRecord};
 
@@ -13,12 +13,12 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let most = units.iter().copied().fold(1.0, f64::max);
     let mut marks = vec![LeadMark::Line {
         points: vec![(1.0, Some(1.0)), (most, Some(most))],
-        paint: Paint::Muted,
+        paint: ColorRole::Muted,
         is_dashed: true,
         label: "ideal".into(),
     }];
     for (index, arm) in arms.iter().enumerate() {
-        marks.extend(of_arm(arm, Paint::Category(index)));
+        marks.extend(of_arm(arm, ColorRole::Category(index)));
     }
     Some(LeadFigure {
         title: format!("Speed-up by {}", first.unit),
@@ -41,7 +41,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-fn of_arm(arm: &ScaleUpRecord, paint: Paint) -> Vec<LeadMark> {
+fn of_arm(arm: &ScaleUpRecord, paint: ColorRole) -> Vec<LeadMark> {
     // One unit is the base of all others, and has no speed-up of its own.
     let speed_up = |point: &ScalePointRecord| match &point.speed_up {
         Some(ratio) => Some((ratio.value, ratio.ci95)),

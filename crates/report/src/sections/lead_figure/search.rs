@@ -1,7 +1,7 @@
 //! Plots a search: the percentile over the load, with its limit and the result.
 
 use crate::number;
-use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow};
+use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, RowsPlot, ValueRow};
 use crate::run_view::RunView;
 use crate::summary::{axis_value, variant_name, variants};
 use analysis::procedure::Point;
@@ -44,7 +44,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
         plots,
         legend: vec![
             (
-                Paint::Good,
+                ColorRole::Good,
                 if is_band {
                     "between the limits"
                 } else {
@@ -53,7 +53,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
                 .into(),
             ),
             (
-                Paint::Bad,
+                ColorRole::Bad,
                 if is_band {
                     "not between them"
                 } else {
@@ -61,7 +61,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
                 }
                 .into(),
             ),
-            (Paint::Muted, "no answer".into()),
+            (ColorRole::Muted, "no answer".into()),
         ],
         ..LeadFigure::default()
     })
@@ -87,7 +87,7 @@ fn of_many(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> {
             ci95: None,
             other: (ends[0] < ends[1]).then_some(ends),
             text: format!("{sign}{} op/s", number::range(ends)),
-            paint: Paint::Category(
+            paint: ColorRole::Category(
                 names.iter().position(|n| **n == searches[*at].variant).unwrap_or(0),
             ),
         })
@@ -121,7 +121,7 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     marks.extend(limits.map(|ms| LeadMark::Across {
         y: *ms,
         label: format!("{} ms", number::ms(*ms)),
-        paint: Paint::Bad,
+        paint: ColorRole::Bad,
     }));
     let dots: Vec<LeadMark> = steps().filter_map(dot).collect();
     if dots.is_empty() {
@@ -164,7 +164,7 @@ fn found(searches: &[&SearchRecord]) -> Option<LeadMark> {
             from,
             to,
             label: format!("between {} and {}", axis_value(from), axis_value(to)),
-            paint: Paint::Good,
+            paint: ColorRole::Good,
         });
     }
     let is_found = |search: &&&SearchRecord| {
@@ -184,7 +184,7 @@ fn found(searches: &[&SearchRecord]) -> Option<LeadMark> {
         } else {
             axis_value(low)
         },
-        paint: Paint::Good,
+        paint: ColorRole::Good,
     })
 }
 
@@ -195,9 +195,9 @@ fn dot(step: &SearchStepRecord) -> Option<LeadMark> {
         y,
         ci95: step.ci95_ms,
         paint: match step.result {
-            SearchResult::Pass | SearchResult::Within | SearchResult::Expected => Paint::Good,
-            SearchResult::Fail | SearchResult::Above | SearchResult::Below => Paint::Bad,
-            SearchResult::NoAnswer => Paint::Muted,
+            SearchResult::Pass | SearchResult::Within | SearchResult::Expected => ColorRole::Good,
+            SearchResult::Fail | SearchResult::Above | SearchResult::Below => ColorRole::Bad,
+            SearchResult::NoAnswer => ColorRole::Muted,
         },
         hint: format!(
             "trial {}: {} ms at {}",

@@ -1,7 +1,7 @@
 //! Plots one trial over time: an endurance with its changes of level, or the trial of a single
 //! point.
 
-use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis};
+use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
 use crate::run_view::{RunView, TrialView};
 use store::record::TrialFinding;
 
@@ -23,7 +23,7 @@ pub(super) fn of_endurance(view: &RunView) -> Option<LeadFigure> {
         mine.map(move |change| LeadMark::Upright {
             x: begins + change.at_s,
             label: change.coincides.clone().unwrap_or_else(|| "change".into()),
-            paint: Paint::Warn,
+            paint: ColorRole::Warn,
         })
     };
     let mut figure = of_trial(view, long)?;
@@ -65,7 +65,7 @@ pub fn of_trial(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
             },
             marks: vec![LeadMark::Line {
                 points,
-                paint: Paint::Category(0),
+                paint: ColorRole::Category(0),
                 is_dashed: false,
                 label: String::new(),
             }],

@@ -6,7 +6,7 @@
 
 use super::machine_records::{Cpus, MachineView, Placed, list, named};
 use crate::number;
-use crate::page::{Nest, Part, Picture, Style, Tile};
+use crate::page::{BoxGroup, Leaf, Part, Picture, Style};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::record::{L3Record, NumaNodeRecord, numbers_of};
 
@@ -87,10 +87,10 @@ pub fn picture(
         .zip(&seen.numa_nodes)
         .filter(|(_, cpus)| cpus.is_empty())
         .take(TILES_MAX);
-    nests.extend(without_cpus.map(|(node, _)| Nest {
+    nests.extend(without_cpus.map(|(node, _)| BoxGroup {
         label: format!("NUMA node {} without CPUs", node.os),
         details: drawing.about_numa(node),
-        ..Nest::default()
+        ..BoxGroup::default()
     }));
     (!nests.is_empty()).then(|| Picture {
         id,
@@ -132,8 +132,8 @@ impl Drawing<'_> {
         places
     }
 
-    fn packages(&self, places: &BTreeMap<Place, Vec<&Cpus>>, detail: Detail) -> Vec<Nest> {
-        let mut packages: Vec<(usize, Nest)> = Vec::new();
+    fn packages(&self, places: &BTreeMap<Place, Vec<&Cpus>>, detail: Detail) -> Vec<BoxGroup> {
+        let mut packages: Vec<(usize, BoxGroup)> = Vec::new();
         let mut numa: Vec<(usize, usize)> = Vec::new();
         for ((package, node, l3), cores) in places {
             if packages.last().is_none_or(|(known, _)| known != package) {
@@ -152,35 +152,35 @@ impl Drawing<'_> {
         packages.into_iter().map(|(_, nest)| nest).collect()
     }
 
-    fn package(&self, at: usize) -> Nest {
+    fn package(&self, at: usize) -> BoxGroup {
         let os = self.seen.record.packages.get(at).map(|one| one.os);
         let label = match os {
             Some(os) => format!("Package {}", os.unwrap_or(at as u32)),
             None => "Package not told".to_owned(),
         };
-        Nest {
+        BoxGroup {
             label,
-            ..Nest::default()
+            ..BoxGroup::default()
         }
     }
 
-    fn numa_node(&self, at: usize, package: usize) -> Nest {
+    fn numa_node(&self, at: usize, package: usize) -> BoxGroup {
         let Some(node) = self.seen.record.numa_nodes.get(at) else {
-            return Nest {
+            return BoxGroup {
                 label: "NUMA node not told".into(),
-                ..Nest::default()
+                ..BoxGroup::default()
             };
         };
         let package = self.seen.packages.get(package);
         let is_part = package.is_some_and(|package| !self.seen.numa_nodes[at].is_subset(package));
-        Nest {
+        BoxGroup {
             label: format!(
                 "NUMA node {}{}",
                 node.os,
                 if is_part { ", a part" } else { "" }
             ),
             details: self.about_numa(node),
-            ..Nest::default()
+            ..BoxGroup::default()
         }
     }
 
@@ -209,7 +209,7 @@ impl Drawing<'_> {
         details
     }
 
-    fn l3_group(&self, at: usize, cores: &[&Cpus], detail: Detail) -> Nest {
+    fn l3_group(&self, at: usize, cores: &[&Cpus], detail: Detail) -> BoxGroup {
         let count = match cores.len() {
             1 => "1 core".to_owned(),
             count => format!("{count} cores"),
@@ -223,7 +223,7 @@ impl Drawing<'_> {
             }
             _ => "L3 not told".to_owned(),
         };
-        Nest {
+        BoxGroup {
             label: label.trim().to_owned(),
             details: vec![count],
             nests: Vec::new(),
@@ -231,7 +231,7 @@ impl Drawing<'_> {
         }
     }
 
-    fn tiles(&self, cores: &[&Cpus], detail: Detail) -> Vec<Tile> {
+    fn tiles(&self, cores: &[&Cpus], detail: Detail) -> Vec<Leaf> {
         if detail == Detail::Group {
             return vec![self.tile(cores, detail)];
         }
@@ -246,7 +246,7 @@ impl Drawing<'_> {
     }
 
     /// Draws cores as one tile: a part for the first threads of all, one for the second.
-    fn tile(&self, cores: &[&Cpus], detail: Detail) -> Tile {
+    fn tile(&self, cores: &[&Cpus], detail: Detail) -> Leaf {
         let threads = cores.iter().map(|core| core.len()).max().unwrap_or(0);
         let of_thread = |rank: usize| -> Cpus {
             cores.iter().filter_map(|core| core.iter().nth(rank).copied()).collect()
@@ -260,7 +260,7 @@ impl Drawing<'_> {
         let all: Cpus = cores.iter().copied().flatten().copied().collect();
         let users = self.users(&all).filter(|_| detail != Detail::Core);
         let label: Vec<&str> = users.as_deref().into_iter().chain(kind).collect();
-        Tile {
+        Leaf {
             label: label.join(", "),
             parts: (0..threads).map(|rank| self.part(&of_thread(rank))).collect(),
         }
@@ -309,7 +309,7 @@ impl Drawing<'_> {
         of_core.map(|(kind, _)| kind.as_str())
     }
 
-    fn legend(&self, nests: &[Nest]) -> Vec<(Style, String)> {
+    fn legend(&self, nests: &[BoxGroup]) -> Vec<(Style, String)> {
         let mut legend = Vec::new();
         for one in self.placed {
             let cpus = format!("{}: {}", one.record.who, named(&one.cpus));
@@ -350,7 +350,7 @@ impl Drawing<'_> {
 }
 
 /// Returns all parts of all tiles in boxes.
-fn parts(nests: &[Nest]) -> Vec<&Part> {
+fn parts(nests: &[BoxGroup]) -> Vec<&Part> {
     let mut all = Vec::new();
     for nest in nests {
         all.extend(nest.tiles.iter().flat_map(|tile| &tile.parts));

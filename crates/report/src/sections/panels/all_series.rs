@@ -6,7 +6,7 @@
 use super::node_colours::PlaceColors;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
 use crate::number;
-use crate::page::{Block, Chart, Color, Panel, Series, Xs};
+use crate::page::{Block, Chart, Color, Panel, Series, XValues};
 use crate::probe_series::{natural, owner, scaled};
 use crate::run_view::{ProbeSeries, RunView, TrialView};
 use crate::sections::time;
@@ -155,7 +155,7 @@ fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)])
                     group: owner.into(),
                     in_legend: first,
                     color: Color::Category(places.of(owner)),
-                    x: Xs::Numbers(drawn.x),
+                    x: XValues::Numbers(drawn.x),
                     y: drawn.y.iter().map(|y| y.map(|v| v * factor)).collect(),
                     unit: unit.into(),
                     ..Series::default()

@@ -6,7 +6,7 @@
 use super::node_colours::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
 use crate::downsample::Buckets;
-use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, Xs};
+use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, XValues};
 use crate::probe_series::{
     added, added_means, first_of, is_like, natural, owner, scaled, wildcard,
 };
@@ -117,11 +117,11 @@ impl DraftRow {
                 *thinned |= kept.len() < line.values.len();
                 let values = kept.iter().filter_map(|i| line.values.get(*i));
                 let (x, y) = values.map(|(t_s, value)| (*t_s, Some(*value))).unzip();
-                (series.x, series.y) = (Xs::Numbers(x), y);
+                (series.x, series.y) = (XValues::Numbers(x), y);
             } else {
                 let drawn = buckets.thin(&line.values);
                 *thinned |= drawn.thinned;
-                (series.x, series.y) = (Xs::Numbers(drawn.x), drawn.y);
+                (series.x, series.y) = (XValues::Numbers(drawn.x), drawn.y);
             }
             all.push(series);
         }

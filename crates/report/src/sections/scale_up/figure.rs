@@ -1,7 +1,7 @@
 //! Throughput by units in use: the measurements, N times one unit, and the best curve.
 
 use super::{under, units_name};
-use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
+use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, XValues};
 use analysis::scale_up::models::Model;
 use store::record::{ScaleFitRecord, ScalePointRecord, ScaleUpRecord};
 
@@ -44,7 +44,7 @@ fn of_arm(index: usize, arm: &ScaleUpRecord) -> Vec<Series> {
         in_legend: true,
         color: Color::Category(index),
         dash,
-        x: Xs::Numbers(places.iter().map(|(units, _)| *units).collect()),
+        x: XValues::Numbers(places.iter().map(|(units, _)| *units).collect()),
         y: places.into_iter().map(|(_, ops)| ops).collect(),
         unit: "op/s".into(),
         ..Series::default()
@@ -76,7 +76,7 @@ fn marks(index: usize, arm: &ScaleUpRecord, measured: &[&ScalePointRecord]) -> S
         in_legend: true,
         shape: Shape::Marks,
         color: Color::Category(index),
-        x: Xs::Numbers(measured.iter().map(|point| f64::from(point.units)).collect()),
+        x: XValues::Numbers(measured.iter().map(|point| f64::from(point.units)).collect()),
         y: measured.iter().map(|point| point.ops_per_s).collect(),
         y_ci: measured.iter().map(|point| point.ops_per_s_ci95).collect(),
         unit: "op/s".into(),
