@@ -341,7 +341,8 @@ pub struct FindingsRecord {
 }
 
 /// `trials/NN-slug/finding.json`: the trial's entry of `findings.json`. It is written when the
-/// trial ends, so that an interrupted run has it too, and read as the entry and a `FileDigestRecord`.
+/// trial ends, so that an interrupted run has it too, and read as the entry and a
+/// `FileDigestRecord`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialFindingRecord {
     /// Format number of the record: 1.

@@ -152,7 +152,7 @@ fn whatever_stands_where_a_file_should_be_each_command_ends_and_names_it() {
                 // folder.
                 let says = |part: &str| said.stderr.contains(part);
                 let is_named = (says(name) && says(&format!("it is no file, but {what}")))
-                    || says("is outside the study's folder")
+                    || says("outside the study's folder")
                     || says("d has no query log");
                 let is_refused = matches!(said.code, Some(1 | 2)) && !said.stderr.contains("panic");
                 if !is_refused || !(is_named || what == "a folder") {

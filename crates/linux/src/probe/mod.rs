@@ -2,11 +2,11 @@
 //! Threads of this process or of a host's agent (`host::Watch`) read them at fixed periods. Parts
 //! that samples of other crates need are here, too.
 //!
-//! A probe is a row of [`SampledSource`]s, each with its period. Invariants: due times are absolute, so that
-//! nothing drifts. A sample that would come too late is left out and counted, never made up for. A
-//! sample that fails is noted once and tried again at its next due time. A thread that takes
-//! readings never waits for a sample. The cost of the samples is measured by the clock of their
-//! thread and returned with the readings, so that the cost of sampling is known.
+//! A probe is a row of [`SampledSource`]s, each with its period. Invariants: due times are
+//! absolute, so that nothing drifts. A sample that would come too late is left out and counted,
+//! never made up for. A sample that fails is noted once and tried again at its next due time. A
+//! thread that takes readings never waits for a sample. The cost of the samples is measured by the
+//! clock of their thread and returned with the readings, so that the cost of sampling is known.
 
 mod hosts;
 mod processes;

@@ -76,9 +76,9 @@ fn the_first_screen_of_a_comparison_has_disk_and_cpu() {
     let figures = page(&view).headline.figures;
     let of = |words: &str| figures.iter().find(|figure| figure.label.contains(words));
     let disk = of("disk space per row").expect("a card");
-    assert_eq!(disk.value, "0.620", "{disk:?}");
+    assert_eq!(disk.value, "0.62", "{disk:?}");
     let cpu = of("CPU").expect("a card");
-    assert!(cpu.detail.contains("0.970 to 1.05"), "{cpu:?}");
+    assert!(cpu.detail.contains("0.97 to 1.05"), "{cpu:?}");
     assert!(cpu.detail.contains("no difference shown"), "{cpu:?}");
 }
 
