@@ -310,6 +310,56 @@ const NUMBERINGS: [Numbering; 4] = [
     Numbering::RoundNodes,
 ];
 
+/// Returns a machine whose nodes have these GiB, in turn.
+fn shape_with(counts: Counts, numbering: usize, gib: &[u64]) -> Shape {
+    let mut shape = Shape::regular(counts, NUMBERINGS[numbering], 64);
+    for (memory, gib) in shape.memory_gib.values_mut().zip(gib.iter().cycle()) {
+        *memory = *gib;
+    }
+    shape
+}
+
+/// Fails if a plan asks a node for more memory than it has.
+fn fits_memory(
+    shape: Shape,
+    instances: u32,
+    vcpus: u32,
+    each: Option<u64>,
+) -> Result<(), TestCaseError> {
+    let machine = shape.machine().expect("a machine");
+    let memory_bytes = each.map(|gib| gib << 30);
+    let wish = PlacementRequest {
+        memory_bytes,
+        ..PlacementRequest::new(instances, vcpus)
+    };
+    let Ok(planned) = plan(&machine, &wish) else {
+        return Ok(());
+    };
+    let all: u64 = shape.memory_gib.values().sum();
+    for instance in &planned.instances {
+        let memory: u64 = instance.memory.iter().map(|part| part.bytes).sum();
+        prop_assert_eq!(memory, instance.memory_bytes.unwrap_or(0));
+        let is_known = instance.memory_bytes.is_some();
+        prop_assert!(is_known || all == 0, "{} of {all} GiB", instance.index);
+    }
+    for node in &machine.nodes {
+        let parts = planned.instances.iter().flat_map(|one| &one.memory);
+        let taken: u64 = parts.filter(|part| part.node == node.os).map(|part| part.bytes).sum();
+        let has = node.memory_bytes.unwrap_or(0);
+        prop_assert!(taken <= has, "node {}: {taken} of {has}", node.os);
+    }
+    Ok(())
+}
+
+/// Splits of nine and of 21 CPUs have remainders, for which a node of 1 GiB had no room.
+#[test]
+fn a_node_that_is_full_to_the_byte_has_no_room_for_a_remainder() {
+    let few = shape_with(Counts(2, 2, 1, 5, 1), 0, &[4, 1, 2]);
+    fits_memory(few, 2, 9, None).unwrap();
+    let more = shape_with(Counts(2, 2, 3, 4, 1), 0, &[26, 1, 2, 2]);
+    fits_memory(more, 2, 21, None).unwrap();
+}
+
 proptest! {
     #[test]
     fn plans_keep_their_promises(
@@ -365,29 +415,7 @@ proptest! {
         gib in prop::collection::vec(0u64..64, 1..9),
         each in prop::option::of(1u64..96),
     ) {
-        let mut shape = Shape::regular(counts, NUMBERINGS[numbering], 64);
-        for (memory, gib) in shape.memory_gib.values_mut().zip(gib.into_iter().cycle()) {
-            *memory = gib;
-        }
-        let machine = shape.machine().unwrap();
-        let memory_bytes = each.map(|gib| gib << 30);
-        let wish = PlacementRequest { memory_bytes, ..PlacementRequest::new(instances, vcpus) };
-        let Ok(planned) = plan(&machine, &wish) else {
-            return Ok(());
-        };
-        let all: u64 = shape.memory_gib.values().sum();
-        for instance in &planned.instances {
-            let memory: u64 = instance.memory.iter().map(|part| part.bytes).sum();
-            prop_assert_eq!(memory, instance.memory_bytes.unwrap_or(0));
-            let is_known = instance.memory_bytes.is_some();
-            prop_assert!(is_known || all == 0, "{} of {all} GiB", instance.index);
-        }
-        for node in &machine.nodes {
-            let parts = planned.instances.iter().flat_map(|one| &one.memory);
-            let taken: u64 = parts.filter(|part| part.node == node.os).map(|part| part.bytes).sum();
-            let has = node.memory_bytes.unwrap_or(0);
-            prop_assert!(taken <= has, "node {}: {taken} of {has}", node.os);
-        }
+        fits_memory(shape_with(counts, numbering, &gib), instances, vcpus, each)?;
     }
 
     #[test]

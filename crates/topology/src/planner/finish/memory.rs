@@ -15,7 +15,7 @@ const GIB: u64 = 1 << 30;
 
 /// Returns the memory assumed for an instance if the request names none. It is an equal share of
 /// the machine's memory, limited to what its nodes have for the instances on them. It is in whole
-/// GiB, or in MiB if it is smaller. `None` if the machine's memory is not known.
+/// GiB, or in MiB if it is smaller or if whole GiB do not fit. `None` if the machine's memory is not known.
 pub(super) fn assumed(
     machine: &Machine,
     attempt: &Attempt,
@@ -37,7 +37,27 @@ pub(super) fn assumed(
     });
     let bytes = of_nodes.min()?.min(equal);
     let unit = if bytes < GIB { MIB } else { GIB };
-    Some(bytes / unit * unit).filter(|&bytes| bytes > 0)
+    let mut bytes = bytes / unit * unit;
+    // The last part of an instance has the remainder of its split, for which a node that is full to
+    // the byte has no room.
+    while bytes > 0 && !fits(machine, attempt, bytes) {
+        bytes = bytes.saturating_sub(MIB);
+    }
+    Some(bytes).filter(|&bytes| bytes > 0)
+}
+
+/// Returns true if each node has the memory for its parts of all instances, of `bytes` each.
+fn fits(machine: &Machine, attempt: &Attempt, bytes: u64) -> bool {
+    let mut taken: BTreeMap<usize, u64> = BTreeMap::new();
+    for placed in &attempt.instances {
+        let parts = placed.iter().flat_map(|cell| cpus_by_node(machine, attempt, cell));
+        for (node, part) in in_proportion(bytes, parts.collect()) {
+            *taken.entry(node).or_default() += part;
+        }
+    }
+    taken
+        .iter()
+        .all(|(&node, &part)| attempt.pool.memory[node].is_none_or(|has| part <= has))
 }
 
 /// Returns an instance's memory by node: as taken while placing, or `assumed` in proportion to its
