@@ -15,8 +15,8 @@ const GIB: u64 = 1 << 30;
 
 /// Returns the memory assumed for an instance if the request names none. It is an equal share of
 /// the machine's memory, limited to what its nodes have for the instances on them. It is in whole
-/// GiB, or in MiB if it is smaller or if whole GiB do not fit. `None` if the machine's memory is not
-/// known.
+/// GiB, or in MiB if it is smaller or if whole GiB do not fit. `None` if the machine's memory is
+/// not known.
 pub(super) fn assumed(
     machine: &Machine,
     attempt: &Attempt,
