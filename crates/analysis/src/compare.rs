@@ -17,7 +17,7 @@
 //! A percentile may be known only as a lower bound. Then the ratio is a bound as well, and its
 //! interval has one known end. A variant with lower bounds can be found slower, but neither faster
 //! nor equivalent. The test uses means of values none of which is above the true one, so it calls a
-//! difference no more often than its level says. With bounds on both sides there is no ratio.
+//! difference no more often than its level says. Two lower bounds give no ratio.
 
 use crate::autocorrelation;
 use crate::robust::{self, Robust};
@@ -30,7 +30,7 @@ use measure::Known;
 pub struct Metric {
     /// True if higher values are better.
     pub higher_is_better: bool,
-    /// Margin, as a share: a ratio from 1/(1 + margin) to 1 + margin is no difference that matters.
+    /// Margin, as a share: a ratio from 1/(1 + margin) to 1 + margin does not matter.
     pub margin: f64,
     /// Smallest assumed standard deviation between runs of the same study on the same machine, as a
     /// share. It is only for runs that were not interleaved. Three equal runs that were published

@@ -32,8 +32,8 @@ pub const DEVIATIONS: f64 = 4.0;
 pub const FIRST: usize = 5;
 /// Minimum number of intervals for a level: the deviation of fewer says next to nothing.
 pub const BEFORE_MIN: usize = 10;
-/// Maximum number of intervals for a level, the last before the fault: an hour ago is no measure of
-/// now.
+/// Maximum number of intervals for a level, the last before the fault: an hour ago is not a measure
+/// of now.
 pub const BEFORE_MAX: usize = 300;
 /// Maximum share by which single intervals may differ from a level: beyond it, a full stop would
 /// hardly differ from noise.
@@ -327,7 +327,7 @@ impl Recovery {
 /// Returns the level before a fault.
 ///
 /// # Errors
-/// There is no level. The error is the reason, a sentence.
+/// The series has no level. The error gives the reason as a sentence.
 fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Before, String> {
     let is_free = |slice: &Slice| {
         let hit = |[from_s, to_s]: &[f64; 2]| slice.from_s < *to_s && slice.to_s > *from_s;

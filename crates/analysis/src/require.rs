@@ -62,7 +62,7 @@ measure::word_enum! {
         Met = "met",
         /// The whole interval is beyond the limit.
         Missed = "missed",
-        /// The interval contains the limit, or there is no interval.
+        /// The interval contains the limit, or no interval was computed.
         #[default]
         Untold = "untold",
     }

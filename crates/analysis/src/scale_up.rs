@@ -100,7 +100,7 @@ pub enum Of {
     Other,
 }
 
-/// Reason why there is no ratio.
+/// Reason why the ratio is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untold {
     /// The machine has one socket.

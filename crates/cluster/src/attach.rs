@@ -166,7 +166,7 @@ fn with_hosts(
 const AGENT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Returns the agents of the nodes in node order, after one request to each. Returns none if no
-/// access is given. An agent that does not answer is no error: its values are missing.
+/// access is given. An agent that does not answer is not an error: its values are missing.
 fn agents_of(
     nodes: &[NodeInfo],
     access: Option<&JolokiaAccess>,

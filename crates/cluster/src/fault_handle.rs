@@ -147,7 +147,7 @@ pub struct HostHandle {
     pub folder: PathBuf,
     /// Name of its volume's device. `None` without a volume.
     pub device: Option<String>,
-    /// Pod of the host, managed or attached. `None` if it is no pod.
+    /// Pod of the host, managed or attached. `None` if it is not a pod.
     pub pod: Option<PodHandle>,
     /// Permission check of an attached cluster.
     pub(crate) door: Option<Door>,

@@ -71,7 +71,7 @@ pub(crate) fn take_snapshot(
     taken.map(drop).with_context(|| format!("take the snapshot {tag}"))
 }
 
-/// Removes the server snapshot `tag` of a keyspace. It is no error if there is none.
+/// Removes the server snapshot `tag` of a keyspace. It is not an error if there is none.
 ///
 /// # Errors
 /// As [`flush`].

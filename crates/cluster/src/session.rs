@@ -573,7 +573,7 @@ impl Session {
         )
     }
 
-    /// Executes like [`Session::execute_schema`], but an existing object is no error.
+    /// Executes like [`Session::execute_schema`], but an existing object is not an error.
     ///
     /// # Errors
     /// As [`Session::execute_schema`].

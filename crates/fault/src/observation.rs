@@ -61,7 +61,7 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
 }
 
 /// Observes a node's process in the kernel. `is_broken` judges its state letter, or `None` if there
-/// is no process.
+/// is not a process.
 pub(crate) fn process(
     world: &mut dyn Agents,
     node: usize,

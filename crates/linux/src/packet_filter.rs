@@ -58,7 +58,7 @@ impl<L: Lose> Filter<L> {
         made.with_context(|| format!("make the table {table} of the packet filter"))
     }
 
-    /// Removes this table, so that it drops no more packets. A missing table is no error.
+    /// Removes this table, so that it drops no more packets. A missing table is not an error.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -428,7 +428,7 @@ impl Blocks {
 }
 
 /// Thaws the volume of `folder`, wherever it is mounted. It may have no mount any more because the
-/// process that froze it was killed. A volume that is not frozen or does not exist is no error.
+/// process that froze it was killed. A volume that is not frozen or does not exist is not an error.
 ///
 /// # Errors
 /// The kernel refuses.

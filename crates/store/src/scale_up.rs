@@ -228,7 +228,7 @@ pub struct ImprovementRecord {
     /// This arm ÷ the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Reason why there is no ratio. Absent if there is one.
+    /// Reason why the ratio is absent. Not written beside a ratio.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

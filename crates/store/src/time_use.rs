@@ -93,7 +93,7 @@ pub fn time_use(
             JournalEvent::RunInterrupted | JournalEvent::RunFinished { .. } => None,
             _ => continue,
         };
-        // A run that was killed wrote no end: the pause until it goes on is no part of it.
+        // A run that was killed wrote no end: the pause until it goes on is not a part of it.
         if matches!(record.event, JournalEvent::RunStarted { .. }) {
             current = None;
         }

@@ -70,7 +70,7 @@ struct Renamed {
 
 impl Line {
     /// Looks up a setting in this line. A negative number under an old name that switched something
-    /// off is no value under the new one.
+    /// off is not a value under the new one.
     pub fn setting(&self, name: &str, value: &Value) -> Setting {
         let setting = self.by_name(name, value);
         let wrong = match &setting {

@@ -25,7 +25,7 @@ impl Point {
         }
     }
 
-    /// Returns the point with this value on the axis of this name. `None` if there is no such
+    /// Returns the point with this value on the axis of this name. `None` if the axis has no such
     /// point.
     pub fn named(axis: &str, value: f64) -> Option<Point> {
         let point = match axis {

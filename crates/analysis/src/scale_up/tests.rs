@@ -73,7 +73,7 @@ fn the_published_efficiencies_come_out_of_throughputs_that_have_them() {
     near(system.value, 0.90, 1e-9);
     near(cross.value, 0.918, 5e-4);
     near(cross.value, system.value / socket.value, 1e-12);
-    // All blocks agree, so there is no uncertainty, however much they differ.
+    // All blocks have one ratio, so its interval has no width, however much their levels differ.
     let [low, high] = cross.ci95.unwrap();
     assert!(high - low < 1e-9 && cross.blocks == 3);
     near(found.points[2].speed_up.unwrap().value, 7.2, 1e-9);
@@ -239,7 +239,8 @@ fn one_block_has_ratios_without_intervals() {
 fn what_is_missing_is_missing_and_said() {
     let mut points = planted((Model::TwoLevel, &PAPER), &LADDER, 4, 0.002, 3);
     let reading = |points: &[Point]| read_all(points);
-    // A block without the unit is no pair, and a block without another point changes nothing else.
+    // A block without the unit is not a pair, and a block without another point changes nothing
+    // else.
     points[0].ops_per_s[1] = None;
     points[3].ops_per_s[2] = None;
     let found = reading(&points);

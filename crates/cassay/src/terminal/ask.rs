@@ -13,7 +13,7 @@ pub fn ask(asks: &str, default: &str) -> String {
     say(&format!("{asks} [{default}]"));
     output::end_moving();
     let mut line = String::new();
-    // Unreadable input is no answer.
+    // Unreadable input is not an answer.
     let _ = std::io::stdin().lock().read_line(&mut line);
     match line.trim() {
         "" => default.to_owned(),

@@ -168,7 +168,7 @@ fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<(
 }
 
 /// Verifies that the server has loaded all files. Compactions that a snapshot left pending may run
-/// from the start. That is no error, because the files were verified when they were linked.
+/// from the start. That is not an error, because the files were verified when they were linked.
 fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let Some(agent) = place.agent else {
         return Ok(());

@@ -249,7 +249,7 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
     assert_eq!(run(&mut not_back, &faults, None), why());
     assert_eq!(of_faults(&not_back), [inject, heal, (2300, "Abandon")]);
 
-    // A fault that leaves its node running is no reason for the node to die.
+    // A fault that leaves its node running is not a reason for the node to die.
     let stays = [Breaking {
         takes_away: Vec::new(),
         ..takes("node1", 1050, 1000)

@@ -47,7 +47,7 @@ impl Failing {
             bytes: BYTES,
         };
         match world.see(ExecutedBy::Node(self.node), sight)? {
-            // The file was compacted away, which is no fault, so another file is used.
+            // The file was compacted away, which is not a fault, so another file is used.
             QueryAnswer::Bytes {
                 on_disk: Err(GONE), ..
             } => {

@@ -9,7 +9,7 @@ pub trait Pods {
     /// Returns the status of a node's pod from Kubernetes, and records the node's present address.
     ///
     /// # Errors
-    /// The node is no pod, or Kubernetes does not answer.
+    /// The node is not a pod, or Kubernetes does not answer.
     fn pod(&mut self, node: usize) -> Result<PodSeen>;
 
     /// Returns true if the Kubernetes node `machine`, in the cluster of a node's pod, accepts pods.

@@ -448,7 +448,7 @@ mod tests {
         };
         let whole = rule(41);
         assert_eq!(answers(&whole)[0].dropped(), Some((3, 41)));
-        // A truncated message is no rule, wherever it is cut, and has no other effect.
+        // A truncated message is not a rule, wherever it is cut, and has no other effect.
         for length in 0..whole.len() - HEADER_BYTES {
             let answer = Answer {
                 kind: SUBSYSTEM << 8 | NEW_RULE,

@@ -206,7 +206,7 @@ impl<W: World> Worker<W> {
 
     /// Ends the operation of `slot` with success; its first request was sent at `sent_ns`. Its
     /// latency ends when its response arrived. The next operation of a closed loop is due only now:
-    /// a delay in the client's reading is no latency of the target.
+    /// a delay in the client's reading is not a latency of the target.
     #[inline]
     pub(super) fn succeed(&mut self, id: u16, slot: &Slot, sent_ns: u64, now_ns: u64) {
         self.in_flight.release(id);

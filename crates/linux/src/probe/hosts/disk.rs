@@ -154,7 +154,7 @@ fn usually_shown(device: &str, folder: &Path) -> Visibility {
     Visibility::Yes
 }
 
-/// Puts the readings of one device. A mean over no request is no reading: iostat prints 0 there.
+/// Puts the readings of one device. A mean over no request is not a reading: iostat prints 0 there.
 fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut Out) {
     let mut spent = [0.0; COLUMNS_COUNT];
     const IN_FLIGHT: usize = 8;
