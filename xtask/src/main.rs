@@ -12,6 +12,7 @@
 
 mod apt;
 mod bisects;
+mod changes;
 mod ci;
 mod deny;
 mod dist;

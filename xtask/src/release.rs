@@ -16,7 +16,7 @@ mod version;
 
 use crate::dist::{self, Address};
 use crate::process::{self, cargo};
-use crate::{ci, tree};
+use crate::{changes, ci, tree};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use repository::{Base, Repository};
 use std::path::{Path, PathBuf};
@@ -108,8 +108,12 @@ fn ready(here: &Repository, version: Version) -> Result<Base> {
         Ok(_) => {}
         Err(reason) => reasons.push(reason),
     }
-    if let Err(reason) = changelog::dated(&text("CHANGELOG.md")?, version, "") {
-        reasons.push(reason);
+    match changes::read(&here.folder) {
+        Ok(sections) => {
+            let text = text("CHANGELOG.md")?;
+            reasons.extend(changelog::with_release(&text, &sections, version, "").err());
+        }
+        Err(error) => reasons.push(error.to_string()),
     }
     if here.git(&["var", "GIT_COMMITTER_IDENT"]).is_err() {
         reasons.push("git does not know who commits; hint: git config user.name …".to_owned());
@@ -177,9 +181,11 @@ fn write_version(clone: &Repository, version: Version, date: &str) -> Result<()>
             Ok(manifests::with_locked(text, &names, version))
         })?;
     }
+    let sections = changes::read(&clone.folder)?;
     change("CHANGELOG.md", &|text| {
-        changelog::dated(text, version, date)
-    })
+        changelog::with_release(text, &sections, version, date)
+    })?;
+    changes::delete(&clone.folder)
 }
 
 /// Moves the packages to the folder of `dist`, replacing older ones.

@@ -5,6 +5,7 @@
 //! review. Each rule has a test that shows it finding something.
 
 mod chains;
+mod changes;
 mod circles;
 mod code;
 mod comments;
@@ -57,7 +58,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 30] = [
+const RULES: [(&str, Rule); 31] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -99,6 +100,7 @@ const RULES: [(&str, Rule); 30] = [
     ("files fit", text::file_lengths),
     ("nothing is left over", text::leftovers),
     ("files are small", text::file_sizes),
+    ("changes have the form of a changelog", changes::changes),
     ("links between documents resolve", text::links),
     ("commands and files that documents name exist", text::names),
     (

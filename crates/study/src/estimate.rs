@@ -32,15 +32,15 @@ pub struct Estimate {
 }
 
 /// Time from the start of the first Cassandra node until it answers, seconds.
-const START_FIRST_S: f64 = 25.0;
-/// Time to start each further node, seconds: it joins the ring, which waits for gossip.
-const START_FURTHER_S: f64 = 40.0;
+const START_FIRST_S: f64 = 12.0;
+/// Time to start each further node, seconds. All of them start in parallel and share the CPUs.
+const START_FURTHER_S: f64 = 15.0;
 /// Rows loaded per second into a node that shares two cores with the client.
 const LOAD_ROWS_PER_S: f64 = 20_000.0;
 /// Rows per second into the null target.
 const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
 /// Time for flush, compactions of small data, and the quiet period after them, seconds.
-const SETTLE_S: f64 = 5.0;
+const SETTLE_S: f64 = 3.0;
 /// Time for flush and hard links, seconds.
 const SNAPSHOT_S: f64 = 1.0;
 /// Time for truncation, import and comparison of tens of files, seconds.

@@ -1,74 +1,82 @@
-//! Dates the changelog's newest section, which describes the release.
+//! Adds the section of a release to the changelog, made of the changes since the last one.
 
 use super::version::Version;
+use crate::changes::Section;
+use std::fmt::Write;
 
-/// End of the heading of an unreleased section.
-const UNRELEASED: &str = ", unreleased";
-
-/// Returns the changelog with version and date (`2026-11-26`) in the heading of its newest section.
+/// Returns the changelog with a section for this version and date (`2026-11-26`), above those of
+/// earlier releases.
 ///
 /// # Errors
-/// The newest section is already released, or is empty.
-pub fn dated(text: &str, version: Version, date: &str) -> Result<String, String> {
-    let mut headings = text.split_inclusive('\n').scan(0, |offset, line| {
-        let start = *offset;
-        *offset += line.len();
-        Some((start, line))
-    });
-    let mut headings = headings.by_ref().filter(|(_, line)| line.starts_with("## "));
-    let (start, line) = headings.next().ok_or("CHANGELOG.md has no section")?;
-    let heading = line.trim_end();
-    if !heading.ends_with(UNRELEASED) {
-        return Err(format!(
-            "the newest section of CHANGELOG.md is `{heading}`; hint: write what is new in one \
-             above it, `## {version}{UNRELEASED}`"
-        ));
+/// There is no change.
+pub fn with_release(
+    text: &str,
+    sections: &[Section],
+    version: Version,
+    date: &str,
+) -> Result<String, String> {
+    if sections.is_empty() {
+        return Err(
+            "changes/ holds no change; hint: write one for people who use cassay, as \
+             changes/README.md describes"
+                .to_owned(),
+        );
     }
-    let end = headings.next().map_or(text.len(), |(start, _)| start);
-    if text[start + line.len()..end].trim().is_empty() {
-        return Err(format!(
-            "the section `{heading}` of CHANGELOG.md is empty; hint: write what changed for \
-             somebody who uses cassay"
-        ));
+    let mut section = format!("## {version}, {date}\n");
+    for Section { heading, changes } in sections {
+        let _ = writeln!(section, "\n### {heading}\n");
+        for change in changes {
+            let _ = writeln!(section, "- {change}");
+        }
     }
-    let rest = &text[start + heading.len()..];
-    Ok(format!("{}## {version}, {date}{rest}", &text[..start]))
+    let earlier = text.find("\n## ").map_or(text.len(), |newline| newline + 1);
+    let (head, earlier) = text.split_at(earlier);
+    let head = head.trim_end();
+    Ok(if earlier.is_empty() {
+        format!("{head}\n\n{section}")
+    } else {
+        format!("{head}\n\n{section}\n{earlier}")
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn at(text: &str) -> Result<String, String> {
-        dated(text, "0.2.0".parse().unwrap(), "2026-11-26")
-    }
-
-    #[test]
-    fn the_newest_section_gets_version_and_date_and_nothing_else_changes() {
-        let text =
-            "# Changelog\n\n## 0.1.0, unreleased\n\n- One.\n\n## 0.0.9, unreleased\n\n- Old.\n";
-        let expected =
-            "# Changelog\n\n## 0.2.0, 2026-11-26\n\n- One.\n\n## 0.0.9, unreleased\n\n- Old.\n";
-        assert_eq!(at(text).unwrap(), expected);
-    }
-
-    #[test]
-    fn what_is_released_or_says_nothing_is_refused_with_what_to_do() {
-        let cases = [
-            ("# Changelog\n", "no section"),
-            (
-                "# C\n\n## 0.1.0, 2026-01-01\n\n- One.\n",
-                "`## 0.2.0, unreleased`",
-            ),
-            (
-                "# C\n\n## 0.2.0, unreleased\n\n## 0.1.0, 2026-01-01\n\n- One.\n",
-                "is empty",
-            ),
-            ("# C\n\n## 0.2.0, unreleased", "is empty"),
-        ];
-        for (text, expected) in cases {
-            let said = at(text).unwrap_err();
-            assert!(said.contains(expected), "{said}");
+    fn section(heading: &'static str, changes: &[&str]) -> Section {
+        Section {
+            heading,
+            changes: changes.iter().map(|text| (*text).to_owned()).collect(),
         }
+    }
+
+    fn release(text: &str, sections: &[Section]) -> Result<String, String> {
+        with_release(text, sections, "0.2.0".parse().unwrap(), "2026-11-26")
+    }
+
+    #[test]
+    fn a_section_is_added_above_earlier_releases() {
+        let sections = [
+            section("New", &["**A.** One.", "**B.**"]),
+            section("Fixed", &["**C.**"]),
+        ];
+        let added = "## 0.2.0, 2026-11-26\n\n### New\n\n- **A.** One.\n- **B.**\n\n### Fixed\n\n\
+                     - **C.**\n";
+        let head = "# Changelog\n\nReleases.\n";
+        assert_eq!(
+            release(head, &sections).unwrap(),
+            format!("{head}\n{added}")
+        );
+        let earlier = "## 0.1.0, 2026-01-01\n\n- Old.\n";
+        assert_eq!(
+            release(&format!("{head}\n{earlier}"), &sections).unwrap(),
+            format!("{head}\n{added}\n{earlier}")
+        );
+    }
+
+    #[test]
+    fn a_release_without_changes_is_refused() {
+        let said = release("# Changelog\n", &[]).unwrap_err();
+        assert!(said.contains("changes/README.md"), "{said}");
     }
 }

@@ -5,7 +5,8 @@ use super::*;
 const MANIFEST: &str =
     "[workspace]\n\n[workspace.package]\nversion = \"0.1.0\"\nedition = \"2024\"\n";
 const LOCK: &str = "version = 4\n\n[[package]]\nname = \"cassay\"\nversion = \"0.1.0\"\n";
-const CHANGELOG: &str = "# Changelog\n\n## 0.1.0, unreleased\n\n- New.\n";
+const CHANGELOG: &str = "# Changelog\n";
+const CHANGE: &str = "changes/new/tables.md";
 
 /// A repository with one commit, and a place for a clone. It is removed when dropped.
 struct Lab {
@@ -19,6 +20,7 @@ impl Lab {
         let _ = std::fs::remove_dir_all(&root);
         let folder = root.join("here");
         std::fs::create_dir_all(folder.join("fuzz")).unwrap();
+        std::fs::create_dir_all(folder.join("changes/new")).unwrap();
         let lab = Lab {
             here: Repository::at(&folder),
             root,
@@ -34,6 +36,7 @@ impl Lab {
         }
         lab.write("Cargo.toml", MANIFEST);
         lab.write("CHANGELOG.md", CHANGELOG);
+        lab.write(CHANGE, "**Tables**\nare new.\n");
         for lock in LOCKS {
             lab.write(lock, LOCK);
         }
@@ -92,10 +95,7 @@ fn all_that_speaks_against_a_release_is_said_at_once_and_nothing_is_touched() {
     let lab = Lab::new("refused");
     lab.git(&["tag", "v0.2.0"]);
     lab.write("Cargo.toml", &MANIFEST.replace("0.1.0", "0.3.0"));
-    lab.write(
-        "CHANGELOG.md",
-        &CHANGELOG.replace(", unreleased", ", 2026-01-01"),
-    );
+    std::fs::remove_file(lab.here.folder.join(CHANGE)).unwrap();
     lab.commit();
     lab.write("new.rs", "");
     lab.git(&["checkout", "--quiet", "--detach"]);
@@ -107,7 +107,7 @@ fn all_that_speaks_against_a_release_is_said_at_once_and_nothing_is_touched() {
         "no branch",
         "0.1.9 is less than 0.2.0, which is released",
         "0.1.9 is less than 0.3.0, which Cargo.toml says",
-        "`## 0.1.0, 2026-01-01`",
+        "changes/ holds no change",
     ] {
         assert!(said.contains(expected), "{said}");
     }
@@ -135,13 +135,14 @@ fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
     );
     assert_eq!(lab.git(&["status", "--porcelain"]), "");
     let text = std::fs::read_to_string(lab.here.folder.join("CHANGELOG.md")).unwrap();
-    assert!(text.contains("## 0.1.0, 2026-11-26\n"), "{text}");
-    // The next release needs its own section.
-    assert!(lab.refusal("0.2.0").contains("write what is new"));
-    lab.write(
-        "CHANGELOG.md",
-        &text.replace("## 0.1.0", "## 0.2.0, unreleased\n\n- More.\n\n## 0.1.0"),
+    assert_eq!(
+        text,
+        "# Changelog\n\n## 0.1.0, 2026-11-26\n\n### New\n\n- **Tables** are new.\n"
     );
+    // The next release needs a change of its own.
+    assert!(lab.refusal("0.2.0").contains("changes/ holds no change"));
+    std::fs::create_dir_all(lab.here.folder.join("changes/new")).unwrap();
+    lab.write(CHANGE, "**More.**\n");
     lab.commit();
     let version = "0.2.0".parse().unwrap();
     let (base, clone, _) = lab.prepared(version);
@@ -163,7 +164,7 @@ fn a_tree_that_moved_on_meanwhile_stays_as_it_is() {
     let lab = Lab::new("moved");
     let version = "0.1.0".parse().unwrap();
     let (base, clone, _) = lab.prepared(version);
-    lab.write("CHANGELOG.md", &CHANGELOG.replace("New", "Newer"));
+    lab.write(CHANGE, "**Newer.**\n");
     let refused = |what: &str| {
         let before = lab.state();
         let error = lab.here.take(&base, &clone, version).unwrap_err().to_string();

@@ -1,6 +1,7 @@
 //! Rules about files as text: lengths, leftovers, and names in documents that must exist.
 
 use super::Violation;
+use crate::changes::is_guide;
 use crate::tree::{File, Tree};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -158,6 +159,9 @@ pub fn links(tree: &Tree) -> Vec<Violation> {
             let (path, heading) = link.split_once('#').unwrap_or((&link, ""));
             let path = if path.is_empty() {
                 file.path.clone()
+            } else if file.path.starts_with("changes/") && !is_guide(&file.path) {
+                // A release moves the text into CHANGELOG.md, which is in the root.
+                path.to_owned()
             } else {
                 resolve(&file.path, path)
             };

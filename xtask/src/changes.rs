@@ -1,0 +1,95 @@
+//! Reads the changes since the last release. Each has one file, `changes/KIND/NAME.md`, which holds
+//! one paragraph with a bold beginning.
+
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+
+/// Folder of the files, from the root of the repository.
+pub const FOLDER: &str = "changes";
+
+/// Kinds of changes in the order of the changelog: folder and heading.
+pub const KINDS: [(&str, &str); 4] = [
+    ("breaking", "Breaking"),
+    ("security", "Security"),
+    ("new", "New"),
+    ("fixed", "Fixed"),
+];
+
+/// Returns the paragraph of one file as a single line.
+///
+/// # Errors
+/// The file has several paragraphs, or no bold beginning.
+pub fn paragraph(text: &str) -> Result<String, &'static str> {
+    let text = text.trim();
+    if !text.starts_with("**") || text.matches("**").count() < 2 {
+        return Err("a change begins with a bold phrase that states it");
+    }
+    if text.lines().any(|line| line.trim().is_empty()) {
+        return Err("a change is one paragraph");
+    }
+    Ok(text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
+}
+
+/// Returns true for files of the folder that are no changes.
+pub fn is_guide(path: &str) -> bool {
+    path == "changes/README.md"
+}
+
+/// Changes of one kind, in the order of their files' names.
+pub struct Section {
+    /// Heading in the changelog.
+    pub heading: &'static str,
+    /// A paragraph for each change.
+    pub changes: Vec<String>,
+}
+
+/// Reads all changes of a repository, without empty sections.
+///
+/// # Errors
+/// A file cannot be read, or is not a change.
+pub fn read(root: &Path) -> Result<Vec<Section>> {
+    let mut sections = Vec::new();
+    for (kind, heading) in KINDS {
+        let mut changes = Vec::new();
+        for path in files(&root.join(FOLDER).join(kind))? {
+            let text = std::fs::read_to_string(&path)
+                .with_context(|| format!("read {}", path.display()))?;
+            match paragraph(&text) {
+                Ok(change) => changes.push(change),
+                Err(reason) => bail!("{}: {reason}", path.display()),
+            }
+        }
+        if !changes.is_empty() {
+            sections.push(Section { heading, changes });
+        }
+    }
+    Ok(sections)
+}
+
+/// Deletes the files of all changes, which a release has moved into the changelog.
+///
+/// # Errors
+/// A file cannot be deleted.
+pub fn delete(root: &Path) -> Result<()> {
+    for (kind, _) in KINDS {
+        for path in files(&root.join(FOLDER).join(kind))? {
+            std::fs::remove_file(&path).with_context(|| format!("delete {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the files of a folder by name. A missing folder has no files.
+fn files(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
+    let mut paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .with_context(|| format!("list {}", folder.display()))?;
+    paths.sort();
+    Ok(paths)
+}
