@@ -270,6 +270,8 @@ mod long {
             .line()
             .names()
             .filter(is_free)
+            // A number that is not set (4.1). JSON has no such number.
+            .filter(|name| shown.get(*name).is_none_or(|text| text != "NaN"))
             .filter_map(|name| Some((name.to_owned(), value_of(shown.get(name)?))))
             .filter(|(_, value)| !value.as_str().is_some_and(|text| text.contains(['{', '['])))
             .collect();
