@@ -205,6 +205,7 @@ fn class_of(paint: ColorRole, what: &str) -> String {
         ColorRole::Category(index) => format!("{what} p{}", index % CATEGORIES),
         ColorRole::Hollow(index) => format!("{what} hollow p{}", index % CATEGORIES),
         ColorRole::Good => format!("{what} good"),
+        ColorRole::GoodHollow => format!("{what} hollow good"),
         ColorRole::Warn => format!("{what} warn"),
         ColorRole::Bad => format!("{what} bad"),
         ColorRole::Muted => format!("{what} muted"),

@@ -177,6 +177,8 @@ measure::word_enum! {
         Pass = "pass",
         /// The trial is beyond the bound.
         Fail = "fail",
+        /// Other programs disturbed the trial, and it is within the bound all the same.
+        PassDisturbed = "pass, disturbed",
         /// The trial failed, or cannot be used.
         #[default]
         NoAnswer = "no answer",

@@ -434,6 +434,11 @@ impl Decide for Search {
             BoundCheck::Yes => Step::new(SearchResult::Pass, near, String::new()),
             BoundCheck::No(why) => Step::new(SearchResult::Fail, near, why),
             BoundCheck::NotOffered(why) => Step::new(SearchResult::Fail, false, why),
+            BoundCheck::Untold(why)
+                if self.bound.told_despite(seen.found.as_ref()) == Despite::Kept =>
+            {
+                Step::new(SearchResult::PassDisturbed, false, why)
+            }
             BoundCheck::Untold(why) | BoundCheck::Client(why) => {
                 Step::new(SearchResult::NoAnswer, false, why)
             }

@@ -126,7 +126,10 @@ pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
     let is_beyond = |step: &&SearchStepRecord| {
         matches!(
             step.result,
-            SearchResult::Fail | SearchResult::Above | SearchResult::NoAnswer
+            SearchResult::Fail
+                | SearchResult::Above
+                | SearchResult::PassDisturbed
+                | SearchResult::NoAnswer
         )
     };
     steps.filter(is_beyond).map(|step| step.trial).collect()

@@ -165,6 +165,8 @@ pub enum ColorRole {
     Hollow(usize),
     /// A good result.
     Good,
+    /// A good result of a disturbed trial: drawn hollow.
+    GoodHollow,
     /// To be looked at.
     Warn,
     /// Something is wrong, or a limit.

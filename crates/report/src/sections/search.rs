@@ -115,7 +115,7 @@ fn tone(result: SearchResult) -> Tone {
     match result {
         SearchResult::Pass | SearchResult::Within => Tone::Good,
         SearchResult::Fail | SearchResult::Above => Tone::Bad,
-        SearchResult::NoAnswer => Tone::Warn,
+        SearchResult::PassDisturbed | SearchResult::NoAnswer => Tone::Warn,
         SearchResult::Below | SearchResult::Expected => Tone::Plain,
     }
 }

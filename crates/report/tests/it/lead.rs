@@ -89,6 +89,7 @@ fn searched() -> RunView {
             step(0, 8_000, 7.0, SearchResult::Pass),
             step(1, 9_000, 700.0, SearchResult::Fail),
             step(2, 8_500, 9.0, SearchResult::NoAnswer),
+            step(3, 4_000, 5.0, SearchResult::PassDisturbed),
         ],
         ..SearchRecord::default()
     }];
@@ -107,6 +108,7 @@ fn a_search_shows_its_limit_what_was_found_and_how_each_trial_came_out() {
         "class=\"dot good\"",
         "class=\"dot bad\"",
         "class=\"dot muted\"",
+        "class=\"dot hollow good\"",
         "trial 2: 700 ms at 9,000",
     ] {
         assert!(svg.contains(part), "{part} is not in\n{svg}");

@@ -305,6 +305,20 @@ fn on_a_busy_machine_the_range_that_is_found_holds_the_planted_peak() {
             ),
             (None, None) => (0.0, f64::INFINITY),
         };
+        if let Some(range) = ending.range() {
+            let is_within = |trial: &&SeenTrial| {
+                let step = search.step(trial).expect("each trial is a step");
+                matches!(
+                    step.result,
+                    SearchResult::Pass | SearchResult::PassDisturbed
+                )
+            };
+            let within = seen.iter().filter(is_within).count();
+            assert_eq!(
+                range.kept, within,
+                "the figure has a dot for each trial that counts"
+            );
+        }
         held += u32::from((low..=high).contains(&PLANTED));
         told += u32::from(low > PLANTED / 8.0 && high < PLANTED * 2.0);
     }

@@ -42,29 +42,50 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
         title: format!("Every trial of the search for {}{more}", first.goal),
         what: searches.iter().map(|search| search.words.clone()).collect::<Vec<_>>().join(" "),
         plots,
-        legend: vec![
-            (
-                ColorRole::Good,
-                if is_band {
-                    "between the limits"
-                } else {
-                    "within the limit"
-                }
-                .into(),
-            ),
-            (
-                ColorRole::Bad,
-                if is_band {
-                    "not between them"
-                } else {
-                    "beyond it"
-                }
-                .into(),
-            ),
-            (ColorRole::Muted, "no answer".into()),
-        ],
+        legend: legend(searches, is_band),
         ..LeadFigure::default()
     })
+}
+
+/// Returns the meaning of each colour that a dot has.
+fn legend(searches: &[SearchRecord], is_band: bool) -> Vec<(ColorRole, String)> {
+    let meanings = if is_band {
+        [
+            (ColorRole::Good, "between the limits"),
+            (
+                ColorRole::GoodHollow,
+                "between them in spite of other programs",
+            ),
+            (ColorRole::Bad, "not between them"),
+            (ColorRole::Muted, "no answer"),
+        ]
+    } else {
+        [
+            (ColorRole::Good, "within the limit"),
+            (
+                ColorRole::GoodHollow,
+                "within it in spite of other programs",
+            ),
+            (ColorRole::Bad, "beyond it"),
+            (ColorRole::Muted, "no answer"),
+        ]
+    };
+    let is_drawn = |paint| {
+        let mut steps = searches.iter().flat_map(|search| &search.steps);
+        steps.any(|step| step.latency_ms.is_some() && color(step.result) == paint)
+    };
+    let drawn = meanings.into_iter().filter(|(paint, _)| is_drawn(*paint));
+    drawn.map(|(paint, meaning)| (paint, meaning.to_owned())).collect()
+}
+
+/// Returns the colour of a trial's dot.
+fn color(result: SearchResult) -> ColorRole {
+    match result {
+        SearchResult::Pass | SearchResult::Within | SearchResult::Expected => ColorRole::Good,
+        SearchResult::PassDisturbed => ColorRole::GoodHollow,
+        SearchResult::Fail | SearchResult::Above | SearchResult::Below => ColorRole::Bad,
+        SearchResult::NoAnswer => ColorRole::Muted,
+    }
 }
 
 /// Plots the result for each of many variants. `None` if none has a result.
@@ -194,11 +215,7 @@ fn dot(step: &SearchStepRecord) -> Option<LeadMark> {
         x,
         y,
         ci95: step.ci95_ms,
-        paint: match step.result {
-            SearchResult::Pass | SearchResult::Within | SearchResult::Expected => ColorRole::Good,
-            SearchResult::Fail | SearchResult::Above | SearchResult::Below => ColorRole::Bad,
-            SearchResult::NoAnswer => ColorRole::Muted,
-        },
+        paint: color(step.result),
         hint: format!(
             "trial {}: {} ms at {}",
             step.trial + 1,
