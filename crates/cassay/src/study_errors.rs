@@ -172,6 +172,8 @@ mod tests {
               |
             1 |
               | ^
+              |
+            help: `cassay new` writes one
         "#]],
         );
         check(

@@ -5,15 +5,17 @@
 use crate::address_map::{NodeAddressMap, RedirectingConnector};
 use crate::credentials;
 use crate::credentials::ClientIdentity;
+use crate::tls_file::{self, Role};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use foreign::FileKind;
+use rustls::pki_types::CertificateDer;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use target_spec::{JolokiaAccess, Secret, TlsSpec};
-use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig};
+use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
 /// Time limit of a request: flushing a whole memtable takes long.
@@ -234,18 +236,9 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
         Some(path) => {
             let read = || format!("read certificates of {}", path.display());
             let pem = foreign::read(FileKind::Certificate, path).with_context(read)?;
-            let mut certificates = Vec::new();
-            for item in ureq::tls::parse_pem(&pem) {
-                if let PemItem::Certificate(certificate) = item.with_context(read)? {
-                    certificates.push(certificate);
-                }
-            }
-            if certificates.is_empty() {
-                bail!(
-                    "{} has no certificate in it (PEM is expected)",
-                    path.display()
-                );
-            }
+            let place = path.display().to_string();
+            let all = tls_file::certificates(Role::Authorities, &place, &pem)?;
+            let certificates: Vec<_> = all.iter().map(owned).collect();
             RootCerts::new_with_certs(&certificates)
         }
     };
@@ -265,15 +258,19 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
 /// The certificate or its key cannot be read.
 pub(crate) fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
-    let chain: Vec<Certificate<'static>> =
-        chain.iter().map(|one| Certificate::from_der(one).to_owned()).collect();
+    let chain: Vec<_> = chain.iter().map(owned).collect();
     // Reports problems of the key without repeating any of it.
     identity.private_key()?;
     let (place, pem) = &identity.key;
-    let key = PrivateKey::from_pem(pem)
+    let key = PrivateKey::from_pem(&tls_file::plain(pem))
         .ok()
         .with_context(|| format!("read {place} as a key"))?;
     Ok(ClientCert::new_with_certs(&chain, key))
+}
+
+/// Converts a certificate into one of the HTTP client.
+fn owned(certificate: &CertificateDer<'_>) -> Certificate<'static> {
+    Certificate::from_der(certificate).to_owned()
 }
 
 /// Returns the header value with user and password.
@@ -333,7 +330,7 @@ mod tests {
         let whole = access(Some("anna"), Some(password));
         let agent = Jolokia::attached(address, &whole, &NodeAddressMap::default()).unwrap();
         assert!(!format!("{agent:?} {whole:?}").contains("hunter2"));
-        for (verify, reason) in [(true, "no certificate in it"), (false, "leave out one")] {
+        for (verify, reason) in [(true, "a file of another kind"), (false, "leave out one")] {
             let tls = TlsSpec {
                 ca: Some(file.path().to_path_buf()),
                 verify,

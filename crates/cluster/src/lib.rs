@@ -51,6 +51,7 @@ mod statement_change;
 mod status;
 mod table_comment;
 mod table_storage;
+mod tls_file;
 
 pub use attach::bundle_host;
 pub use clients::{Estimate, OtherClients, OtherConnection};

@@ -69,8 +69,11 @@ fn add(
     )
 }
 
-/// First bytes of a file of `esxtop -b`.
-const ESXTOP: &[u8] = b"\"(PDH-CSV";
+/// First text of a file of `esxtop -b`. A byte order mark and a quote may stand before it.
+const ESXTOP: &[u8] = b"(PDH-CSV";
+
+/// Number of bytes that tell a file of `esxtop -b`.
+const HEAD_BYTES: u64 = 16;
 
 /// Adds a file of another tool to the trials of a finished run. The first bytes of the file tell
 /// which tool wrote it. `columns` selects the columns, or the usual ones if it is empty. Returns a
@@ -127,17 +130,23 @@ pub fn series_names(file: &Path, columns: &[String]) -> Result<Vec<String>> {
 
 /// Returns the series of a file of another tool, with the name of the tool.
 fn read(file: &Path, columns: &[String]) -> Result<(&'static str, Vec<Series>)> {
-    let mut first = [0; ESXTOP.len()];
+    let mut head = Vec::new();
     let is_esxtop = file.is_file()
         && foreign::open(FileKind::Series, file)
-            .and_then(|mut opened| opened.read_exact(&mut first))
+            .and_then(|opened| opened.take(HEAD_BYTES).read_to_end(&mut head))
             .is_ok()
-        && first == ESXTOP;
+        && is_esxtop(&head);
     Ok(if is_esxtop {
         ("esxtop", read_esxtop(file, columns)?)
     } else {
         ("prometheus", read_prometheus(file, columns)?)
     })
+}
+
+/// Returns true if a file with these first bytes is of `esxtop -b`.
+fn is_esxtop(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    head.strip_prefix(b"\"").unwrap_or(head).starts_with(ESXTOP)
 }
 
 /// Series to be added to trials.

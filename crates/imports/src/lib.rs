@@ -12,6 +12,7 @@ mod easy;
 mod import;
 pub mod nb;
 pub mod stress;
+mod tls_files;
 mod ycsb;
 
 pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool};

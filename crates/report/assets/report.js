@@ -6,6 +6,14 @@
   const narrow = matchMedia("(max-width: 640px)");
   // A4 and US letter are so wide at least, within the margins that the style sheet gives them.
   const PAPER_PX = 690;
+  // Heights on paper: three charts of one row fit on a page, and any chart fits on one.
+  const PAPER_ROW_PX = 250;
+  const PAPER_ROWS_PX = 520;
+  const PAPER_PAGE_PX = 900;
+  // Taller charts than this, on the screen, are those of hosts and JVMs with many rows.
+  const TALL_PX = 1000;
+  // Charts that are printed of a section that the reader has not opened: two pages.
+  const PAPER_CHARTS = 6;
   const onPaper = () => document.documentElement.classList.contains("paper");
   let loading = null;
 
@@ -73,6 +81,11 @@
     };
   }
 
+  function paperHeight(height) {
+    if (height > TALL_PX) return PAPER_PAGE_PX;
+    return Math.min(height, height > 450 ? PAPER_ROWS_PX : PAPER_ROW_PX);
+  }
+
   function draw(plot) {
     const figures = plot.parentElement.querySelectorAll('script[type="application/json"]');
     const select = plot.parentElement.querySelector("select");
@@ -83,7 +96,15 @@
       if (trace.hovertemplate?.startsWith("%{text}")) trace.text = trace.x.map(percentile);
     }
     const layout = { ...figure.layout, template: theme() };
-    if (onPaper()) layout.width = PAPER_PX;
+    if (onPaper()) {
+      layout.width = PAPER_PX;
+      layout.height = paperHeight(layout.height);
+      delete layout.updatemenus;
+      // A label above the highest point has less room than on the screen.
+      for (const trace of figure.data) if (trace.mode?.includes("text")) trace.cliponaxis = false;
+    }
+    const choice = plot.parentElement.querySelector(".choice");
+    if (choice) choice.dataset.chosen = select.selectedOptions[0].text;
     plot.style.height = layout.height + "px";
     plot.querySelector("noscript")?.remove();
     plot.drawn = true;
@@ -124,15 +145,37 @@
   addEventListener("hashchange", reveal);
   reveal();
 
-  // Paper is always light, and has what the reader has open; its charts are as wide as it is.
+  // Paper is always light, and has what the reader has open; its charts are as wide as it is. Of a
+  // closed section, it has the first charts: the class hides the rest.
+  let opened = null;
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("paper");
-    if (globalThis.Plotly) redraw();
+    if (!globalThis.Plotly) return;
+    const fold = plots[0]?.closest(".fold:not([open])");
+    if (fold) chartsOnly(fold);
+    redraw();
   });
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("paper");
+    if (opened) {
+      opened.open = false;
+      opened.classList.remove("charts");
+      opened = null;
+    }
     redraw();
   });
+
+  function chartsOnly(fold) {
+    fold.open = true;
+    fold.classList.add("charts");
+    opened = fold;
+    const shown = plots.filter((plot) => fold.contains(plot) && !folded(plot)
+      && plot.offsetHeight <= TALL_PX).slice(0, PAPER_CHARTS);
+    shown.forEach(draw);
+    for (const part of fold.querySelectorAll("section, figure")) {
+      part.classList.toggle("unprinted", !shown.some((plot) => part.contains(plot)));
+    }
+  }
 
   // First the words are on the screen, then the charts. All that are not folded are drawn, seen or
   // not, so that a screenshot of the whole page is whole. Not every place that shows a page paints

@@ -60,6 +60,11 @@ fn script() -> String {
 /// Digest of the unpacked library, as the page's script inserts it; a test unpacks it.
 const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
+/// Sentences that only paper has: the parts that a print leaves out.
+const ON_PAPER: &str = "A print has the answer and the first charts of the evidence. The rest stays \
+                        in the file: tables, settings, reasons, and charts of hosts and JVMs. Open \
+                        a section in the browser before printing, and the print has all of it.";
+
 /// Renders a page.
 pub fn html(page: &Page) -> String {
     let body = body(page);
@@ -124,6 +129,9 @@ fn body(page: &Page) -> String {
     page.folds.iter().for_each(|fold| link(&mut out, fold.id, &fold.title));
     out.push_str("</nav>\n");
     page.folds.iter().for_each(|f| fold(&mut out, f));
+    if !page.folds.is_empty() {
+        let _ = writeln!(out, "<p class=\"on-paper\">{ON_PAPER}</p>");
+    }
     out.push_str("</main>\n");
     out
 }

@@ -34,7 +34,12 @@ fn section(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
         Raw::Scalar { .. } | Raw::List(_) => {
             let message = format!("`{path}` is {}; it has keys of its own", node.describe());
             let keys: Vec<_> = format::children(path).map(|(key, _)| key).collect();
-            let hint = format!("its keys: {}", keys.join(", "));
+            let hint = match (path, &node.raw) {
+                ("target.attach", Raw::Scalar { text, .. }) => {
+                    format!("write `attach: {{contact_points: ['{text}']}}`")
+                }
+                _ => format!("its keys: {}", keys.join(", ")),
+            };
             diagnostics.add(&node.place, message, Some(hint));
             return Tree::Null;
         }

@@ -68,6 +68,9 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
     if rest.is_empty() {
         return Err("it is empty".to_owned());
     }
+    if rest.starts_with('-') {
+        return Err("it is negative".to_owned());
+    }
     while !rest.is_empty() {
         let number_end = rest.find(|c: char| !is_number_char(c)).unwrap_or(rest.len());
         let after = &rest[number_end..];
@@ -358,6 +361,7 @@ mod tests {
         ] {
             assert_eq!(parse_duration_ns(text).ok(), expected, "{text}");
         }
+        assert_eq!(parse_duration_ns("-5s"), Err("it is negative".to_owned()));
     }
 
     #[test]

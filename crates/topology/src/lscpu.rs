@@ -14,7 +14,7 @@ use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
 use crate::error::ReadError;
 use crate::machine::Machine;
 
-const HINT: &str = "write it with `lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`";
+const HINT: &str = "write it with `LC_ALL=C lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`";
 
 pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
     let value: Value = serde_json::from_str(&with_dashes_as_null(text))
@@ -84,9 +84,16 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
         })?;
         match field(row, "online").as_deref() {
             Some("no" | "false" | "0" | "n") => _ = raw.offline.insert(cpu),
-            _ => {
+            None | Some("yes" | "true" | "1" | "y") => {
                 raw.online.insert(cpu);
                 columns.add(row, cpu);
+            }
+            // Old versions translate the word.
+            Some(other) => {
+                return Err(format!(
+                    "row {index} of `cpus` has online {other:?}, which is neither yes nor no: the \
+                     table is in another language"
+                ));
             }
         }
     }

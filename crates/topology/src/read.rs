@@ -81,7 +81,7 @@ impl Machine {
                 Some(what) => Err(ReadError::new(
                     place,
                     format!("{what}, which leaves out what shares what"),
-                    "write the machine with `lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`, or \
+                    "write the machine with `LC_ALL=C lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`, or \
                      with hwloc's `lstopo --of xml`",
                 )),
                 None => synthetic::read(text, place),
@@ -90,10 +90,21 @@ impl Machine {
     }
 }
 
+/// Values of the first line of `lscpu`, the same in all languages.
+const ARCHITECTURES: [&str; 6] = [
+    "x86_64",
+    "aarch64",
+    "ppc64",
+    "s390x",
+    "riscv64",
+    "loongarch64",
+];
+
 /// Recognizes texts that describe a machine for people rather than programs, and names their kind.
 fn listing_of(text: &str) -> Option<&'static str> {
     let first = text.lines().next().unwrap_or_default();
     let has = |part: &str| text.contains(part);
+    let is_in_first = |part: &&str| first.contains(*part);
     if first.starts_with("processor") && has("\t: ") {
         Some("/proc/cpuinfo")
     } else if first.starts_with("available: ") && has("node 0 ") {
@@ -102,7 +113,9 @@ fn listing_of(text: &str) -> Option<&'static str> {
         Some("the output of `lscpu -p`")
     } else if first.starts_with("Machine") && has("L#") {
         Some("the text of `lstopo`")
-    } else if has("CPU(s)") && first.contains(':') {
+    } else if first.contains([':', '：'])
+        && (has("CPU(s)") || ARCHITECTURES.iter().any(is_in_first))
+    {
         Some("the summary of `lscpu`")
     } else if first.starts_with("CPU ") && text.lines().count() > 1 {
         Some("the table of `lscpu -e`")
@@ -122,6 +135,11 @@ mod tests {
         for (text, what) in [
             ("Architecture: x86_64\nCPU(s): 8\n", "summary"),
             ("Architektur: x86_64\nCPU(s): 8\nSockel: 1\n", "summary"),
+            (
+                "Architecture :          x86_64\nProcesseur(s) :  8\n",
+                "summary",
+            ),
+            ("架构：          aarch64\n", "summary"),
             ("processor\t: 0\nvendor_id\t: X\n", "cpuinfo"),
             ("available: 2 nodes (0-1)\nnode 0 cpus: 0 1\n", "numactl"),
             (

@@ -62,6 +62,9 @@ fn find(params: &mut Params) -> Option<&'static Named> {
     if found.is_none() {
         let all: Vec<&str> = names().iter().map(|named| named.name).collect();
         let hint = did_you_mean(use_, all.iter().copied());
+        let meant = hint
+            .as_deref()
+            .and_then(|hint| all.iter().find(|name| hint.ends_with(&format!(" {name}?"))));
         params.problem(
             &["use"],
             format!(
@@ -69,6 +72,13 @@ fn find(params: &mut Params) -> Option<&'static Named> {
             ),
             hint,
         );
+        // Report the other mistakes of the section too, as far as they can be told.
+        if let Some(meant) = names().iter().find(|named| Some(&named.name) == meant) {
+            let spec = params.spec;
+            for (kind, _) in &spec.mix {
+                check_kind(params, meant, "mix", kind);
+            }
+        }
     }
     found
 }

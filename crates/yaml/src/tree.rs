@@ -24,6 +24,8 @@ const KEYS_MAX: usize = 10_000;
 pub struct Limits {
     /// Kind of text, for messages: `study`.
     pub what: &'static str,
+    /// Command that writes such a text, for messages.
+    pub example: Option<&'static str>,
     /// Maximum length of the text, bytes.
     pub text_bytes_max: usize,
     /// True if anchors, aliases and `<<` are accepted. Otherwise they are refused.
@@ -36,6 +38,7 @@ impl Limits {
     /// A study. The largest one with all its variants has a few kilobytes.
     pub const STUDY: Limits = Limits {
         what: "study",
+        example: Some("cassay new"),
         text_bytes_max: 1 << 20,
         aliases: false,
         last_wins: false,
@@ -43,6 +46,7 @@ impl Limits {
     /// A workload file, of cassay or of another tool.
     pub const WORKLOAD: Limits = Limits {
         what: "workload file",
+        example: None,
         text_bytes_max: 1 << 22,
         aliases: true,
         last_wins: false,
@@ -165,7 +169,8 @@ pub fn parse(
     let root = root_of(source, text, limits, diagnostics);
     if root.is_none() && diagnostics.list.len() == before {
         let message = format!("the {} is empty", limits.what);
-        diagnostics.add(&Place { source, span: 0..0 }, message, None);
+        let hint = limits.example.map(|command| format!("`{command}` writes one"));
+        diagnostics.add(&Place { source, span: 0..0 }, message, hint);
     }
     root
 }

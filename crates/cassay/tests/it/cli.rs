@@ -200,6 +200,8 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
           |
         1 |
           | ^
+          |
+        help: `cassay new` writes one
 
         1 mistake; nothing was started
 

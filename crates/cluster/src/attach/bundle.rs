@@ -2,13 +2,13 @@
 //! that lists the nodes. All nodes are reached through one proxy, which selects the node by the
 //! server name of TLS (SNI).
 
-use super::tls::certificates_of;
 use super::{LIMIT, ip_of, nodes_of};
 use crate::address_map::{CQL_PORT, NodeAddressMap, Proxy, RedirectingConnector};
 use crate::credentials::{ClientIdentity, Tls, TlsMaterial};
 use crate::jolokia;
 use crate::node::NodeInfo;
 use crate::session::Session;
+use crate::tls_file::{self, Role};
 use anyhow::{Context, Result, anyhow, bail};
 use cql::value::Value;
 use foreign::FileKind;
@@ -80,6 +80,8 @@ impl BehindProxy {
         let place = bundle.display();
         let (config, material) =
             read(bundle).with_context(|| format!("read the secure connect bundle {place}"))?;
+        let tls =
+            usable(&material).with_context(|| format!("use the secure connect bundle {place}"))?;
         let url = format!("https://{}:{}/metadata", config.host, config.port);
         let metadata = ask(&url, &config, &material)
             .with_context(|| format!("ask {url}, of the bundle {place}, which nodes there are"))?;
@@ -96,7 +98,7 @@ impl BehindProxy {
             .with_context(|| format!("find the proxy that {url} names"))?;
         let proxy = *proxies.first().context("the proxy has no address")?;
         Ok(BehindProxy {
-            tls: material.tls()?,
+            tls,
             moves: NodeAddressMap::behind(Proxy::at(proxy)),
             hosts: said.contact_points,
             datacenter: said.local_dc,
@@ -167,10 +169,20 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     Ok((config, material))
 }
 
+/// Builds the TLS configuration. No command mends a file inside a bundle, so the hint is another one
+/// than for a file of its own.
+fn usable(material: &TlsMaterial) -> Result<Tls> {
+    material.clone().tls().map_err(|error| {
+        let said = format!("{error:#}");
+        let (why, _) = said.split_once("\nhint:").unwrap_or((&said, ""));
+        anyhow!("{why}\nhint: download the bundle again, and name it by `{KEY}`")
+    })
+}
+
 /// Queries the metadata service.
 fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metadata> {
     let (place, pem) = material.roots.as_ref().context("a bundle has authorities")?;
-    let roots: Vec<Certificate<'static>> = certificates_of(place, pem)?
+    let roots: Vec<Certificate<'static>> = tls_file::certificates(Role::Authorities, place, pem)?
         .iter()
         .map(|one| Certificate::from_der(one).to_owned())
         .collect();
@@ -254,6 +266,13 @@ mod tests {
         other[0].1 = &large;
         let said = format!("{:#}", read(bundle(&other).path()).unwrap_err());
         assert!(said.contains("larger than 1048576 bytes"), "{said}");
+        let said = format!("{:#}", BehindProxy::of(bundle(&whole).path()).unwrap_err());
+        assert!(
+            said.contains("certificates of authorities must be here")
+                && said.contains("hint: download the bundle again")
+                && !said.contains("hunter2"),
+            "{said}"
+        );
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "no zip").unwrap();
         let said = format!("{:#}", BehindProxy::of(file.path()).unwrap_err());

@@ -2,10 +2,12 @@
 //! certificate.
 
 use crate::credentials::{ClientIdentity, Tls, TlsMaterial};
+use crate::tls_file::{self, Role};
 use anyhow::{Context, Result, bail};
 use foreign::FileKind;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
 use std::path::Path;
 use std::sync::Arc;
 use target_spec::TlsSpec;
@@ -83,22 +85,32 @@ impl ClientIdentity {
     /// The file has no certificate, or something else.
     pub(crate) fn chain(&self) -> Result<Vec<CertificateDer<'static>>> {
         let (place, pem) = &self.certificates;
-        certificates_of(place, pem)
+        tls_file::certificates(Role::Certificate, place, pem)
     }
 
     /// Returns the private key. Errors never contain anything of its file.
     ///
     /// # Errors
-    /// The file has no key, or the key is encrypted.
+    /// The file has no key, several keys, or an encrypted one.
     pub(crate) fn private_key(&self) -> Result<PrivateKeyDer<'static>> {
         let (place, pem) = &self.key;
-        match PrivateKeyDer::from_pem_slice(pem) {
-            Ok(key) => Ok(key),
-            Err(_) => bail!(
-                "{place} has no private key that can be read: PEM is expected, of PKCS #8, PKCS #1 \
-                 or SEC 1, and not encrypted; openssl pkey -in {place} -out PLAIN writes one"
-            ),
+        tls_file::private_key(place, pem)
+    }
+
+    /// Explains why certificate and key cannot be used together.
+    fn refusal(&self, error: rustls::Error) -> anyhow::Error {
+        let (certificate, key) = (&self.certificates.0, &self.key.0);
+        if !matches!(error, rustls::Error::InconsistentKeys(_)) {
+            let used = format!("use {certificate} with the private key {key}");
+            return anyhow::Error::from(error).context(used);
         }
+        let provider = rustls::crypto::ring::default_provider();
+        let is_of = |one: CertificateDer<'static>| -> bool {
+            let key = self.private_key().ok();
+            key.is_some_and(|key| CertifiedKey::from_der(vec![one], key, &provider).is_ok())
+        };
+        let position = self.chain().ok().and_then(|all| all.into_iter().position(is_of));
+        tls_file::mismatch(certificate, key, position.map(|index| index + 1))
     }
 }
 
@@ -135,10 +147,7 @@ impl TlsMaterial {
             None => builder.with_no_client_auth(),
             Some(identity) => builder
                 .with_client_auth_cert(identity.chain()?, identity.private_key()?)
-                .with_context(|| {
-                    let (certificate, key) = (&identity.certificates.0, &identity.key.0);
-                    format!("use {certificate} with the private key {key}")
-                })?,
+                .map_err(|error| identity.refusal(error))?,
         };
         Ok(Tls {
             config: Arc::new(config),
@@ -150,21 +159,11 @@ impl TlsMaterial {
 
 fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
     let mut roots = rustls::RootCertStore::empty();
-    for certificate in certificates_of(place, pem)? {
+    for certificate in tls_file::certificates(Role::Authorities, place, pem)? {
         let read = || format!("read certificates of {place}");
         roots.add(certificate).with_context(read)?;
     }
     Ok(roots)
-}
-
-/// Returns the certificates of a PEM file.
-pub(super) fn certificates_of(place: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
-    let all: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let all = all.with_context(|| format!("read certificates of {place}"))?;
-    if all.is_empty() {
-        bail!("{place} has no certificate in it (PEM is expected)");
-    }
-    Ok(all)
 }
 
 /// Usual verification, except that every certificate must carry one fixed name, whatever name was
@@ -286,7 +285,7 @@ mod tests {
             ..TlsSpec::default()
         };
         let error = tls_of(&with(true)).unwrap_err().to_string();
-        assert!(error.contains("no certificate in it"), "{error}");
+        assert!(error.contains("an empty file"), "{error}");
         let error = tls_of(&with(false)).unwrap_err().to_string();
         assert!(error.contains("leave out one"), "{error}");
     }
@@ -314,7 +313,8 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             Some(path)
         };
-        let ((cert, key), (_, other)) = (made(), made());
+        let ((cert, key), (other_cert, other)) = (made(), made());
+        let turned = file("t.pem", &format!("{other_cert}{cert}"));
         let (cert, key) = (file("c.pem", &cert), file("k.pem", &key));
         let tls = |cert: &Option<PathBuf>, key: &Option<PathBuf>| {
             tls_of(&TlsSpec {
@@ -331,9 +331,18 @@ mod tests {
         for (cert, key, why) in [
             (&cert, &None, "needs its private key"),
             (&None, &key, "needs the certificate"),
-            (&key, &key, "no certificate in it"),
-            (&cert, &cert, "no private key that can be read"),
-            (&cert, &file("o.pem", &other), "with the private key"),
+            (
+                &key,
+                &key,
+                "k.pem looks like a private key; the client's certificate must be",
+            ),
+            (
+                &cert,
+                &cert,
+                "c.pem looks like a certificate; a private key without",
+            ),
+            (&cert, &file("o.pem", &other), "their public keys differ"),
+            (&turned, &key, "belongs to certificate 2 of"),
         ] {
             let said = format!("{:#}", tls(cert, key).unwrap_err());
             assert!(said.contains(why), "{said}");
@@ -341,7 +350,7 @@ mod tests {
         let ciphered = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nhunter2\n";
         let said = format!("{:#}", tls(&cert, &file("e.pem", ciphered)).unwrap_err());
         assert!(
-            said.contains("not encrypted") && !said.contains("hunter2"),
+            said.contains("looks like an encrypted private key") && !said.contains("hunter2"),
             "{said}"
         );
     }

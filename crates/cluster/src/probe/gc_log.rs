@@ -8,6 +8,8 @@
 //! newest log of the folder is followed, because a restarted node begins a new one. Lines before
 //! the first sample are not read.
 
+mod java8;
+
 use anyhow::{Context, Result};
 use host::probe::{Out, SampledSource};
 use host::{Agent, Entry, FileId, From};
@@ -243,10 +245,15 @@ impl Followed {
 /// Returns the most recently written log; of equal ones the last by name.
 fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let entries = host.list(folder, None)?.unwrap_or_default();
-    // Cassay's logs are gc-<number>.log; Cassandra's default name is gc.log.
+    // Cassay's logs are gc-<number>.log; Cassandra's default name is gc.log, to which Java 8
+    // appends a number and `.current` if it rotates logs.
     let is_log = |entry: &Entry| {
         let kind = entry.name.strip_prefix("gc");
-        kind.is_some_and(|kind| kind == ".log" || (kind.starts_with('-') && kind.ends_with(".log")))
+        kind.is_some_and(|kind| {
+            kind == ".log"
+                || (kind.starts_with('-') && kind.ends_with(".log"))
+                || (kind.starts_with(".log.") && kind.ends_with(".current"))
+        })
     };
     let logs = entries.into_iter().filter(is_log);
     let newest = logs.max_by(|a, b| (a.id.changed_ns, &a.name).cmp(&(b.id.changed_ns, &b.name)));
@@ -259,7 +266,7 @@ fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
 }
 
 /// Content of a log line.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Event {
     /// Stop-the-world pause for garbage collection.
     Pause {
@@ -289,6 +296,9 @@ enum Written {
 /// Parses a line's time and content. `None` if it is of no interest. The `-Xlog` decorations come
 /// in any order; a wall time is preferred to an uptime.
 fn parse(line: &str) -> Option<(Written, Event)> {
+    if !line.starts_with('[') {
+        return java8::parse(line);
+    }
     let mut rest = line;
     let (mut wall, mut uptime, mut tags) = (None, None, "");
     while let Some((inside, behind)) = rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
@@ -305,11 +315,17 @@ fn parse(line: &str) -> Option<(Written, Event)> {
         "gc" => of_collector(text)?,
         "gc,phases" => of_z_phase(text)?,
         "safepoint" => of_safepoint(text)?,
-        // With Cassandra's default settings the level is last, and there are no tags.
-        "info" => of_safepoint(text).or_else(|| of_collector(text))?,
+        // Cassandra's default settings leave out the tags, so that the level is last. Others end
+        // with the time or the number of a thread.
+        last if has_no_tags(last) => of_safepoint(text).or_else(|| of_collector(text))?,
         _ => return None,
     };
     Some((wall.or(uptime)?, event))
+}
+
+/// Returns true if a line's last decoration is not its tags.
+fn has_no_tags(last: &str) -> bool {
+    last == "info" || last.parse::<u64>().is_ok() || written_of(last).is_some()
 }
 
 /// Millisecond values from this one on (the year 2001) count from 1970; smaller ones from the JVM's

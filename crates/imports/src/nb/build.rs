@@ -309,9 +309,11 @@ impl<'a> Builder<'a> {
             if acts || value.is_empty() || self.file.parameters.contains(key) {
                 continue;
             }
-            let note = match params::told(On::Line, key) {
-                Some(why) => format!("{key}={value} {why}"),
-                None => {
+            let of_tls = crate::tls_files::of_nb(key, value);
+            let note = match (of_tls, params::told(On::Line, key)) {
+                (Some(note), _) => note,
+                (None, Some(why)) => format!("{key}={value} {why}"),
+                (None, None) => {
                     let mut known: Vec<&str> = params::acting(On::Line).collect();
                     known.extend(self.file.parameters.iter().map(String::as_str));
                     let hint = yaml::did_you_mean(key, known);

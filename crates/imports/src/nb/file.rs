@@ -62,6 +62,7 @@ const SHAPES: [&str; 7] = [
 
 /// Returns all operations of a file.
 pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
+    check_bindings(root, out);
     let mut ops = Vec::new();
     let level = Level::default().within(root);
     match root.entry("blocks").map(|entry| &entry.value.raw) {
@@ -90,6 +91,26 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
     }
     collect(root, &level, &mut ops);
     ops
+}
+
+/// Reports bindings in any form but a map: NoSQLBench ends at them.
+fn check_bindings(node: &Node, out: &mut Diagnostics) {
+    if let Raw::List(items) = &node.raw {
+        items.iter().for_each(|item| check_bindings(item, out));
+    }
+    for entry in node.entries().unwrap_or(&[]) {
+        let is_map = matches!(entry.value.raw, Raw::Map(_) | Raw::Null);
+        match entry.key.as_str() {
+            "scenarios" => {}
+            "bindings" if is_map => {}
+            "bindings" => {
+                let message = format!("bindings must be a map, not {}", entry.value.describe());
+                let hint = "write a line `name: Recipe()` for each, without a dash";
+                out.add(&entry.value.place, message, Some(hint.to_owned()));
+            }
+            _ => check_bindings(&entry.value, out),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]

@@ -37,6 +37,13 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
                 named.push((name, recipe.trim().to_owned()));
             }
             Pair::Other(inner) => {
+                if let Some(name) = name_in_braces(inner) {
+                    return Err(format!(
+                        "`{{{{{name}}}}}` holds a recipe in NoSQLBench, and {name} is none; a \
+                         binding is written {{{name}}}, and a set that holds its value {{ \
+                         {{{name}}} }}"
+                    ));
+                }
                 if !is_name_in_braces(inner) && !is_literal(inner) {
                     return Err(format!(
                         "`{{{inner}}}` is neither the name of a binding nor a literal of CQL; a \
@@ -64,6 +71,12 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
         earlier: None,
     }));
     Ok(())
+}
+
+/// Returns the name in `{name}`, the text between the outer braces of `{{name}}`.
+fn name_in_braces(inner: &str) -> Option<&str> {
+    let name = inner.strip_prefix('{')?.strip_suffix('}')?;
+    is_name_in_braces(name).then_some(name)
 }
 
 enum Pair<'a> {
@@ -122,7 +135,7 @@ fn is_literal(text: &str) -> bool {
         return CQL_FUNCTIONS.contains(&name.to_lowercase().as_str());
     }
     text.is_empty()
-        || text.starts_with(|c: char| c.is_ascii_digit() || "'\"-{[(?:$".contains(c))
+        || text.starts_with(|c: char| c.is_ascii_digit() || "'-{[(?:$".contains(c))
             && !text.starts_with("??")
         || text.contains([':', ','])
         || ["true", "false", "null", "nan", "infinity"].contains(&text.to_lowercase().as_str())
@@ -194,10 +207,16 @@ mod tests {
             "{ key }",
             "{a b}",
             "{<value>}",
+            "{\"key\"}",
         ] {
             let whole = format!("insert into t (k) values ({text})");
             let said = named(&whole).expect_err(text);
             assert!(said.starts_with(&format!("`{text}` is neither")), "{said}");
         }
+        let said = named("insert into t (k) values ({{k}})").unwrap_err();
+        assert!(
+            said.contains("holds a recipe in NoSQLBench") && said.contains(" {k},"),
+            "{said}"
+        );
     }
 }

@@ -8,6 +8,7 @@ mod file;
 mod inline;
 mod operation;
 mod params;
+mod places;
 mod scenario;
 mod source;
 mod statement;

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::build::{Builder, DRIVERS};
 use super::file::Op;
 use super::params::{self, On, Settings};
+use super::places::{Refusal, misplaced, unset};
 use super::scenario;
 use super::source::CycleOp;
 use super::statement::{
@@ -61,6 +62,9 @@ impl Builder<'_> {
             let mut missing = None;
             let mut recipes: Vec<(String, Recipe)> = Vec::new();
             let text = statement_text(op);
+            if let Some(refusal) = unset(&text, &self.file.parameters) {
+                return self.refuse(op, refusal);
+            }
             for name in &anchors(&text).names {
                 match op.bindings.iter().find(|entry| entry.key == *name) {
                     Some(entry) => {
@@ -80,6 +84,12 @@ impl Builder<'_> {
             }
         }
         Some(texts)
+    }
+
+    fn refuse<T>(&mut self, op: &Op, (message, hint): Refusal) -> Option<T> {
+        let message = format!("operation {}: {message}", op.name);
+        self.out.add(&op.cql.place, message, Some(hint));
+        None
     }
 
     fn no_binding<T>(&mut self, op: &Op, name: &str) -> Option<T> {
@@ -117,6 +127,10 @@ impl Builder<'_> {
         self.driver(op)?;
         self.tell_operation(op);
         let anchored = anchors(&text);
+        if let Some(refusal) = unset(&text, &self.file.parameters).or_else(|| misplaced(&anchored))
+        {
+            return self.refuse(op, refusal);
+        }
         let table = self.tables.iter();
         let table = table
             .filter(|table| mentions(&anchored.cql, &table.name))
@@ -223,8 +237,8 @@ impl Builder<'_> {
             };
             if *quoted && !is_raw {
                 let message = format!(
-                    "binding {name} stands in quotes, where a prepared statement has a text and \
-                     no value; remove the quotes"
+                    "binding {name} stands in quotes, where a statement with values beside it has \
+                     a text and no value; remove the quotes"
                 );
                 return self.wrong(&op.cql.place, message);
             }
@@ -335,10 +349,18 @@ impl Builder<'_> {
     }
 
     fn recipe(&mut self, node: &Node) -> Option<Recipe> {
-        let text = node.text().unwrap_or("");
+        let Some(text) = node.text() else {
+            let message = format!("a binding must be a recipe, not {}", node.describe());
+            return self.wrong(&node.place, message);
+        };
+        if let Some((message, hint)) = unset(text, &self.file.parameters) {
+            self.out.add(&node.place, message, Some(hint));
+            return None;
+        }
         match Recipe::compile(text, &mut self.env) {
             Ok(recipe) => Some(recipe),
-            Err(fault) => {
+            Err(mut fault) => {
+                fault.hint = fault.hint.or_else(|| of_no_recipe(text));
                 let mut place = node.place.clone();
                 let end = place.span.end;
                 // In quotes or on several lines, the offset in the text is only approximate.
@@ -362,6 +384,20 @@ impl Builder<'_> {
         self.out.add(&node.place.clone(), message, hint);
         None
     }
+}
+
+/// Returns the hint for a text that is no recipe but a value, or a recipe in quotes of its own.
+fn of_no_recipe(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_quoted =
+        text.len() > 1 && ['\'', '"'].iter().any(|q| text.starts_with(*q) && text.ends_with(*q));
+    if is_quoted {
+        return Some(
+            "the recipe has quotes within those of YAML: remove the inner ones".to_owned(),
+        );
+    }
+    let is_value = text.parse::<f64>().is_ok() || ["true", "false"].contains(&text);
+    is_value.then(|| format!("the same value in each cycle is written FixedValue({text})"))
 }
 
 /// Returns the CQL type of a marker, if it is known.

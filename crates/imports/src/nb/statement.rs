@@ -109,6 +109,8 @@ pub(super) struct Anchored {
     pub(super) names: Vec<String>,
     /// For each anchor, if it stood in quotes, which were removed.
     pub(super) quoted: Vec<bool>,
+    /// For each anchor, the offset of its marker in `cql`.
+    pub(super) places: Vec<usize>,
 }
 
 /// Replaces `{name}`, `?name` and `'{name}'` by markers. Maps such as `{'a': 1}` stay.
@@ -123,6 +125,7 @@ pub(super) fn anchors(cql: &str) -> Anchored {
             (before, after)
         };
         out.cql.push_str(before);
+        out.places.push(out.cql.len());
         out.cql.push('?');
         let name = name.trim_matches(['{', '}', '?']);
         out.names.push(name.to_owned());

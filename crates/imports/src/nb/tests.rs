@@ -4,6 +4,7 @@
 
 mod chosen;
 mod effects;
+mod quotes;
 
 use super::import;
 use super::virtdata::chain::Env;

@@ -27,6 +27,46 @@ fn a_run_is_told_as_question_evidence_trust_and_set_up() {
     }
 }
 
+/// Paper had 21 pages with charts that were cut off, and later one page without any.
+#[test]
+fn a_print_has_the_answer_the_first_charts_and_a_sentence_on_the_rest() {
+    let html = html(&page(&lab::run()));
+    let (screen, paper) = html.split_once("@media print").expect("a style for paper");
+    for rule in [
+        "figure, tr, .figure, .verdict, .card { break-inside: avoid; }",
+        ".charts .unprinted, .charts section > :not(h3):not(figure) { display: none; }",
+        ".on-paper { display: block;",
+        "nav, .fold > .links, .choice select, .modebar { display: none !important; }",
+    ] {
+        assert!(paper.contains(rule), "{rule}");
+    }
+    assert!(screen.contains(".on-paper { display: none; }"));
+    assert_eq!(
+        html.matches("<p class=\"on-paper\">A print has the answer").count(),
+        1
+    );
+    // The script draws charts again in the size of the paper, and restores all of it afterwards.
+    let script = html.rsplit("<script>").next().expect("a script");
+    let number = |name: &str| -> u32 {
+        let (_, rest) = script.split_once(&format!("const {name} = ")).expect(name);
+        rest.split(';').next().and_then(|text| text.parse().ok()).expect(name)
+    };
+    // A4 and US letter have at least 690 and 930 px within the margins.
+    assert!(number("PAPER_PX") <= 690 && number("PAPER_PAGE_PX") <= 930);
+    assert!(
+        3 * (number("PAPER_ROW_PX") + 60) <= 930,
+        "three with their captions"
+    );
+    for part in [
+        "beforeprint",
+        "afterprint",
+        "opened.open = false",
+        "delete layout.updatemenus",
+    ] {
+        assert!(script.contains(part), "{part}");
+    }
+}
+
 /// One sentence per trial of a busy machine was a table of five screens.
 #[test]
 fn a_rule_that_several_trials_broke_is_said_once_with_their_number() {

@@ -4,6 +4,7 @@
 /// Keys that users look for in the wrong place, with their right place.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("topology", "target.local.topology"),
+    ("defaults", "variants"),
     ("scale_up", "procedure.scale_up"),
     ("faults.node", "faults.where.node"),
     ("faults.host", "faults.where.host"),

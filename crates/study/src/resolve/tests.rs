@@ -190,6 +190,7 @@ fn yaml_errors_have_a_place() {
         &Overrides::default(),
         expect![[r#"
         s.yaml:1:1: the study is empty
+          hint: `cassay new` writes one
     "#]],
     );
     mistakes(

@@ -23,6 +23,7 @@ const NODES_DEFAULT_MAX: usize = 8;
 
 const LIMITS: Limits = Limits {
     what: "file of Kubernetes",
+    example: None,
     text_bytes_max: 1 << 20,
     aliases: false,
     last_wins: false,

@@ -16,9 +16,14 @@ const DEPTH_MAX: usize = 8;
 pub(super) fn raw(fields: &[Value], place: &str) -> Result<Raw, String> {
     let mut known = BTreeMap::new();
     flatten(fields, 0, &mut known);
-    let online = known
-        .get("On-line CPU(s) list")
-        .ok_or("the summary of lscpu has no list of CPUs that are online")?;
+    let online = known.get("On-line CPU(s) list").ok_or_else(|| {
+        let first = fields.first().and_then(|field| field.get("field")).and_then(plain);
+        format!(
+            "the summary of lscpu has no `On-line CPU(s) list`, and begins with {:?}: it is in \
+                 another language, or was cut",
+            first.unwrap_or_default()
+        )
+    })?;
     let mut raw = Raw {
         source: format!("{place} (summary of lscpu)"),
         online: CpuSet::parse_list(online)?,

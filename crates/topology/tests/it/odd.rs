@@ -261,6 +261,30 @@ fn a_bare_dash_of_lscpu_is_an_absent_value() {
     assert_eq!(machine.cpus_of(&[0]), list("0"));
 }
 
+/// Before util-linux 2.37, the table has the words of the language: an offline CPU was `nein`, and
+/// counted as online.
+#[test]
+fn files_of_lscpu_in_another_language_are_refused_with_the_command_for_english() {
+    for (text, part) in [
+        (
+            "{\"cpus\":[{\"cpu\":\"0\",\"online\":\"ja\"},{\"cpu\":\"1\",\"online\":\"nein\"}]}",
+            "online \"ja\"",
+        ),
+        (
+            "{\"lscpu\":[{\"field\":\"Architektur:\",\"data\":\"x86_64\"},\
+             {\"field\":\"Liste der Online-CPU(s):\",\"data\":\"0-3\"}]}",
+            "begins with \"Architektur:\"",
+        ),
+    ] {
+        let said = Machine::from_bytes(text.as_bytes(), "m.json").unwrap_err().to_string();
+        let has = |part: &str| said.contains(part);
+        assert!(
+            has(part) && has("another language") && has("LC_ALL=C lscpu -J"),
+            "{said}"
+        );
+    }
+}
+
 #[test]
 fn what_is_no_machine_is_refused_with_a_hint() {
     let deep = format!("<topology>{}", "<object>".repeat(200_000));

@@ -70,7 +70,16 @@ fn all_mistakes_are_reported_together() {
 }
 
 #[test]
-fn an_unknown_workload_is_told_its_neighbour() {
+fn an_unknown_workload_is_told_its_neighbour_and_what_else_is_wrong() {
+    check(
+        &spec_with("standart1", &[], &[("raed", 1.0)]),
+        expect![[r#"
+            use: no workload is named "standart1"; `cassay workload list` shows those there
+                are (did you mean standard1?)
+            mix.raed: standard1 has no kind of operation "raed"; it has write, read (did you
+                mean read?)
+        "#]],
+    );
     check(
         &spec("standart1"),
         expect![[r#"

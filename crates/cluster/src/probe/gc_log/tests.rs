@@ -200,6 +200,8 @@ fn decorations_come_in_any_order_and_cpu_times_behind() {
             wall,
         ),
         ("[1795252172000ms][db1][4711][info ]", text, wall),
+        ("[2026-11-21T09:09:32.000+0000][8775.659s]", text, wall),
+        ("[2026-11-21T09:09:32.000+0000][4711][4713]", text, wall),
     ] {
         let found = parse(&format!("{decorations} {text}"));
         let event = pause("young", 3.12, Some(8.0)).expect("one");
@@ -219,6 +221,18 @@ fn uptimes_count_from_a_start_that_the_newest_line_tells() {
         |uptime: &str| format!("[{uptime}s][info][gc] GC(4) Pause Remark 15M->15M(512M) 1.5ms\n");
     logs.append("gc.log", &(remark("7.250") + &remark("8.000")));
     assert_eq!(logs.pauses(), [seen(-750, 1.5), seen(0, 1.5)]);
+}
+
+/// Java 8 gives the log that it writes a number and an ending of its own.
+#[test]
+fn the_log_that_java_8_rotates_is_followed() {
+    let mut logs = Logs::new();
+    logs.append("gc.log.0.current", "");
+    assert_eq!(logs.pauses(), []);
+    let cleanup = "2026-11-21T09:09:31.000+0000: 12.3: [GC cleanup 15M->14M(512M), 0.5 secs]\n";
+    logs.append("gc.log.0.current", cleanup);
+    let pause = ("gc.pause.cleanup".to_owned(), -1000, 500.0);
+    assert_eq!(logs.pauses(), [pause]);
 }
 
 #[test]

@@ -5,6 +5,10 @@
 //! of the times, and the minutes by which UTC is ahead of it. Then come thousands of names
 //! `\\host\Object(instance)\Counter`. Each other line begins with its time, `05/15/2018 02:13:06`.
 //! All cells are quoted. A tool that was killed leaves half a last line, which is not an error.
+//!
+//! Windows, and spreadsheets that saved such a file, may write it in their own language: `;` or a
+//! tab between cells, a decimal comma, and dates such as `15.05.2018`. The format has no separators
+//! of thousands, so a comma within a number is always a decimal comma.
 
 use super::{Filter, Point, Room, Series, with_hint};
 use anyhow::{Context, Result, bail, ensure};
@@ -12,7 +16,11 @@ use foreign::FileKind;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+
+/// Number of bytes to look at for the separator: the first cell has about 60.
+const HEAD_BYTES: usize = 4096;
 
 /// Columns to take if none are named: CPU that the machine was promised and got, its memory, its
 /// adapters and its network. The many groups of the hypervisor itself are left out.
@@ -70,7 +78,11 @@ pub fn read_esxtop(path: &Path, columns: &[String]) -> Result<Vec<Series>> {
 }
 
 fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
+    let mut file = BufReader::with_capacity(HEAD_BYTES, file);
+    let separator = separator(file.fill_buf()?);
+    let mut builder = csv::ReaderBuilder::new();
+    let mut reader =
+        builder.has_headers(false).flexible(true).delimiter(separator).from_reader(file);
     let mut row = csv::ByteRecord::new();
     ensure!(reader.read_byte_record(&mut row)?, "is empty");
     let names: Vec<String> =
@@ -100,6 +112,21 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
     Ok(series.filter(|series| !series.points.is_empty()).collect())
 }
 
+/// Returns the separator of cells: the first candidate of the first line. Its first cell has none.
+fn separator(head: &[u8]) -> u8 {
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let candidates = line.iter().filter(|byte| b",;\t".contains(byte));
+    candidates.copied().next().unwrap_or(b',')
+}
+
+/// Parses a number with a decimal point or a decimal comma.
+fn number(text: &str) -> Result<f64, std::num::ParseFloatError> {
+    match text.split_once(',') {
+        Some((whole, rest)) if !text.contains('.') => format!("{whole}.{rest}").parse(),
+        _ => text.parse(),
+    }
+}
+
 /// Takes the cells of one line.
 fn take(
     row: &csv::ByteRecord,
@@ -116,7 +143,7 @@ fn take(
         if text.is_empty() {
             continue;
         }
-        let value: f64 = text.parse().with_context(|| {
+        let value = number(text).with_context(|| {
             let Series { place, name, .. } = &column.series;
             format!("{name} of {place} is {text:?}, which is not a number")
         })?;
@@ -148,8 +175,20 @@ fn utc_ahead(first: &str) -> Result<i64> {
 }
 
 fn time(text: &str, ahead_minutes: i64) -> Result<u64> {
-    let local = DateTime::strptime("%m/%d/%Y %H:%M:%S%.f", text.trim())
-        .with_context(|| format!("{text:?} is not a time like 05/15/2018 02:13:06"))?;
+    let trimmed = text.trim();
+    // Dots are of languages that write the day first. With slashes, only the tool's own order can be
+    // told.
+    let format = if trimmed.get(..10).is_some_and(|date| date.contains('.')) {
+        "%d.%m.%Y %H:%M:%S%.f"
+    } else {
+        "%m/%d/%Y %H:%M:%S%.f"
+    };
+    let local = DateTime::strptime(format, trimmed).with_context(|| {
+        format!(
+            "{text:?} is not a time like 05/15/2018 02:13:06; hint: if a spreadsheet saved this \
+             file, import the one that the tool wrote"
+        )
+    })?;
     let at = TimeZone::UTC.to_timestamp(local).context("the time is out of range")?;
     let ns = at.as_nanosecond() + i128::from(ahead_minutes) * 60_000_000_000;
     u64::try_from(ns).ok().with_context(|| format!("{text:?} is before 1970"))
@@ -184,7 +223,9 @@ fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
         "none of its {} columns is {}; the first are {:?}",
         names.len() - 1,
         if usual {
-            "one that is usually wanted; hint: say which ones you want".to_string()
+            "one that is usually wanted; hint: name those that you want, in the language of the \
+             file: --column '\\cpu(*)\\%', or `columns` in a study"
+                .to_string()
         } else {
             format!("called {}", wanted.join(" or "))
         },
@@ -261,7 +302,8 @@ impl<'a> Parts<'a> {
 /// Returns the unit that a counter's name tells.
 fn unit(counter: &str) -> &'static str {
     let per_second = counter.ends_with("/sec");
-    if counter.starts_with('%') {
+    // Other languages append the sign: `Prozessorzeit (%)`.
+    if counter.starts_with('%') || counter.ends_with("(%)") {
         "%"
     } else if counter.contains("MilliSec") {
         "ms"
@@ -279,156 +321,4 @@ fn unit(counter: &str) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HEADER: &str = concat!(
-        r#""(PDH-CSV 4.0) (UTC)(0)","\\esx1\Memory\Free MBytes","#,
-        r#""\\esx1\Group Cpu(28868:cassandra-1)\% Ready","#,
-        r#""\\esx1\Group Cpu(2098:hostd.2098765)\% Ready","#,
-        r#""\\esx1\Group Cpu(1:system)\% Ready","#,
-        r#""\\esx1\Physical Disk Adapter(vmhba0)\Average Driver MilliSec/Command","#,
-        r#""\\esx1\Network Port(vSwitch0:33554433:Management)\MBits Received/sec","#,
-        r#""\\esx1\Vcpu(28868:cassandra-1:28869:vmx)\% Used""#,
-        "\n"
-    );
-
-    fn imported(text: &str, wanted: &[&str]) -> Result<Vec<Series>> {
-        let wanted: Vec<String> = wanted.iter().map(|one| one.to_string()).collect();
-        read(text.as_bytes(), &wanted)
-    }
-
-    #[test]
-    fn usual_columns_are_read_with_times_places_and_units() {
-        let rows = "\"05/15/2018 02:13:06\",\"1000\",\"1.5\",\"9\",\"9\",\"0.25\",\" \",\"3\"\n\
-                    \"05/15/2018 02:13:11\",\"990\",\"2.5\",\"9\",\"9\",\"0.5\",\"8\",\"3\"\n\
-                    \"05/15/2018 02:13:16\",\"98";
-        let series = imported(&format!("{HEADER}{rows}"), &[]).unwrap();
-        let seen: Vec<_> = series
-            .iter()
-            .map(|one| {
-                let values: Vec<f64> = one.points.iter().map(|point| point.value).collect();
-                (one.name.as_str(), one.place.as_str(), one.unit, values)
-            })
-            .collect();
-        let ready = "esxtop.Group Cpu.% Ready";
-        let latency = "esxtop.Physical Disk Adapter.Average Driver MilliSec/Command";
-        let port = "esx1/vSwitch0:33554433:Management";
-        assert_eq!(
-            seen,
-            [
-                (
-                    "esxtop.Memory.Free MBytes",
-                    "esx1",
-                    "MB",
-                    vec![1000.0, 990.0]
-                ),
-                (ready, "esx1/28868:cassandra-1", "%", vec![1.5, 2.5]),
-                (latency, "esx1/vmhba0", "ms", vec![0.25, 0.5]),
-                (
-                    "esxtop.Network Port.MBits Received/sec",
-                    port,
-                    "Mbit/s",
-                    vec![8.0]
-                ),
-            ]
-        );
-        // date -u -d '2018-05-15 02:13:06' +%s
-        assert_eq!(series[0].points[0].unix_ns, 1_526_350_386_000_000_000);
-    }
-
-    /// VMs named after a host, an address or a version were taken for processes of the hypervisor.
-    #[test]
-    fn vms_whose_names_end_in_a_number_are_no_processes_of_the_hypervisor() {
-        let column = |object: &str| format!(",\"\\\\esx1\\{object}\\% Used\"");
-        let groups = [
-            "Group Cpu(1:db.1)",
-            "Group Cpu(2:192.0.2.5)",
-            "Group Cpu(3:db-5.0)",
-            "Group Cpu(4:db.20261)",
-            "Group Cpu(5:vpxa.2099001)",
-            "Group Cpu(6:idle)",
-        ];
-        let mut text = "\"(PDH-CSV 4.0) (UTC)(0)\"".to_owned();
-        groups.iter().for_each(|group| text += &column(group));
-        text += &column("Virtual Disk(db.20261:scsi0:0)");
-        text += "\n\"05/15/2018 02:13:06\",\"1\",\"1\",\"1\",\"1\",\"1\",\"1\",\"1\"\n";
-        let series = imported(&text, &[]).unwrap();
-        let places: Vec<&str> = series.iter().map(|one| one.place.as_str()).collect();
-        assert_eq!(
-            places,
-            [
-                "esx1/1:db.1",
-                "esx1/2:192.0.2.5",
-                "esx1/3:db-5.0",
-                "esx1/4:db.20261"
-            ]
-        );
-    }
-
-    #[test]
-    fn columns_that_are_asked_for_are_read_and_no_others() {
-        let row = "\"05/15/2018 02:13:06.250\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"\n";
-        let text = format!("{HEADER}{row}");
-        let series = imported(&text, &["vcpu(*cassandra", "1:SYSTEM"]).unwrap();
-        let names: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(names, ["esxtop.Group Cpu.% Ready", "esxtop.Vcpu.% Used"]);
-        assert_eq!(series[0].points[0].unix_ns % 1_000_000_000, 250_000_000);
-        let error = imported(&text, &["nothing"]).unwrap_err().to_string();
-        assert!(
-            error.contains("none of its 7 columns is called nothing"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn times_of_another_zone_are_moved_to_utc() {
-        assert_eq!(
-            utc_ahead("(PDH-CSV 4.0) (Pacific Standard Time)(480)").unwrap(),
-            480
-        );
-        assert_eq!(utc_ahead("\u{feff}(PDH-CSV 4.0) (UTC)(0)").unwrap(), 0);
-        let utc = time("05/15/2018 02:13:06", 0).unwrap();
-        let pacific = time("05/15/2018 02:13:06", 480).unwrap();
-        assert_eq!(pacific - utc, 8 * 3_600_000_000_000);
-    }
-
-    #[test]
-    fn a_broken_file_is_refused_with_the_line_and_the_cell() {
-        let good = "\"05/15/2018 02:13:06\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"\n";
-        for (text, words) in [
-            (String::new(), "is empty"),
-            ("time,a\n".to_string(), "is not what `esxtop -b` writes"),
-            (
-                "\"(PDH-CSV 4.0) (UTC)\",\"x\"\n".to_string(),
-                "minutes that UTC is ahead",
-            ),
-            (
-                format!("{HEADER}\"x\"\n{good}"),
-                "line 2 has 1 cells, the first line 8",
-            ),
-            (
-                format!("{HEADER}{}", good.replace("05/15", "15/05")),
-                "line 2: ",
-            ),
-            (
-                format!("{HEADER}{good}{}", good.replace("\"1\"", "\"many\"")),
-                "line 3: esxtop.Memory.Free MBytes of esx1 is \"many\"",
-            ),
-        ] {
-            let error = format!("{:#}", imported(&text, &[]).unwrap_err());
-            assert!(error.contains(words), "{error}");
-        }
-        let error = read_esxtop(Path::new("/nonexistent"), &[]).unwrap_err().to_string();
-        assert!(error.contains("read /nonexistent"), "{error}");
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn no_text_panics(rows in "[ -~\n]{0,200}") {
-            // The text may be accepted or refused: it must not panic.
-            let _ = imported(&rows, &[]);
-            let _ = imported(&format!("{HEADER}{rows}"), &[]);
-        }
-    }
-}
+mod tests;

@@ -11,6 +11,7 @@ use crate::import::Secret;
 use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, known};
 use crate::stress::values;
+use crate::tls_files;
 
 /// Nodes to contact, and the login.
 #[derive(Clone, Debug)]
@@ -302,10 +303,13 @@ fn tls(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> boo
         let note = "`-transport`: a password without its store has no effect.";
         notes.push(note.to_owned());
     }
-    if tls {
-        let note = "`-transport`: connections are encrypted; the Java key stores are not read, so \
-                    name certificates in PEM form in the study's own settings.";
-        notes.push(note.to_owned());
+    if let Some(file) = transport.text("truststore=") {
+        let note = tls_files::java_truststore(file);
+        notes.push(format!("`-transport truststore={file}`: {note}."));
+    }
+    if let Some(file) = transport.text("keystore=") {
+        let note = tls_files::java_keystore(file);
+        notes.push(format!("`-transport keystore={file}`: {note}."));
     }
     tls
 }

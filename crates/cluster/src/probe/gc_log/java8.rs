@@ -1,0 +1,143 @@
+//! Lines of a collector log of Java 8 (`-Xloggc:… -XX:+PrintGCDetails -XX:+PrintGCDateStamps
+//! -XX:+PrintGCApplicationStoppedTime`), which Cassandra 4.0 can write.
+//!
+//! A line begins with a date, an uptime or both, each followed by `: `. Other settings spread a
+//! pause over several lines; its safepoint has a line of its own in any case. A pause has the time
+//! of its begin.
+
+use super::{Event, SECOND_NS, Written, heap_after, of_safepoint, unix_ns_of};
+
+/// Parses a line's time and content; `None` if it is of no interest.
+pub(super) fn parse(line: &str) -> Option<(Written, Event)> {
+    let (mut rest, mut wall, mut uptime) = (line, None, None);
+    while let Some((stamp, behind)) = rest.split_once(": ") {
+        if let Some(ns) = unix_ns_of(stamp) {
+            wall = Some(Written::Wall(ns));
+        } else if let Some(seconds) = seconds(stamp) {
+            uptime = Some(Written::Uptime((seconds * SECOND_NS as f64) as u64));
+        } else {
+            break;
+        }
+        rest = behind;
+    }
+    let written = wall.or(uptime)?;
+    let event = if rest.starts_with('[') {
+        of_pause(rest)?
+    } else {
+        of_safepoint(rest.trim_end())?
+    };
+    Some((written, event))
+}
+
+/// Parses `12.345`, seconds.
+fn seconds(text: &str) -> Option<f64> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_number.then(|| text.parse().ok()).flatten()
+}
+
+/// Parses `[GC (Allocation Failure) […] 419456K->60000K(996160K), 0.0413 secs] [Times: …]`.
+fn of_pause(text: &str) -> Option<Event> {
+    let text = text.split(" [Times:").next()?.trim_end();
+    let (before, duration) = text.strip_suffix(" secs]")?.rsplit_once(", ")?;
+    let has = |part: &str| text.contains(part);
+    let kind = if text.starts_with("[Full GC") {
+        "full"
+    } else if !text.starts_with("[GC ") || text.starts_with("[GC concurrent") {
+        return None;
+    } else if has("(CMS Initial Mark)") {
+        "cms_initial_mark"
+    } else if has("(CMS Final Remark)") {
+        "cms_final_remark"
+    } else if text.starts_with("[GC remark") {
+        "remark"
+    } else if text.starts_with("[GC cleanup") {
+        "cleanup"
+    } else if has("(mixed)") {
+        "mixed"
+    } else {
+        "young"
+    };
+    Some(Event::Pause {
+        kind: kind.to_owned(),
+        ms: duration.parse::<f64>().ok()? * 1e3,
+        heap: before.split([' ', ',']).filter_map(heap_after).next_back(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+
+    const STAMP: &str = "2026-11-21T09:09:32.000+0000: 12.345: ";
+
+    fn pause(kind: &str, ms: f64, kibibytes: Option<f64>) -> Event {
+        Event::Pause {
+            kind: kind.to_owned(),
+            ms,
+            heap: kibibytes.map(|size| size * 1024.0),
+        }
+    }
+
+    #[test]
+    fn pauses_and_safepoints_of_java_8_are_read() {
+        for (text, event) in [
+            (
+                "[GC (Allocation Failure) 2026-11-21T09:09:32.000+0000: 12.345: [ParNew: \
+                 419456K->52416K(471872K), 0.0411 secs] 419456K->60000K(996160K), 0.0625 secs] \
+                 [Times: user=0.15 sys=0.01, real=0.06 secs] ",
+                pause("young", 62.5, Some(60_000.0)),
+            ),
+            (
+                "[GC (CMS Initial Mark) [1 CMS-initial-mark: 10K(20K)] 30K(50K), 0.0010 secs]",
+                pause("cms_initial_mark", 1.0, None),
+            ),
+            (
+                "[GC (CMS Final Remark) [YG occupancy: 1 K (2 K)], 0.5 secs]",
+                pause("cms_final_remark", 500.0, None),
+            ),
+            (
+                "[GC pause (G1 Evacuation Pause) (young), 0.25 secs]",
+                pause("young", 250.0, None),
+            ),
+            (
+                "[GC pause (G1 Evacuation Pause) (mixed), 0.25 secs]",
+                pause("mixed", 250.0, None),
+            ),
+            ("[GC remark, 0.0030 secs]", pause("remark", 3.0, None)),
+            (
+                "[GC cleanup 15M->14M(512M), 0.5 secs]",
+                pause("cleanup", 500.0, Some(14_336.0)),
+            ),
+            (
+                "[Full GC (System.gc()) 90M->20M(512M), 0.5 secs]",
+                pause("full", 500.0, Some(20_480.0)),
+            ),
+            (
+                "Total time for which application threads were stopped: 0.0020000 seconds, \
+                 Stopping threads took: 0.0010000 seconds",
+                Event::Safepoint {
+                    reach_ms: 1.0,
+                    stopped_ms: 2.0,
+                },
+            ),
+        ] {
+            let wall = Written::Wall(1_795_252_172 * SECOND_NS);
+            let found = parse(&format!("{STAMP}{text}"));
+            assert_eq!(found, Some((wall, event.clone())), "{text}");
+            let uptime = Written::Uptime(12_345_000_000);
+            let found = parse(&format!("12.345: {text}"));
+            assert_eq!(found, Some((uptime, event)), "{text}");
+        }
+        for text in [
+            "[GC concurrent-mark-end, 0.1234 secs]",
+            "[CMS-concurrent-mark: 0.1/0.2 secs]",
+            "[GC (Allocation Failure) 2026-11-21T09:09:32.000+0000: 12.345: [ParNew",
+            "Application time: 0.1 seconds",
+        ] {
+            assert_eq!(parse(&format!("{STAMP}{text}")), None, "{text}");
+        }
+        assert_eq!(parse("   [Parallel Time: 1.5 ms, GC Workers: 2]"), None);
+        assert_eq!(parse(": 419456K->52416K(471872K), 0.0411 secs]"), None);
+    }
+}

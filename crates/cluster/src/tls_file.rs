@@ -1,0 +1,124 @@
+//! Reads the certificates and private keys of TLS files. A file that cannot be used is refused with
+//! its form, and with the command that writes a usable one.
+//!
+//! All TLS files of a target go through this file. No message repeats any part of a key.
+
+mod der;
+mod forms;
+#[cfg(test)]
+mod tests;
+
+use anyhow::{Result, anyhow, bail};
+use forms::{Form, Way};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+
+/// Role of a file in a TLS configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Certificates of trusted authorities.
+    Authorities,
+    /// The client's certificate and those of its issuers.
+    Certificate,
+    /// The private key of the client's certificate.
+    PrivateKey,
+}
+
+impl Role {
+    /// Returns its name in messages, with an article.
+    fn called(self) -> &'static str {
+        match self {
+            Role::Authorities => "certificates of authorities",
+            Role::Certificate => "the client's certificate",
+            Role::PrivateKey => "a private key without a password",
+        }
+    }
+}
+
+/// Returns all certificates of a PEM file in their order. Other PEM blocks are skipped.
+///
+/// # Errors
+/// The file has no certificate, or a damaged PEM block.
+pub(crate) fn certificates(
+    role: Role,
+    place: &str,
+    bytes: &[u8],
+) -> Result<Vec<CertificateDer<'static>>> {
+    let pem = plain(bytes);
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    match all {
+        Ok(all) if !all.is_empty() => Ok(all),
+        _ => Err(refusal(role, place, bytes)),
+    }
+}
+
+/// Returns the only private key of a PEM file. Other PEM blocks are skipped.
+///
+/// # Errors
+/// The file has no private key, several, or an encrypted one.
+pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'static>> {
+    let pem = plain(bytes);
+    let all: Result<Vec<_>, _> = PrivateKeyDer::pem_slice_iter(&pem).collect();
+    match all.ok().as_deref_mut() {
+        Some([key]) => Ok(key.clone_key()),
+        Some([_, _, ..]) => bail!(
+            "{place} has several private keys, and one is wanted\nhint: this command writes the \
+             first one: openssl pkey -in {} -out key.pem; to use another, copy its PEM block into \
+             a file of its own",
+            argument(place)
+        ),
+        _ => Err(refusal(Role::PrivateKey, place, bytes)),
+    }
+}
+
+/// Returns the error for a certificate and a private key that are not a pair.
+///
+/// `position` is the position of the certificate to which the key belongs, from 1, if the file has
+/// one.
+pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) -> anyhow::Error {
+    match position {
+        Some(position) => anyhow!(
+            "the private key {key} belongs to certificate {position} of {certificate}, and servers \
+             expect it to belong to the first\nhint: move that PEM block to the beginning of the \
+             file"
+        ),
+        None => anyhow!(
+            "the private key {key} does not belong to the certificate {certificate}: their public \
+             keys differ\nhint: of a pair, these commands print the same: openssl x509 -in {} \
+             -noout -pubkey; openssl pkey -in {} -pubout",
+            argument(certificate),
+            argument(key)
+        ),
+    }
+}
+
+/// Returns the error for a file without the PEM block that its role requires.
+fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
+    let form = Form::of(bytes);
+    let way = match form.way(role) {
+        Way::Command(command) => {
+            let command = command.replace("FILE", &argument(place));
+            format!("this command writes a file that can be used: {command}")
+        }
+        Way::Advice(advice) => advice.to_owned(),
+    };
+    let (looks, wanted) = (form.called(), role.called());
+    anyhow!("{place} looks like {looks}; {wanted} must be here, in PEM form\nhint: {way}")
+}
+
+/// Returns the text without a byte order mark and without blanks around its lines, which a copy out
+/// of another file leaves there.
+pub(crate) fn plain(bytes: &[u8]) -> Vec<u8> {
+    let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
+    lines.collect::<Vec<_>>().join(&b'\n')
+}
+
+/// Returns a path as an argument of a shell.
+fn argument(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%,:=".contains(c);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}

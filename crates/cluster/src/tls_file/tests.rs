@@ -1,0 +1,309 @@
+//! Tests each form with a small file of it.
+
+use super::*;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// Returns a self-signed certificate and its key, as DER.
+fn made() -> (Vec<u8>, Vec<u8>) {
+    let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
+    (made.cert.der().to_vec(), made.signing_key.serialize_der())
+}
+
+fn pem(label: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+}
+
+/// Returns a value of DER: tag, length and content.
+fn der(tag: u8, parts: &[Vec<u8>]) -> Vec<u8> {
+    let content = parts.concat();
+    [vec![tag, u8::try_from(content.len()).unwrap()], content].concat()
+}
+
+/// Returns a DER sequence of an algorithm, as keys and certificates have it.
+fn algorithm() -> Vec<u8> {
+    der(0x30, &[der(0x06, &[vec![42, 3]]), der(0x05, &[])])
+}
+
+/// Text in the place of secret bytes. No message may have it.
+const SECRET: &[u8] = b"hunter2hunter2";
+
+/// One file, its form, and a part of the hints for certificates and for a private key.
+type Example = (Vec<u8>, &'static str, &'static str, &'static str);
+
+/// Returns keystores, and DER.
+fn binary() -> Vec<Example> {
+    let ((certificate, key), secret) = (made(), || der(0x04, &[SECRET.to_vec()]));
+    let store = |magic: [u8; 4]| [magic.to_vec(), SECRET.to_vec()].concat();
+    let number = |number: u8| der(0x02, &[vec![number]]);
+    let content = || der(0x30, &[der(0x06, &[vec![42]]), der(0xA0, &[secret()])]);
+    let utf16 = [
+        vec![0xFF, 0xFE],
+        pem("CERTIFICATE", b"x").encode_utf16().flat_map(u16::to_le_bytes).collect(),
+    ]
+    .concat();
+    vec![
+        (
+            store([0xFE, 0xED, 0xFE, 0xED]),
+            "keystore (JKS)",
+            "keytool -list -rfc -keystore",
+            "keytool -importkeystore -srckeystore",
+        ),
+        (
+            store([0xCE; 4]),
+            "keystore (JCEKS)",
+            "-storetype JCEKS",
+            "-srcstoretype JCEKS",
+        ),
+        (
+            der(0x30, &[number(3), content(), der(0x30, &[secret()])]),
+            "PKCS #12",
+            "openssl pkcs12 -in 'my file' -nokeys",
+            "openssl pkcs12 -in 'my file' -nocerts -nodes",
+        ),
+        (
+            certificate,
+            "a certificate in DER",
+            "openssl x509 -inform DER",
+            "no command makes a private key",
+        ),
+        (
+            key,
+            "a private key in DER",
+            "no command makes a certificate",
+            "openssl pkey -inform DER",
+        ),
+        (
+            der(0x30, &[number(0), number(9), number(9)]),
+            "a private key in DER",
+            "no command",
+            "openssl pkey -inform DER",
+        ),
+        (
+            der(0x30, &[number(1), secret()]),
+            "a private key in DER",
+            "no command",
+            "openssl pkey -inform DER",
+        ),
+        (
+            der(0x30, &[algorithm(), secret()]),
+            "an encrypted private key in DER",
+            "no command",
+            "openssl pkcs8 -inform DER",
+        ),
+        (
+            der(0x30, &[algorithm(), der(0x03, &[vec![0]])]),
+            "a public key in DER",
+            "no command",
+            "no command",
+        ),
+        (
+            der(0x30, &[der(0x06, &[vec![42]]), der(0xA0, &[secret()])]),
+            "in DER",
+            "openssl pkcs7 -inform DER",
+            "no command",
+        ),
+        (
+            utf16,
+            "UTF-16",
+            "iconv -f UTF-16 -t UTF-8 'my file'",
+            "iconv",
+        ),
+        (
+            SECRET.to_vec(),
+            "a file of another kind",
+            "BEGIN CERTIFICATE",
+            "openssl pkey",
+        ),
+        (
+            vec![0x30, 0x82, 0xFF, 0xFF, 0x02],
+            "a file of another kind",
+            "",
+            "",
+        ),
+    ]
+}
+
+/// Returns texts.
+fn texts() -> Vec<Example> {
+    let (certificate, key) = made();
+    let of = |label: &str| pem(label, SECRET);
+    let cut = |text: String| text.lines().take(2).collect::<Vec<_>>().join("\n");
+    let both = pem("CERTIFICATE", &certificate) + &pem("PRIVATE KEY", &key);
+    let rows: Vec<(String, &str, &str, &str)> = vec![
+        (" \r\n".to_owned(), "an empty file", "again", "again"),
+        (
+            "PuTTY-User-Key-File-3: ssh-rsa\n".to_owned(),
+            "PuTTY",
+            "no command",
+            "puttygen 'my file' -O private-openssh",
+        ),
+        (
+            of("OPENSSH PRIVATE KEY"),
+            "OpenSSH",
+            "no command",
+            "ssh-keygen -p -m PEM",
+        ),
+        (
+            "ssh-ed25519 AAAA me".to_owned(),
+            "a public key of ssh",
+            "no command",
+            "no command",
+        ),
+        (
+            of("ENCRYPTED PRIVATE KEY"),
+            "an encrypted private key",
+            "no command",
+            "openssl pkey -in 'my file' -out key.pem",
+        ),
+        (
+            of("RSA PRIVATE KEY").replacen('\n', "\nProc-Type: 4,ENCRYPTED\n\n", 1),
+            "an encrypted private key",
+            "",
+            "openssl pkey -in",
+        ),
+        (
+            of("CERTIFICATE").replace('\n', "\\n"),
+            "in place of line ends",
+            "printf '%b'",
+            "printf '%b'",
+        ),
+        (cut(of("CERTIFICATE")), "cut short", "again", "again"),
+        (
+            of("CERTIFICATE REQUEST"),
+            "CSR",
+            "the authority returned",
+            "no command",
+        ),
+        (of("NEW CERTIFICATE REQUEST"), "CSR", "", ""),
+        (of("DSA PRIVATE KEY"), "DSA", "", "RSA, ECDSA or Ed25519"),
+        (of("PUBLIC KEY"), "a public key", "no command", "no command"),
+        (
+            of("PKCS7"),
+            "PKCS #7",
+            "openssl pkcs7 -in 'my file' -print_certs",
+            "no command",
+        ),
+        (
+            of("X509 CRL"),
+            "CRL",
+            "the authority that signed",
+            "no command",
+        ),
+        (
+            of("TRUSTED CERTIFICATE"),
+            "trust settings",
+            "openssl x509 -in",
+            "no command",
+        ),
+        (both.replace("M", "-"), "a damaged block", "again", "again"),
+        (
+            pem("CERTIFICATE", &certificate).replace("M", "-"),
+            "a certificate",
+            "again",
+            "no command",
+        ),
+        (
+            pem("PRIVATE KEY", &key).replace("M", "-"),
+            "a private key",
+            "no command",
+            "again",
+        ),
+        (
+            STANDARD.encode(of("CERTIFICATE")),
+            "a secret of Kubernetes",
+            "base64 -d 'my file' >",
+            "base64 -d",
+        ),
+        (
+            STANDARD.encode(&certificate),
+            "a certificate without its lines",
+            "openssl x509 -inform DER",
+            "no command",
+        ),
+        (
+            STANDARD.encode(&key),
+            "a private key without its lines",
+            "no command",
+            "openssl pkey -inform DER",
+        ),
+        ("<!doctype html>".to_owned(), "HTML", "again", "again"),
+    ];
+    let with_bytes = |(text, called, certificates, key): (String, _, _, _)| {
+        (text.into_bytes(), called, certificates, key)
+    };
+    rows.into_iter().map(with_bytes).collect()
+}
+
+#[test]
+fn a_file_of_each_form_is_refused_by_its_name_with_the_command_that_helps() {
+    let mut met = Vec::new();
+    for (bytes, called, for_certificates, for_key) in binary().into_iter().chain(texts()) {
+        let form = Form::of(&bytes).called();
+        assert!(form.contains(called), "{called}: {form}");
+        met.push(form);
+        for (role, way) in [
+            (Role::Authorities, for_certificates),
+            (Role::Certificate, for_certificates),
+            (Role::PrivateKey, for_key),
+        ] {
+            let said = refusal(role, "my file", &bytes).to_string();
+            let (what, hint) = said.split_once("\nhint: ").unwrap();
+            assert!(
+                what.starts_with("my file looks like ") && what.contains(form),
+                "{said}"
+            );
+            assert!(hint.contains(way), "{called}: {way}: {said}");
+            for secret in ["hunter2", &STANDARD.encode(SECRET)[..12]] {
+                assert!(!said.contains(secret), "{said}");
+            }
+        }
+    }
+    for form in forms::all_called() {
+        assert!(met.contains(&form), "no example of {form}");
+    }
+}
+
+#[test]
+fn usable_files_are_read_however_an_editor_left_their_lines() {
+    let (certificate, key) = made();
+    let both = pem("CERTIFICATE", &certificate) + "\nBag Attributes\n" + &pem("PRIVATE KEY", &key);
+    let indented: String = both.lines().map(|line| format!("    {line} \n")).collect();
+    for text in [
+        both.clone(),
+        format!("\u{FEFF}{both}"),
+        both.replace('\n', "\r\n"),
+        both.replace('\n', "\r"),
+        both.trim_end().to_owned(),
+        indented,
+    ] {
+        let read = certificates(Role::Certificate, "c", text.as_bytes()).unwrap();
+        assert_eq!(read, [CertificateDer::from(certificate.clone())]);
+        assert_eq!(private_key("k", text.as_bytes()).unwrap().secret_der(), key);
+    }
+}
+
+#[test]
+fn one_of_several_private_keys_is_not_guessed() {
+    let text = pem("PRIVATE KEY", &made().1) + &pem("PRIVATE KEY", &made().1);
+    let said = private_key("/my keys/k.pem", text.as_bytes()).unwrap_err().to_string();
+    assert!(said.contains("has several private keys"), "{said}");
+    assert!(
+        said.contains("openssl pkey -in '/my keys/k.pem' -out key.pem"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_path_is_one_argument_of_a_shell() {
+    for (path, written) in [
+        ("/etc/ssl/me.pem", "/etc/ssl/me.pem"),
+        ("a b", "'a b'"),
+        ("it's", r"'it'\''s'"),
+        ("$(x)", "'$(x)'"),
+        ("", "''"),
+    ] {
+        assert_eq!(argument(path), written);
+    }
+}

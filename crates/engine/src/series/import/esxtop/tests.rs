@@ -1,0 +1,202 @@
+//! Tests with files as the tool, Windows and spreadsheets write them.
+
+use super::*;
+
+const HEADER: &str = concat!(
+    r#""(PDH-CSV 4.0) (UTC)(0)","\\esx1\Memory\Free MBytes","#,
+    r#""\\esx1\Group Cpu(28868:cassandra-1)\% Ready","#,
+    r#""\\esx1\Group Cpu(2098:hostd.2098765)\% Ready","#,
+    r#""\\esx1\Group Cpu(1:system)\% Ready","#,
+    r#""\\esx1\Physical Disk Adapter(vmhba0)\Average Driver MilliSec/Command","#,
+    r#""\\esx1\Network Port(vSwitch0:33554433:Management)\MBits Received/sec","#,
+    r#""\\esx1\Vcpu(28868:cassandra-1:28869:vmx)\% Used""#,
+    "\n"
+);
+
+fn imported(text: &str, wanted: &[&str]) -> Result<Vec<Series>> {
+    let wanted: Vec<String> = wanted.iter().map(|one| one.to_string()).collect();
+    read(text.as_bytes(), &wanted)
+}
+
+#[test]
+fn usual_columns_are_read_with_times_places_and_units() {
+    let rows = "\"05/15/2018 02:13:06\",\"1000\",\"1.5\",\"9\",\"9\",\"0.25\",\" \",\"3\"\n\
+                \"05/15/2018 02:13:11\",\"990\",\"2.5\",\"9\",\"9\",\"0.5\",\"8\",\"3\"\n\
+                \"05/15/2018 02:13:16\",\"98";
+    let series = imported(&format!("{HEADER}{rows}"), &[]).unwrap();
+    let seen: Vec<_> = series
+        .iter()
+        .map(|one| {
+            let values: Vec<f64> = one.points.iter().map(|point| point.value).collect();
+            (one.name.as_str(), one.place.as_str(), one.unit, values)
+        })
+        .collect();
+    let ready = "esxtop.Group Cpu.% Ready";
+    let latency = "esxtop.Physical Disk Adapter.Average Driver MilliSec/Command";
+    let port = "esx1/vSwitch0:33554433:Management";
+    assert_eq!(
+        seen,
+        [
+            (
+                "esxtop.Memory.Free MBytes",
+                "esx1",
+                "MB",
+                vec![1000.0, 990.0]
+            ),
+            (ready, "esx1/28868:cassandra-1", "%", vec![1.5, 2.5]),
+            (latency, "esx1/vmhba0", "ms", vec![0.25, 0.5]),
+            (
+                "esxtop.Network Port.MBits Received/sec",
+                port,
+                "Mbit/s",
+                vec![8.0]
+            ),
+        ]
+    );
+    // date -u -d '2018-05-15 02:13:06' +%s
+    assert_eq!(series[0].points[0].unix_ns, 1_526_350_386_000_000_000);
+}
+
+/// Such files were refused as tables of another tool, or for their numbers.
+#[test]
+fn a_file_in_another_language_has_the_same_series() {
+    let own = imported(
+        &format!(
+            "{HEADER}\"05/15/2018 02:13:06\",\"1000\",\"1.5\",\"9\",\"9\",\"0.25\",\"8\",\"3\"\n"
+        ),
+        &[],
+    )
+    .unwrap();
+    let cells = [
+        "15.05.2018 02:13:06",
+        "1000",
+        "1,5",
+        "9",
+        "9",
+        "0,25",
+        "8",
+        "3",
+    ];
+    for separator in [";", "\t"] {
+        for quote in ["\"", ""] {
+            let header = HEADER.trim_end().replace("\",\"", &format!("{quote}{separator}{quote}"));
+            let header = format!("{quote}{}{quote}", header.trim_matches('"'));
+            let row = cells.map(|cell| format!("{quote}{cell}{quote}")).join(separator);
+            let series = imported(&format!("{header}\r\n{row}\r\n"), &[]).unwrap();
+            assert_eq!(series, own, "{header}");
+        }
+    }
+    let quoted = cells.map(|cell| format!("\"{cell}\"")).join(",");
+    assert_eq!(imported(&format!("{HEADER}{quoted}\n"), &[]).unwrap(), own);
+    let german = "\"(PDH-CSV 4.0) (Mitteleuropäische Zeit)(-60)\",\
+                  \"\\\\PC\\Prozessor(_Total)\\Prozessorzeit (%)\"\n\
+                  \"05/15/2018 02:13:06.250\",\"12,75\"\n";
+    let series = imported(german, &["prozessorzeit"]).unwrap();
+    assert_eq!((series[0].unit, series[0].points[0].value), ("%", 12.75));
+    let error = imported(german, &[]).unwrap_err().to_string();
+    assert!(
+        error.contains("in the language of the file: --column") && error.contains("Prozessorzeit"),
+        "{error}"
+    );
+    let french = format!("{HEADER}{}\n", quoted.replace('.', "/"));
+    let error = format!("{:#}", imported(&french, &[]).unwrap_err());
+    assert!(
+        error.contains("if a spreadsheet saved this file"),
+        "{error}"
+    );
+}
+
+/// VMs named after a host, an address or a version were taken for processes of the hypervisor.
+#[test]
+fn vms_whose_names_end_in_a_number_are_no_processes_of_the_hypervisor() {
+    let column = |object: &str| format!(",\"\\\\esx1\\{object}\\% Used\"");
+    let groups = [
+        "Group Cpu(1:db.1)",
+        "Group Cpu(2:192.0.2.5)",
+        "Group Cpu(3:db-5.0)",
+        "Group Cpu(4:db.20261)",
+        "Group Cpu(5:vpxa.2099001)",
+        "Group Cpu(6:idle)",
+    ];
+    let mut text = "\"(PDH-CSV 4.0) (UTC)(0)\"".to_owned();
+    groups.iter().for_each(|group| text += &column(group));
+    text += &column("Virtual Disk(db.20261:scsi0:0)");
+    text += "\n\"05/15/2018 02:13:06\",\"1\",\"1\",\"1\",\"1\",\"1\",\"1\",\"1\"\n";
+    let series = imported(&text, &[]).unwrap();
+    let places: Vec<&str> = series.iter().map(|one| one.place.as_str()).collect();
+    assert_eq!(
+        places,
+        [
+            "esx1/1:db.1",
+            "esx1/2:192.0.2.5",
+            "esx1/3:db-5.0",
+            "esx1/4:db.20261"
+        ]
+    );
+}
+
+#[test]
+fn columns_that_are_asked_for_are_read_and_no_others() {
+    let row = "\"05/15/2018 02:13:06.250\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"\n";
+    let text = format!("{HEADER}{row}");
+    let series = imported(&text, &["vcpu(*cassandra", "1:SYSTEM"]).unwrap();
+    let names: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["esxtop.Group Cpu.% Ready", "esxtop.Vcpu.% Used"]);
+    assert_eq!(series[0].points[0].unix_ns % 1_000_000_000, 250_000_000);
+    let error = imported(&text, &["nothing"]).unwrap_err().to_string();
+    assert!(
+        error.contains("none of its 7 columns is called nothing"),
+        "{error}"
+    );
+}
+
+#[test]
+fn times_of_another_zone_are_moved_to_utc() {
+    assert_eq!(
+        utc_ahead("(PDH-CSV 4.0) (Pacific Standard Time)(480)").unwrap(),
+        480
+    );
+    assert_eq!(utc_ahead("\u{feff}(PDH-CSV 4.0) (UTC)(0)").unwrap(), 0);
+    let utc = time("05/15/2018 02:13:06", 0).unwrap();
+    let pacific = time("05/15/2018 02:13:06", 480).unwrap();
+    assert_eq!(pacific - utc, 8 * 3_600_000_000_000);
+}
+
+#[test]
+fn a_broken_file_is_refused_with_the_line_and_the_cell() {
+    let good = "\"05/15/2018 02:13:06\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"\n";
+    for (text, words) in [
+        (String::new(), "is empty"),
+        ("time,a\n".to_string(), "is not what `esxtop -b` writes"),
+        (
+            "\"(PDH-CSV 4.0) (UTC)\",\"x\"\n".to_string(),
+            "minutes that UTC is ahead",
+        ),
+        (
+            format!("{HEADER}\"x\"\n{good}"),
+            "line 2 has 1 cells, the first line 8",
+        ),
+        (
+            format!("{HEADER}{}", good.replace("05/15", "15/05")),
+            "line 2: ",
+        ),
+        (
+            format!("{HEADER}{good}{}", good.replace("\"1\"", "\"many\"")),
+            "line 3: esxtop.Memory.Free MBytes of esx1 is \"many\"",
+        ),
+    ] {
+        let error = format!("{:#}", imported(&text, &[]).unwrap_err());
+        assert!(error.contains(words), "{error}");
+    }
+    let error = read_esxtop(Path::new("/nonexistent"), &[]).unwrap_err().to_string();
+    assert!(error.contains("read /nonexistent"), "{error}");
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_panics(rows in "[ -~\n]{0,200}") {
+        // The text may be accepted or refused: it must not panic.
+        let _ = imported(&rows, &[]);
+        let _ = imported(&format!("{HEADER}{rows}"), &[]);
+    }
+}

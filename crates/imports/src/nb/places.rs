@@ -1,0 +1,127 @@
+//! Refuses anchors in places where CQL takes no value, and template parameters without a value.
+//! Sent as they are, such statements fail at the server with a message about its grammar.
+
+use super::statement::Anchored;
+use cql::text::{Kind, Token};
+use std::collections::BTreeSet;
+
+/// Words before the name of a table or keyspace.
+const BEFORE_NAMES: [&str; 6] = ["into", "from", "update", "table", "keyspace", "use"];
+
+/// A mistake, and the way out.
+pub(super) type Refusal = (String, String);
+
+/// Returns the first anchor of a statement that stands where no value can.
+pub(super) fn misplaced(anchored: &Anchored) -> Option<Refusal> {
+    let tokens = cql::text::tokens(&anchored.cql).ok()?;
+    let is_marker = |token: &Token| token.kind == Kind::Symbol && token.text == "?";
+    let markers: Vec<usize> =
+        (0..tokens.len()).filter(|index| is_marker(&tokens[*index])).collect();
+    for (name, at) in anchored.names.iter().zip(&anchored.places) {
+        let Some(index) = markers.iter().find(|index| tokens[**index].at == *at) else {
+            return Some((
+                format!(
+                    "binding {name} stands within quotes or a comment, where a value has no effect"
+                ),
+                format!(
+                    "let a binding make the whole text, such as Template('a-{{}}', Identity()), \
+                     and write {{{name}}} without quotes"
+                ),
+            ));
+        };
+        let before = index.checked_sub(1).map(|before| &tokens[before]);
+        let is_name = before.is_some_and(|token| {
+            token.kind == Kind::Symbol && token.text == "."
+                || token.kind == Kind::Word && BEFORE_NAMES.contains(&token.text.as_str())
+        });
+        if is_name {
+            return Some((
+                format!(
+                    "binding {name} stands in place of the name of a table or keyspace, and cassay \
+                     sends values beside the text"
+                ),
+                format!("write the name itself, or TEMPLATE({name},NAME) and {name}=NAME"),
+            ));
+        }
+    }
+    (markers.len() > anchored.names.len()).then(|| {
+        (
+            "a `?` has no name of a binding".to_owned(),
+            "write ?name or {name}".to_owned(),
+        )
+    })
+}
+
+/// Returns the refusal for a text that has a template parameter without value and default.
+pub(super) fn unset(text: &str, parameters: &BTreeSet<String>) -> Option<Refusal> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let mut found = text.split("UNSET:").skip(1).map(|rest| {
+        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        &rest[..end]
+    });
+    let name = found.find(|name| {
+        // The text may go on behind the parameter: `<<keyspace>>.t`.
+        let mut prefixes = (1..=name.len()).rev().map(|end| &name[..end]);
+        prefixes.any(|prefix| parameters.contains(prefix))
+    })?;
+    let mut prefixes = (1..=name.len()).rev().map(|end| &name[..end]);
+    let name = prefixes.find(|prefix| parameters.contains(*prefix))?;
+    Some((
+        format!("the template parameter {name} has neither a value nor a default"),
+        format!("add {name}=VALUE to the command line, or write TEMPLATE({name},DEFAULT)"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::statement::anchors;
+    use super::*;
+
+    #[test]
+    fn anchors_where_no_value_can_stand_are_found() {
+        for (cql, part) in [
+            (
+                "insert into t (k) values ('user-{k}')",
+                "binding k stands within quotes",
+            ),
+            (
+                "insert into t (k) values (\"{k}\")",
+                "binding k stands within quotes",
+            ),
+            (
+                "insert into t (k) values ({k}) -- and {v}",
+                "binding v stands within quotes or a comment",
+            ),
+            (
+                "insert into shop.{t} (k) values ({k})",
+                "the name of a table",
+            ),
+            ("insert into {t} (k) values ({k})", "the name of a table"),
+            ("select * from {t}", "the name of a table"),
+            ("insert into t (k, v) values ({k}, ?)", "a `?` has no name"),
+        ] {
+            let said = misplaced(&anchors(cql)).unwrap_or_default().0;
+            assert!(said.contains(part), "{cql}: {said}");
+        }
+        for cql in [
+            "insert into shop.t (k, v) values ('{k}', 'a?b') using ttl {n}",
+            "select v from t where k = ?k and m['x'] = {v} limit {n}",
+            "update t set m = {'a': {v}} where k in ({k}, {l})",
+        ] {
+            assert_eq!(misplaced(&anchors(cql)), None, "{cql}");
+        }
+    }
+
+    #[test]
+    fn parameters_without_value_and_default_are_found() {
+        let names: BTreeSet<String> = ["keyspace".to_owned()].into();
+        let said = unset("insert into UNSET:keyspace.t (k)", &names).unwrap();
+        assert!(
+            said.0.contains("parameter keyspace has neither"),
+            "{said:?}"
+        );
+        assert!(said.1.contains("keyspace=VALUE"), "{said:?}");
+        assert_eq!(unset("UNSET:other", &names), None);
+        assert_eq!(unset("insert into t", &names), None);
+    }
+}

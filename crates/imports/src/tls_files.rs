@@ -1,0 +1,93 @@
+//! Notes on the TLS files that another tool's command line names. An import reads no secrets, so a
+//! note tells the user which keys of a target name such files, and how to convert Java keystores.
+
+/// Keys of a study that name certificates, as the option that sets them.
+const CA: &str = "--set target.attach.tls.ca=";
+const CERT: &str = "--set target.attach.tls.cert=";
+const KEY: &str = "--set target.attach.tls.key=";
+
+/// Note on a Java keystore with certificates of authorities.
+pub(crate) fn java_truststore(path: &str) -> String {
+    let file = argument(path);
+    format!(
+        "Java keystores are not read. `keytool -list -rfc -keystore {file} > ca.pem` writes its \
+         certificates, and `{CA}ca.pem` names them"
+    )
+}
+
+/// Note on a Java keystore with the client's private key and certificate.
+pub(crate) fn java_keystore(path: &str) -> String {
+    let file = argument(path);
+    format!(
+        "Java keystores are not read. `keytool -importkeystore -srckeystore {file} -destkeystore \
+         client.p12 -deststoretype PKCS12` makes a file for openssl. `openssl pkcs12 -in \
+         client.p12 -nokeys -out cert.pem` and `openssl pkcs12 -in client.p12 -nocerts -nodes -out \
+         key.pem` write certificate and key. `{CERT}cert.pem {KEY}key.pem` names them"
+    )
+}
+
+/// Note on a setting of NoSQLBench, which takes Java keystores or PEM files. Returns `None` if the
+/// setting is not about TLS files.
+pub(crate) fn of_nb(key: &str, value: &str) -> Option<String> {
+    let pem = |set: &str| {
+        format!(
+            "is not read here; `{set}{}` names this file",
+            argument(value)
+        )
+    };
+    let why = match key {
+        "truststore" => java_truststore(value),
+        "keystore" => java_keystore(value),
+        "caCertFilePath" => pem(CA),
+        "certFilePath" => pem(CERT),
+        "keyFilePath" | "keyfilepath" => pem(KEY),
+        "kspass" | "tspass" | "keyPassword" => {
+            let why = "has no effect: cassay reads PEM files, and keys without a password";
+            return Some(format!("{key}=*** {why}"));
+        }
+        _ => return None,
+    };
+    let join = if why.starts_with("Java") { ":" } else { "" };
+    Some(format!("{key}={value}{join} {why}"))
+}
+
+/// Returns a path as an argument of a shell.
+fn argument(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%,:=".contains(c);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_of_tls_files_has_its_way_and_no_password_is_shown() {
+        for (key, value, part) in [
+            (
+                "truststore",
+                "t.jks",
+                "keytool -list -rfc -keystore t.jks > ca.pem",
+            ),
+            (
+                "keystore",
+                "my k.jks",
+                "-srckeystore 'my k.jks' -destkeystore",
+            ),
+            ("caCertFilePath", "ca.crt", "target.attach.tls.ca=ca.crt"),
+            ("certFilePath", "c.crt", "target.attach.tls.cert=c.crt"),
+            ("keyFilePath", "k.key", "target.attach.tls.key=k.key"),
+            ("kspass", "hunter2", "kspass=*** has no effect"),
+            ("tspass", "hunter2", "tspass=***"),
+            ("keyPassword", "hunter2", "keyPassword=***"),
+        ] {
+            let note = of_nb(key, value).unwrap();
+            assert!(note.contains(part) && !note.contains("hunter2"), "{note}");
+        }
+        assert_eq!(of_nb("tlsversion", "TLSv1.2"), None);
+    }
+}
