@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guard_hears_its_agent_and_notices_that_it_was_killed_though_its_pipe_is_held() {
+    fn a_guard_notices_a_killed_agent_though_its_pipe_is_held_open() {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let pipe = File::from(std::os::fd::OwnedFd::from(reader));
         let mut command = process::command(Path::new("/bin/sleep"));

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_has_an_end_in_time_where_the_commit_log_is_its_only_reason() {
+    fn a_loss_has_an_end_if_only_the_commit_log_explains_it() {
         use DataLoss::{Everything, Memory, Nothing, Order, Unsynced};
         let one = ["a"].as_slice();
         let unused = CommitLog {

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_primary_comparison_keeps_its_level_and_the_others_pay_for_their_number() {
+    fn the_primary_comparison_keeps_its_level_others_are_corrected() {
         let pairs = [
             (100.0, 106.0),
             (100.0, 109.0),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn of_studies_without_a_difference_one_in_thirty_has_one_among_thirty() {
+    fn of_30_comparisons_without_effect_1_in_30_studies_finds_one() {
         let mut chance = Chance::new(77);
         let studies = 400;
         let mut called = 0;

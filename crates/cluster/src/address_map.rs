@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_translated_node_is_known_by_what_the_cluster_calls_it_and_reached_elsewhere() {
+    fn a_translated_node_has_its_cluster_address_and_another_route() {
         let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
         let mut translation = Translation::default();
         for (said, reached) in [

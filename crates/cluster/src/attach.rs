@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_credentials_is_refused_and_secrets_come_from_files() {
+    fn incomplete_credentials_are_refused_and_files_hold_secrets() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "hunter2\nsecond line\n").unwrap();
         let mut spec = AttachSpec {

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_counted_of_connections_that_were_there_at_both_looks() {
+    fn requests_are_counted_on_connections_present_in_both_readings() {
         let look = |all: &[(&str, &str, u64)]| {
             let one = |(node, from, requests): &(&str, &str, u64)| OtherConnection {
                 node: (*node).to_owned(),

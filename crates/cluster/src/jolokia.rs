@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_credentials_and_certificates_for_nothing_are_refused() {
+    fn incomplete_credentials_and_unused_certificates_are_refused() {
         let address = SocketAddr::from(([127, 0, 0, 1], 8778));
         let error = |access: &JolokiaAccess| {
             let error = Jolokia::attached(address, access, &NodeAddressMap::default()).unwrap_err();

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_four_is_asked_for_first_and_each_is_found_by_its_number() {
+    fn version_four_is_tried_first_and_each_has_its_number() {
         assert_eq!(Version::ALL[0], Version::default());
         for version in Version::ALL {
             assert_eq!(Version::of_number(version.number()), Some(version));

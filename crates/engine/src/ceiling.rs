@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_after_the_first_are_counted_until_there_are_enough_that_say_something() {
+    fn slices_are_counted_until_enough_of_them_are_informative() {
         let undisturbed =
             [(0, 5), (1, 10), (2, 20), (3, 30), (4, 99)].map(|(index, ended)| second(index, ended));
         let drain = |index: u64| Interval {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ceiling_is_measured_before_every_trial_and_the_latest_count() {
+    fn a_ceiling_is_measured_before_every_trial_and_the_last_counts() {
         let mut ceilings = Ceilings::default();
         assert_eq!((ceilings.due(false), ceilings.due(true)), (3, 3));
         for ops_per_s in 1..=7 {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_null_target_refuses_is_said_once_and_without_its_address() {
+    fn refusals_of_the_null_target_are_given_once_without_address() {
         let mut ceilings = Ceilings::default();
         let refuse = || {
             Err(anyhow::anyhow!(

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_run_it_is_said_for_three_noises_and_without_a_question_nothing() {
+    fn without_a_run_three_noise_levels_give_three_block_counts() {
         let said = expected(&study(ANSWERED), None);
         assert_eq!(said.len(), 4, "{said:?}");
         assert!(said[0].starts_with("No run of this study"), "{said:?}");

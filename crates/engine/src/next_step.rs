@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_client_was_lost_the_run_is_taken_up_again_whatever_else_was_found() {
+    fn a_lost_client_leads_to_resume_whatever_else_was_found() {
         let mut found = found(&[CauseKind::Others, CauseKind::Warming], open(4, Some(6)));
         found.trials[2].clients = vec![
             ClientEndRecord::default(),

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_killed_anywhere_does_the_trials_of_one_that_is_not() {
+    fn a_run_killed_anywhere_does_the_trials_of_an_unbroken_one() {
         for procedure in [
             "procedure: {sweep: {threads: [1, 2, 4, 8, 16], until: timeout}}\n",
             "procedure: {band: {threads: {from: 1, step: 2, to: 9}, p99_ms: [1, 2]}}\n",
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_adaptive_study_killed_anywhere_ends_where_it_would_have_ended() {
+    fn an_adaptive_study_killed_anywhere_has_the_same_end() {
         let study = study("procedure: {fixed: {threads: 4}}\n");
         let text = study.text.replace("blocks: 2", "until: answered, min: 4, max: 9");
         let study = resolve("s", &text, &Overrides::default()).unwrap();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_end_when_too_many_pairs_are_lost_and_added_ones_always_come() {
+    fn blocks_end_after_too_many_lost_pairs_but_added_ones_run() {
         let study = study("procedure: {fixed: {threads: 4}}\n");
         let text = study.text.replace("blocks: 2", "until: answered, min: 3, max: 6");
         let mut study = resolve("s", &text, &Overrides::default()).unwrap();

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_auto_warm_up_ends_when_steady_and_asks_for_the_whole_window() {
+    fn an_auto_warm_up_ends_when_steady_before_the_whole_window() {
         let (phases, told) = phases("{measure: 4s}", &[10; 13]);
         assert_eq!(
             phases[..11],
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_ends_when_its_rate_is_known_well_enough_or_at_its_longest() {
+    fn a_step_ends_at_the_wanted_precision_or_at_its_longest() {
         let limit = StepLimit::Uncertainty {
             target: 0.02,
             min: 3,

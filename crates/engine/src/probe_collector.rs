@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_of_readings_is_kept_in_as_much_as_an_hour_and_tells_of_its_window() {
+    fn a_day_of_readings_takes_the_memory_of_an_hour() {
         let mut kept = kept(&[]);
         for second in 0..86_400 {
             let at_s = f64::from(second) + 0.5;

@@ -79,7 +79,7 @@ mod tests {
     use store::record::NodeRecord;
 
     #[test]
-    fn a_machine_of_which_nothing_is_known_is_missing_and_so_is_a_part_of_it() {
+    fn an_unknown_machine_is_missing_and_so_is_a_part_of_one() {
         let text = |text: &str| Some(text.to_owned());
         let whole = MachineFacts {
             cpus: 2,

@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nodes_say_of_themselves_stands_before_the_error_that_follows_from_it() {
+    fn messages_of_nodes_stand_before_the_error_that_they_cause() {
         let refused = || anyhow::anyhow!("connect to 127.0.0.1:9042: refused").context("verify");
         let causes = [
             "cassay1: its data volume is full".to_owned(),

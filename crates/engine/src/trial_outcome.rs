@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_trial_is_the_doing_of_the_client_of_others_or_of_the_target() {
+    fn an_invalid_trial_blames_the_client_others_or_the_target() {
         let judged = |fails: &[&str]| {
             let rule = |name: &&str| RuleRecord {
                 rule: (*name).to_owned(),

@@ -20,7 +20,7 @@ use target_spec::fault::{Hit, KINDS, Kind, Length, Options};
 const S: u64 = 1_000_000_000;
 
 #[test]
-fn every_fault_that_works_is_confirmed_both_ways_and_ends_when_it_is_told_to() {
+fn every_fault_is_confirmed_both_ways_and_ends_on_command() {
     for kind in at_once() {
         let (verdict, steps, sim) = course(kind, Sim::default());
         assert_eq!(verdict, FaultVerdict::Confirmed, "{}: {steps:?}", kind.name);
@@ -157,7 +157,7 @@ fn a_look_that_cannot_be_had_accuses_nobody() {
 }
 
 #[test]
-fn what_does_not_heal_is_a_mismatch_though_it_was_broken_as_planned() {
+fn a_fault_that_does_not_heal_is_a_mismatch() {
     let sim = Sim {
         stays_broken: true,
         ..Sim::default()
@@ -339,7 +339,7 @@ fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
 
 /// The leftover of a killed command: if it counted as usual, the fault could not be seen.
 #[test]
-fn a_disk_that_is_still_slow_is_not_taken_for_what_it_is_usually() {
+fn a_disk_that_is_still_slow_is_not_taken_as_its_baseline() {
     let sim = Sim {
         slow_until_ns: 4 * S,
         ..Sim::default()
@@ -394,7 +394,7 @@ fn that_an_agent_has_healed_by_itself_is_said() {
 }
 
 #[test]
-fn every_kind_is_found_by_its_name_and_needs_a_cluster_of_our_own() {
+fn every_kind_has_a_unique_name_and_needs_a_managed_cluster() {
     for kind in KINDS {
         assert_eq!(Kind::of(&kind.name).as_ref(), Some(kind));
         let can = |target: target_spec::Target| {

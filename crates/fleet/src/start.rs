@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_worker_has_an_operation_and_clients_have_as_many_as_they_can() {
+    fn every_worker_has_an_operation_and_clients_share_the_rest() {
         for (asked, in_flight, expected) in [
             (&[2, 2][..], 64, &[2, 2][..]),
             (&[4, 1, 2], 64, &[4, 1, 2]),

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_starts_is_not_killed_and_a_process_that_stays_is_told_of() {
+    fn an_unsupervised_process_is_not_killed_a_survivor_is_reported() {
         let unknown = Service {
             serves: "127.0.0.1:1".parse().unwrap(),
             control: None,

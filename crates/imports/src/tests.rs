@@ -75,7 +75,7 @@ const RANGES: [(Tool, &str, [&str; 3]); 5] = [
 ];
 
 #[test]
-fn each_client_asks_what_the_tool_asks_with_the_range_that_is_its_part() {
+fn each_client_asks_as_the_tool_does_within_its_range() {
     for (tool, all, clients) in RANGES {
         let step = step(tool, all);
         let range = (step.first_operation, step.limit.operations());

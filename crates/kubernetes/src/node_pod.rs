@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_that_nobody_makes_again_or_whose_data_would_go_is_let_be() {
+    fn a_pod_without_controller_or_lasting_data_is_not_deleted() {
         let pod = |owners: Value, volumes: Value| {
             json!({
                 "metadata": {"name": "db-0", "ownerReferences": owners},

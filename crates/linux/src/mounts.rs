@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_whatever_the_folder_is_called_and_the_file_system_says() {
+    fn a_mount_line_is_read_with_any_folder_name_and_options() {
         let line = |folder: &str, own: &str, all: &str| {
             format!("61 29 7:3 / {folder} {own} shared:1 master:2 - ext4 /dev/loop3 {all}")
         };

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_ends_when_all_has_arrived_or_when_its_time_is_over() {
+    fn a_transfer_ends_when_all_has_arrived_or_at_its_time_limit() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::scope(|scope| {

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_gets_room_for_what_has_come_and_not_for_what_it_says() {
+    fn a_header_gets_memory_for_bytes_received_not_bytes_claimed() {
         let (mut connection, mut server) = pair();
         let sent = std::thread::spawn(move || {
             server.write_all(&header(250 << 20)).unwrap();
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_larger_than_the_buffer_arrives_whole_with_what_follows_it() {
+    fn a_frame_larger_than_the_buffer_arrives_whole() {
         let (mut connection, mut server) = pair();
         let body: Vec<u8> = (0..3_000_001_u32).map(|n| n as u8).collect();
         let expected = body.clone();

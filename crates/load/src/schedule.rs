@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_comes_when_it_came_at_any_speed_and_goes_round() {
+    fn a_recording_repeats_its_arrival_times_at_any_speed() {
         let course = Arc::new(Course::new(vec![0, 100, 100, 700], 1000));
         for (speed, workers) in [(1.0, 1), (1.0, 3), (2.0, 2), (0.5, 1)] {
             let mut at: Vec<u64> = (0..workers)
@@ -405,7 +405,7 @@ mod tests {
 
     /// A cluster that others use does not receive the full load at once.
     #[test]
-    fn a_rate_that_rises_offers_the_area_below_its_line_and_is_itself_from_then_on() {
+    fn a_rising_rate_offers_the_area_below_its_line() {
         let second = |at: &[u64], second: u64| {
             let in_it = at.iter().filter(|ns| **ns / 1_000_000_000 == second);
             in_it.count()

@@ -186,7 +186,7 @@ fn seeds() -> std::ops::Range<u64> {
 }
 
 #[test]
-fn what_is_recorded_is_what_was_on_the_wire_whatever_happens_there() {
+fn records_equal_the_wire_for_every_simulated_problem() {
     let seeds = seeds();
     let count = seeds.end - seeds.start;
     if count == 1 {
@@ -217,7 +217,7 @@ fn is_found(seed: u64, planted: Option<InjectedDefect>) -> Option<bool> {
 
 /// In most runs the times are such that a histogram keeps them to the nanosecond.
 #[test]
-fn an_operation_that_is_counted_twice_or_never_or_a_nanosecond_late_is_found() {
+fn an_operation_counted_twice_never_or_late_is_found() {
     for planted in [
         InjectedDefect::Twice,
         InjectedDefect::Lost,

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_are_joined_when_there_is_no_room_and_the_peak_keeps_its_second() {
+    fn bins_merge_when_full_and_the_peak_keeps_its_second() {
         let peak = |t: u32| if t == 4_321 { 99.0 } else { f64::from(t % 2) };
         let values: Vec<(f64, f64)> = (0..86_400).map(|t| (f64::from(t), peak(t))).collect();
         let bins = of(512, &values);

@@ -156,7 +156,7 @@ fn batches_are_offered_as_they_were_sent() {
 }
 
 #[test]
-fn an_audit_log_is_offered_as_far_as_its_values_are_in_its_texts() {
+fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
     let binary = read(&[("a.cq4", &fixture("audit.cq4.gz"))], Choice::default());
     expect![[r#"
         6 select-shop.users of 2 statements

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_lines_are_errors_with_file_and_line_and_a_torn_last_line_is_left_out() {
+    fn damaged_lines_are_errors_and_a_torn_last_line_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.hlog");
         for (text, message) in [

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_would_leave_the_folder_or_break_a_line_is_refused() {
+    fn a_name_that_leaves_the_folder_or_breaks_a_line_is_refused() {
         let long = "a".repeat(BYTES_MAX + 1);
         let bad = [
             "",

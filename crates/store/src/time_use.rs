@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_between_a_killed_run_and_its_resumption_is_not_counted() {
+    fn the_pause_between_a_killed_run_and_its_resume_is_not_counted() {
         let journal = [
             at(0.0, started()),
             at(1.0, trial_started()),

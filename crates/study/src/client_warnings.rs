@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_reaches_what_is_on_it_and_others_reach_a_cluster_of_others() {
+    fn this_machine_reaches_local_targets_others_foreign_clusters() {
         let here = "here, {ssh: me@localhost}, {ssh: 'ssh://me@127.0.0.1:2222'}";
         assert_eq!(said("{null: {}}", here), Vec::<String>::new());
         for elsewhere in [

@@ -103,7 +103,7 @@ mod tests {
     /// A user's window was reported as "not back to normal within 34.9 s", but the node came back
     /// after the window had ended.
     #[test]
-    fn a_window_that_ends_before_the_node_can_be_back_is_told_with_one_that_does_not() {
+    fn a_window_too_short_for_a_restart_names_a_sufficient_one() {
         let kill = "{kind: node-kill, where: {node: 2}, at: 20s, for: 20s}";
         let all = said(kill, "75s");
         assert_eq!(all.len(), 1, "{all:?}");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_again_and_again_and_what_does_a_task_is_not_waited_for() {
+    fn a_repeating_fault_and_one_that_does_a_task_are_not_awaited() {
         let again = "{kind: node-pause, at: 10s, every: 30s, for: 10s}";
         assert_eq!(said(again, "100s"), Vec::<String>::new());
         let task = "{kind: node-compact, where: {node: 2}, at: 10s, for: 60s}";

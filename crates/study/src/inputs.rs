@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_kept_out_of_the_record_and_nothing_else_is_changed() {
+    fn a_password_is_kept_out_of_the_record_and_all_else_is_kept() {
         let text = "# cassandra\ndb=cassandra\r\n cassandra.password : cassandra\r\npassword=other";
         let overrides = Overrides {
             inputs: BTreeMap::from([("a".to_owned(), text.to_owned())]),

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_of_a_mix_count_by_their_weight_and_reads_by_their_rows() {
+    fn operations_of_a_mix_count_by_weight_and_reads_by_rows() {
         let kinds = ["write", "read"].map(|kind| format!("{{use: standard1, mix: {{{kind}: 1}}}}"));
         let [write, read] = kinds.map(|workload| payload(&workload, &[]));
         let mixed = payload("{use: standard1, mix: {write: 1, read: 1}}", &[]);

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_holds_only_with_another_is_no_setting_of_a_screening() {
+    fn a_setting_that_depends_on_another_is_refused_in_a_screening() {
         let yaml =
             |key: &str, value: &str| format!("{{target: {{local: {{yaml: {{{key}: {value}}}}}}}}}");
         let one = format!("sync: {{a: {{}}, b: {}}}", yaml("commitlog_sync", "batch"));

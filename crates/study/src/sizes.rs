@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_too_long_is_the_only_mistake_that_is_looked_for() {
+    fn a_list_that_is_too_long_is_the_only_reported_mistake() {
         let load = "procedure: {fixed: {threads: 1}}\n";
         let setting = |n| format!("    s{n}: {{a: {{seed: 1}}, b: {{seed: 2}}}}");
         let variant = |n| format!("  v{n}: {{client: {{in_flight_max: {n}}}}}");

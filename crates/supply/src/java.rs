@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_version_that_is_there_is_taken_and_one_that_is_named_must_fit() {
+    fn the_best_installed_version_is_used_and_a_named_one_must_fit() {
         let (eleven, newest) = (java_home("11.0.2"), java_home("21.0.1"));
         let wanted = |majors: &[u32], home: Option<&Path>| JavaWanted {
             majors: majors.to_vec(),
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn of_those_that_are_installed_the_first_that_fits_is_taken_and_the_one_before_is_told() {
+    fn the_first_suitable_java_is_used_and_the_skipped_one_named() {
         let folder = tempfile::tempdir().unwrap();
         let into = |name: &str, version: &str| {
             let home = java_home(version).keep();

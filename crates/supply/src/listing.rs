@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_cache_lacks_the_pinned_version_and_folders_of_other_locks_are_told() {
+    fn an_empty_cache_lacks_the_pinned_version_and_lists_others() {
         let cache = tempfile::tempdir().unwrap();
         let all = list(cache.path()).unwrap();
         let versions: Vec<&str> = all.iter().map(|one| one.version.as_str()).collect();

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_mirror_of_central_is_taken_and_the_folder_of_the_cache() {
+    fn the_first_mirror_of_central_and_the_cache_folder_are_used() {
         let text = r#"<?xml version="1.0"?>
             <settings xmlns="http://maven.apache.org/SETTINGS/1.0.0">
               <localRepository>/var/cache/${env.MIRROR}/${env.NONE}</localRepository>
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_say_nothing_change_nothing_and_what_is_no_xml_is_told() {
+    fn empty_settings_change_nothing_and_invalid_xml_is_reported() {
         assert_eq!(of("<settings/>"), Settings::default());
         assert!(Settings::of_text("<settings>", &|_| None).is_err());
         let first = Settings {

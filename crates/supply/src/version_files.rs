@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jar_of_the_same_size_and_date_is_found_and_a_new_stamp_of_the_same_jars_is_written() {
+    fn an_equal_jar_is_recognized_and_a_new_stamp_is_written() {
         let (folder, recipe, lock) = folder();
         let (jar, stamp) = (folder.path().join("a.jar"), folder.path().join(STAMP));
         let first = recipe.stamp_of(folder.path(), &lock).unwrap();

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_export_has_left_goes_and_what_is_being_written_stays() {
+    fn leftovers_of_a_killed_export_go_and_files_in_progress_stay() {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::open(root.path(), &[]).unwrap();
         let left = root.path().join(format!("{PREFIX}abc"));

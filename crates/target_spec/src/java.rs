@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_takes_the_same_java_first_and_those_that_it_is_made_for_after_that() {
+    fn every_line_prefers_the_same_java_and_then_its_own_versions() {
         let majors = |line: &str| java_majors(&Release::of(line).unwrap());
         assert_eq!(majors("4.0"), [17, 11]);
         assert_eq!(majors("5.0"), [17, 11]);

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_may_have_settings_that_no_release_has_but_none_that_are_gone() {
+    fn a_build_may_have_unknown_settings_but_no_removed_ones() {
         let release = LINES[3].release();
         let build = Origin::Home("/b".into());
         let refused = |origin, key| yaml_refusal((&release, origin), key, &json!(1)).is_some();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn other_units_of_the_same_kind_are_counted_and_what_is_not_whole_is_not_said() {
+    fn other_units_of_a_kind_convert_and_fractions_are_not_given() {
         let before = |unit: &'static str, new: &str| Unit::of(unit).before(&json!(new));
         assert_eq!(before("ms", "10s"), Some(json!(10_000)));
         assert_eq!(before("MiB", "2GiB"), Some(json!(2048)));

@@ -268,7 +268,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_setting_that_kept_its_name_is_shown_as_a_number_of_its_old_unit() {
+    fn an_unchanged_name_is_shown_with_its_old_unit() {
         let line = Line::of("5.0").unwrap();
         for (name, shown, expected) in [
             ("key_cache_save_period", "14400", "14400s"),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_name_is_the_new_one_and_a_new_one_the_old_one_of_an_old_line() {
+    fn old_names_map_to_new_ones_and_back_for_an_old_line() {
         for (line, name, value, expected) in [
             (
                 "5.0",
@@ -373,7 +373,7 @@ mod tests {
 
     /// A node failed on `-1MiB`, which a file of 4.0 writes as `-1`, meaning "off".
     #[test]
-    fn a_negative_number_that_means_off_is_no_value_under_the_new_name() {
+    fn a_negative_number_that_means_off_becomes_null() {
         for (name, value, expected) in [
             (
                 "sstable_preemptive_open_interval_in_mb",
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_its_name_twice_or_got_a_unit_is_found_in_each_line() {
+    fn a_setting_renamed_twice_or_given_a_unit_is_always_found() {
         for (line, name, value, expected) in [
             // A setting with a different name in each of three lines.
             (
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_not_there_yet_or_never_was_is_refused_with_what_to_do() {
+    fn removed_future_and_unknown_settings_are_refused() {
         let gone = refused("6.0", "reject_out_of_token_range_requests");
         assert!(
             gone.why.contains("Cassandra 5.0 was the last that had it"),
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_later_line_has_renamed_is_lost_in_an_earlier_one() {
+    fn every_line_has_the_new_names_of_its_renames_not_the_old() {
         for line in LINES {
             for one in line.renamed() {
                 assert!(line.has_setting(one.new), "{} of {}", one.new, line.name);

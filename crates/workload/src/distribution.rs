@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn latest_mirrors_zipf_onto_the_newest_row_and_follows_the_added_ones() {
+    fn latest_mirrors_zipf_onto_the_newest_row_and_follows_inserts() {
         let mut latest = sampler("latest(1.1)", (0, 99));
         for n in 0..1000 {
             let rank = Zipf::new(100 + n, 1.1).draw(&mut Draws::new(1, n));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn zipf_without_scrambling_makes_the_first_value_the_most_popular() {
+    fn unscrambled_zipf_makes_the_first_value_the_most_popular() {
         let mut plain = Sampler::new(parse("zipf(10..500, 2)").unwrap(), (0, 0), None);
         let hits = draws(&mut plain, 10_000).iter().filter(|&&value| value == 10).count();
         // 6 / pi^2 of the draws, a little more over a finite range.

@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_and_a_machine_name_their_cycle_at_every_ratio_of_sources_and_timespeed() {
+    fn a_time_and_a_machine_determine_their_cycle_at_every_ratio() {
         for (sources, timespeed) in [(10_000, 100), (1000, 100), (7, 3), (3, 7), (1, 1), (100, 3)] {
             let table = Iot {
                 sources,

@@ -143,7 +143,7 @@ test result: FAILED. 1 passed; 2 failed
 
     /// The gate let one pass for weeks that failed once in four runs.
     #[test]
-    fn a_test_that_passes_only_on_its_second_attempt_has_failed_and_is_named() {
+    fn a_test_that_passes_only_on_its_second_try_fails_and_is_named() {
         let judged = |attempts: &[(&str, bool)]| {
             let attempts = attempts.iter().map(|(test, passed)| ((*test).to_owned(), *passed));
             judge(attempts).map_err(|error| error.to_string())

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_were_written_are_read_the_longest_first_and_without_the_short_ones() {
+    fn written_times_are_read_longest_first_without_the_short_ones() {
         let all = times(&[
             ("step: lints", 0.1),
             ("a it b", 3.0),

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_is_the_same_twice_for_either_processor_where_rpmbuild_is() {
+    fn a_package_is_reproducible_for_both_processors() {
         if !is_possible() {
             crate::ci::skip("rpmbuild is not here");
             return;

@@ -110,7 +110,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn a_wheel_has_a_tag_for_every_system_and_a_record_of_every_file() {
+    fn a_wheel_has_a_tag_for_every_system_and_records_every_file() {
         let mut contents = Contents::new();
         contents.insert(
             "bin/cassay".to_owned(),

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_section_gets_version_and_date_and_nothing_else_changes() {
+    fn the_newest_section_gets_a_version_and_date_and_nothing_else() {
         let text =
             "# Changelog\n\n## 0.1.0, unreleased\n\n- One.\n\n## 0.0.9, unreleased\n\n- Old.\n";
         let expected =

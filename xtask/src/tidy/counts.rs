@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_not_named_and_a_crate_that_is_not_large_are_found() {
+    fn an_unnamed_command_and_a_small_named_crate_are_found() {
         let architecture = format!("{LARGE_CRATES}`measure`.");
         let tree = Tree::of(&[
             ("HACKING.md", "`cargo xtask tidy`"),

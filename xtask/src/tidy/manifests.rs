@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_use_what_their_row_allows_and_those_of_cluster_an_agent_too() {
+    fn tests_use_their_rows_crates_and_those_of_cluster_an_agent() {
         let table = TABLE
             .replace("`low`", "`agent`")
             .replace("`high`", "`cluster`")

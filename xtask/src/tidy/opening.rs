@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_open_a_file_is_found_but_the_one_and_those_of_the_kernel() {
+    fn every_other_way_to_open_a_file_is_found_outside_the_kernel() {
         let source = "//! H\nfn a() {\n    let b = std::fs::read_to_string(path);\n    let c = \
             File::open(&path)?;\n    x(fs::read(p));\n    let d = \
             OpenOptions::new().read(true);\n    let e = foreign::read(FileKind::Study, p);\n    \

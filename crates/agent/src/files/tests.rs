@@ -67,7 +67,7 @@ fn files_are_written_listed_and_read_however_large_they_are() {
 }
 
 #[test]
-fn a_file_that_grows_is_followed_and_one_that_was_replaced_is_another() {
+fn a_growing_file_is_followed_and_a_replaced_one_is_another() {
     let (_root, given, agent) = agent();
     let path = given.join("log");
     assert_eq!(agent.piece(&path, From::Byte(0)).unwrap(), None);
@@ -97,7 +97,7 @@ fn a_file_that_grows_is_followed_and_one_that_was_replaced_is_another() {
 
 /// More names than fit into a message, in both directions.
 #[test]
-fn a_tree_of_many_files_is_linked_listed_summed_cleared_and_renamed() {
+fn a_tree_of_many_files_is_linked_listed_cleared_and_renamed() {
     let (_root, given, agent) = agent();
     let (from, to) = (given.join("from"), given.join("making"));
     std::fs::create_dir_all(from.join(".index")).unwrap();
@@ -143,7 +143,7 @@ fn a_tree_of_many_files_is_linked_listed_summed_cleared_and_renamed() {
 
 /// Files that a node deletes or rewrites are unchanged in the other tree.
 #[test]
-fn all_files_of_a_tree_have_second_names_and_the_other_tree_takes_its_place() {
+fn linked_files_of_a_tree_survive_and_replace_it() {
     let (_root, given, agent) = agent();
     let (data, kept) = (given.join("data"), given.join("kept/data"));
     std::fs::create_dir_all(data.join("shop/orders/backups")).unwrap();

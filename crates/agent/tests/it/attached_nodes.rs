@@ -117,10 +117,10 @@ fn agent(cluster: &str, folder: &Path) -> Agent {
 }
 
 /// Name of the test that also contains the server.
-const TEST: &str = "it_is_another_process_after_a_stop_and_a_kill_and_the_same_after_a_pause";
+const TEST: &str = "a_stop_or_kill_changes_the_process_and_a_pause_does_not";
 
 #[test]
-fn it_is_another_process_after_a_stop_and_a_kill_and_the_same_after_a_pause() {
+fn a_stop_or_kill_changes_the_process_and_a_pause_does_not() {
     if std::env::var_os(SERVES).is_some() {
         return serve();
     }
@@ -193,7 +193,7 @@ fn it_serves_again_when_its_agent_ends_or_is_killed() {
 }
 
 #[test]
-fn it_serves_again_when_agent_and_guard_were_killed_and_another_agent_comes() {
+fn a_service_runs_again_after_agent_and_guard_were_killed() {
     let (server, root) = (Server::start(), tempfile::tempdir().unwrap());
     let cluster = id("others-both");
     let first = agent(&cluster, root.path());

@@ -82,7 +82,7 @@ impl Kept {
 }
 
 #[test]
-fn a_process_without_its_data_is_started_anew_when_it_is_told_to_or_its_time_is_over() {
+fn a_process_without_data_restarts_on_command_or_timeout() {
     for within in [LIMIT, SOON] {
         let root = tempfile::tempdir().unwrap();
         let kept = Kept::new(&id("wipe"), &root.path().join("cluster"));
@@ -184,7 +184,7 @@ fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
 }
 
 #[test]
-fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_killed() {
+fn a_process_without_data_ends_or_restarts_after_a_kill() {
     if let Some(folder) = part() {
         let kept = Kept::new(&id("wiped"), &folder.join("cluster"));
         let within = if folder.join("kept").exists() {
@@ -201,8 +201,7 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
         clock::sleep(Duration::from_secs(600));
         return;
     }
-    let test = "emptied::who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_\
-                killed";
+    let test = "emptied::a_process_without_data_ends_or_restarts_after_a_kill";
     for (is_kept, kills_agent) in [(true, false), (false, false), (false, true)] {
         let root = tempfile::tempdir().unwrap();
         let (cluster, broken) = (root.path().join("cluster"), root.path().join("broken"));
@@ -235,7 +234,7 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
 
 /// A node with data lost by its disk ends, and after a killed command nothing restarted it.
 #[test]
-fn what_ends_again_and_again_when_its_agent_has_healed_it_is_started_so_that_it_forgives() {
+fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("cluster");
     let agent = Agent::of_machine(&id("keep"), &folder).unwrap();

@@ -173,7 +173,7 @@ fn a_killed_guard_is_replaced() {
 
 /// Nothing is left to undo it, so the next command does.
 #[test]
-fn what_agents_and_guards_leave_that_were_killed_together_is_cleared_by_its_state() {
+fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     if !able(&[Ability::Hosts, Ability::Volume]) {
         return;
     }

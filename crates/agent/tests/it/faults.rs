@@ -37,7 +37,7 @@ fn is_stopped(process: Identity) -> bool {
 }
 
 #[test]
-fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
+fn a_paused_process_continues_on_command_or_timeout() {
     let root = tempfile::tempdir().unwrap();
     let cluster = id("pause");
     let agent = Agent::of_machine(&cluster, &root.path().join("cluster")).unwrap();
@@ -114,7 +114,7 @@ fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
 }
 
 #[test]
-fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
+fn a_file_is_changed_for_one_start_and_changed_back() {
     let root = tempfile::tempdir().unwrap();
     let agent = Agent::of_machine(&id("files"), &root.path().join("cluster")).unwrap();
     let (file, output) = (
@@ -171,7 +171,7 @@ fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
 }
 
 #[test]
-fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
+fn a_killed_process_restarts_on_command_or_timeout() {
     let root = tempfile::tempdir().unwrap();
     let agent = Agent::of_machine(&id("kill"), &root.path().join("cluster")).unwrap();
     let output = root.path().join("cluster/output");
@@ -225,7 +225,7 @@ fn commands(folder: &Path) -> Injection {
 }
 
 #[test]
-fn what_a_program_has_broken_is_healed_by_another_whoever_is_killed() {
+fn a_programs_fault_is_healed_by_another_after_any_kill() {
     let root = tempfile::tempdir().unwrap();
     let broken = root.path().join("broken");
     let cluster = id("commands");
@@ -273,7 +273,7 @@ fn a_kept_agent_heals_when_its_controller_has_gone() {
 }
 
 #[test]
-fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
+fn a_fault_ends_when_its_controller_or_agent_is_killed() {
     if let Some(folder) = part() {
         let cluster = folder.join("cluster");
         let agent = Agent::of_machine(&id("broken"), &cluster).unwrap();
@@ -286,7 +286,7 @@ fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
         clock::sleep(Duration::from_secs(600));
         return;
     }
-    let test = "faults::what_is_broken_when_its_controller_or_agent_is_killed_is_gone";
+    let test = "faults::a_fault_ends_when_its_controller_or_agent_is_killed";
     for kills_agent in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let broken = folder.path().join("broken");

@@ -45,7 +45,7 @@ fn number(host: &Host, name: &str) -> u64 {
 }
 
 #[test]
-fn a_host_without_power_keeps_what_it_had_synced_and_loses_the_rest() {
+fn a_power_loss_keeps_synced_data_and_loses_the_rest() {
     let Some((_root, hosts)) = hosts("power", 1) else {
         return;
     };
@@ -76,7 +76,7 @@ fn a_host_without_power_keeps_what_it_had_synced_and_loses_the_rest() {
 }
 
 #[test]
-fn nobody_reaches_the_files_of_a_host_without_power_until_it_is_back() {
+fn files_of_a_host_without_power_cannot_be_reached() {
     let Some((_root, hosts)) = hosts("off", 1) else {
         return;
     };
@@ -131,7 +131,7 @@ fn adopt(other: &Host, start: Vec<Restartable>) -> Injection {
 }
 
 #[test]
-fn another_host_brings_up_the_volume_of_one_without_power_and_never_both() {
+fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     let Some((_root, hosts)) = hosts("adopt", 2) else {
         return;
     };

@@ -121,7 +121,7 @@ const FEW: [&str; 13] = [
 ];
 
 #[test]
-fn eight_machines_are_connected_to_at_a_time_and_all_or_none_are_had() {
+fn eight_machines_connect_at_a_time_and_all_or_none_are_kept() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().display();
     fs::create_dir(root.path().join("few")).unwrap();

@@ -193,7 +193,7 @@ fn a_disk_fails_from_some_place_on() {
 }
 
 #[test]
-fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
+fn a_stalled_disk_blocks_writers_and_not_readers() {
     let Some((_root, hosts)) = hosts("stalled", 1) else {
         return;
     };

@@ -22,7 +22,7 @@ fn share_of(draws: u32, mut holds: impl FnMut() -> bool) -> f64 {
 }
 
 #[test]
-fn a_series_is_joined_to_no_more_blocks_than_64_and_to_whole_ones() {
+fn a_series_becomes_at_most_64_whole_blocks() {
     let of = |count: usize, least: usize| {
         let values: Vec<f64> = (0..count).map(|at| at as f64).collect();
         let joined = joined(&values, least);
@@ -299,7 +299,7 @@ fn an_hour_an_hour_and_a_day_are_as_far_apart_as_was_published() {
 }
 
 #[test]
-fn runs_that_are_the_same_agree_and_those_at_the_margin_rarely_do() {
+fn equal_runs_agree_and_runs_at_the_margin_rarely_do() {
     let mut chance = Chance::new(59);
     let mut calls = |truth: [f64; 3]| {
         let mut calls = [0; 2];

@@ -84,7 +84,7 @@ fn runs(chance: &mut Chance, step: f64) -> Vec<f64> {
 }
 
 #[test]
-fn equal_runs_are_called_changed_in_less_than_two_series_of_a_hundred() {
+fn equal_runs_show_a_change_in_fewer_than_2_of_100_series() {
     let mut chance = Chance::new(11);
     let (mut any, mut confirmed) = (0, 0);
     for _ in 0..1000 {

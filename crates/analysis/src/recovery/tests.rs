@@ -76,7 +76,7 @@ fn a_planted_dip_has_its_depth_its_length_and_its_end() {
 }
 
 #[test]
-fn a_cluster_may_be_back_while_it_is_broken_and_leave_again_when_it_is_healed() {
+fn a_cluster_may_recover_under_a_fault_and_dip_after_healing() {
     let seen = alone(&slices(240, |at| match at {
         60..=64 | 91..=100 => (0.2, 1.0),
         _ => (1.0, 1.0),
@@ -108,7 +108,7 @@ fn a_cluster_may_be_back_while_it_is_broken_and_leave_again_when_it_is_healed() 
 
 /// Two of three resets of a soak did not count among the effects of faults.
 #[test]
-fn a_fault_that_is_over_before_its_interval_is_has_the_dip_of_that_interval() {
+fn a_fault_shorter_than_an_interval_has_the_intervals_dip() {
     let moment = Fault {
         injected_s: 60.2,
         healing_s: Some(60.21),
@@ -140,7 +140,7 @@ fn without_a_dip_nothing_is_lost_and_nothing_is_noticed() {
 }
 
 #[test]
-fn what_does_not_come_back_or_is_not_watched_for_long_enough_has_no_time() {
+fn an_unobserved_recovery_has_no_time() {
     let never = alone(&slices(180, |at| (if at < 60 { 1.0 } else { 0.7 }, 1.0)));
     assert_eq!(
         never.throughput.unwrap().injected,
@@ -183,7 +183,7 @@ fn noise_makes_no_false_time_of_recovery() {
 }
 
 #[test]
-fn without_enough_before_it_or_a_level_there_nothing_is_said_of_it() {
+fn a_fault_without_enough_baseline_has_no_recovery() {
     let early = Fault {
         injected_s: 9.5,
         ..FAULT
@@ -203,7 +203,7 @@ fn without_enough_before_it_or_a_level_there_nothing_is_said_of_it() {
 
 /// A rate is done late: throughput comes to the same, and p99 shows the delay.
 #[test]
-fn at_a_rate_what_is_made_up_for_is_not_lost_and_p99_says_how_long_it_took() {
+fn at_a_rate_caught_up_work_is_not_lost_and_p99_gives_recovery() {
     let stall = |at: usize| match at {
         70..=71 => (0.0, 1.0),
         72..=75 => (1.5, 300.0),
@@ -262,7 +262,7 @@ fn the_first_sign_is_what_was_more_than_in_any_second_before() {
 }
 
 #[test]
-fn what_another_fault_has_touched_is_no_measure_and_its_begin_ends_the_look() {
+fn seconds_of_another_fault_are_excluded_and_end_the_recovery() {
     let at = |injected_s: f64| Fault {
         injected_s,
         healing_s: Some(injected_s + 10.0),
@@ -317,7 +317,7 @@ fn looks(unreachable: impl Fn(f64) -> f64, stored: f64, delivered: [f64; 2]) -> 
 }
 
 #[test]
-fn others_take_a_node_for_dead_keep_hints_for_it_and_deliver_them() {
+fn peers_mark_a_node_down_keep_hints_for_it_and_deliver_them() {
     let gone = |from: f64, to: f64| move |at: f64| f64::from(u8::from(at >= from && at < to));
     let watched = Watched::from([
         // The broken node sees no other node either; it is not asked.

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_others_may_have_written_are_not_called_wrong_without_knowing() {
+    fn rows_that_others_may_have_written_are_not_called_wrong() {
         let checks = |checked: u64, wrong: u64, stale: u64| CheckCounts {
             checked,
             wrong,

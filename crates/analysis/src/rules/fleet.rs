@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_clients_over_a_limit_the_one_farthest_over_it_is_named() {
+    fn the_client_farthest_over_a_limit_is_named() {
         let shared = Limits {
             shared_machine: true,
             ..Limits::default()
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_closed_loop_clients_must_be_equal_and_at_a_rate_they_need_not() {
+    fn clients_must_be_equal_in_a_closed_loop_but_not_at_a_rate() {
         let slow = |one: &mut ClientSeen| one.window.ok_in_time /= 2;
         assert_eq!(second(slow), ("V3".to_owned(), Outcome::Warn));
         let at_a_rate = judged(|evidence| {

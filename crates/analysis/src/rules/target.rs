@@ -315,7 +315,7 @@ mod tests {
 
     /// A process that is stopped is the same process.
     #[test]
-    fn a_node_that_stood_still_is_named_unless_something_was_broken_on_purpose() {
+    fn a_stalled_node_is_named_unless_a_fault_was_injected() {
         let spell = |node: &str, from_s, to_s| NodeStatePeriod {
             node: node.to_owned(),
             from_s,
@@ -352,7 +352,7 @@ mod tests {
     /// Another user creates a table, and a node throws an uncaught exception; both are expected
     /// during a fault.
     #[test]
-    fn changed_metadata_and_exceptions_are_named_and_accuse_only_without_faults() {
+    fn metadata_changes_and_exceptions_count_only_without_faults() {
         let mut evidence = Evidence {
             environment: Some(Environment {
                 metadata_changed: vec!["epoch 4: SCHEMA_CHANGE".to_owned()],

@@ -328,7 +328,7 @@ fn fault(confirmed: Option<bool>, healed: bool) -> Fault {
 }
 
 #[test]
-fn one_client_time_out_fails_a_trial_and_a_few_other_errors_make_it_suspect() {
+fn one_client_timeout_invalidates_and_few_errors_are_suspect() {
     for (failed, limits, expected) in [
         (
             vec![(Ended::ClientTimeout, 1)],
@@ -411,7 +411,7 @@ fn counts_that_cannot_be_compared_accuse_nobody_and_say_why() {
 }
 
 #[test]
-fn uncertain_operations_may_be_on_either_side_of_the_servers_count() {
+fn uncertain_operations_may_count_on_the_server_or_not() {
     let (_, bad) = after(|e| {
         set_server(e, 20_400);
         counts(e).uncertain = 400;
@@ -452,7 +452,7 @@ fn a_fragment_of_an_interval_does_not_weigh_as_a_whole_one() {
 }
 
 #[test]
-fn a_large_drift_that_may_be_chance_is_said_to_be_so_and_is_no_pass_of_few_values() {
+fn a_large_drift_within_chance_is_named_and_is_not_a_pass() {
     let seven = [900.0, 1300.0, 800.0, 1200.0, 1500.0, 900.0, 1400.0];
     let twelve = [1000.0, 900.0, 1300.0, 800.0, 1200.0].into_iter().chain(seven);
     for (series, outcome, said) in [

@@ -60,7 +60,7 @@ fn near(seen: f64, expected: f64, by: f64) {
 }
 
 #[test]
-fn the_published_efficiencies_come_out_of_throughputs_that_have_them() {
+fn published_efficiencies_follow_from_matching_throughputs() {
     let one = |ops: f64| [ops, 1.02 * ops, 0.99 * ops];
     let points = [
         point(1, 1, &one(10_000.0)),
@@ -81,7 +81,7 @@ fn the_published_efficiencies_come_out_of_throughputs_that_have_them() {
 }
 
 #[test]
-fn two_levels_say_both_published_efficiencies_and_one_level_does_not() {
+fn two_levels_give_both_published_efficiencies_and_one_does_not() {
     let points = planted((Model::TwoLevel, &PAPER), &LADDER, 5, 0.0, 1);
     let found = read_all(&points);
     let two = fit_of(&found, Model::TwoLevel).unwrap();
@@ -100,7 +100,7 @@ fn two_levels_say_both_published_efficiencies_and_one_level_does_not() {
 }
 
 #[test]
-fn a_law_over_the_published_efficiencies_alone_stays_within_its_bounds() {
+fn a_law_fitted_to_published_efficiencies_stays_in_its_bounds() {
     let points: Vec<Point> = [(1, 1, 1.0), (2, 1, 0.994), (4, 1, 0.98), (8, 2, 0.90)]
         .map(|(units, sockets, share)| point(units, sockets, &[X1 * f64::from(units) * share]))
         .into();
@@ -306,7 +306,7 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
 }
 
 #[test]
-fn a_second_socket_that_brings_nothing_is_no_curve_over_all_units() {
+fn a_second_socket_without_gain_gives_no_curve_over_all_units() {
     // The usual practice, by the published factors: the machine does 1.04 of a socket's throughput.
     let points = planted((Model::TwoLevel, &[0.01, 0.0, 0.92]), &LADDER, 3, 0.002, 5);
     let found = read_all(&points);

@@ -234,7 +234,7 @@ fn what_looking_costs_is_what_others_have_simulated() {
 }
 
 #[test]
-fn of_equal_variants_one_in_thirty_is_called_different_however_often_one_looks() {
+fn equal_variants_differ_in_1_of_30_however_often_one_looks() {
     for (looks, blocks) in [
         (Looks::Repeated { min: 4, max: 12 }, [4, 12]),
         (Looks::Repeated { min: 3, max: 30 }, [3, 30]),

@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_study_and_workload_file_of_the_repository_is_in_the_program() {
+    fn the_program_contains_every_study_and_workload_file() {
         for (of, folder) in [("studies", &STUDIES), ("workloads", &WORKLOADS)] {
             let mut left = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(of)];
             let root = left[0].clone();
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_study_is_written_with_the_files_that_it_names_and_never_over_another_one() {
+    fn a_study_is_written_with_its_files_and_never_overwrites() {
         let to = tempfile::tempdir().unwrap();
         for name in ["dse-peak", "dse-vsan", "first-look", "orders"] {
             let args = CopyArgs {

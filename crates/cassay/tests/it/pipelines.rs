@@ -44,7 +44,7 @@ fn targets(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_pipeline_fails_with_a_picture_where_a_study_is_slower_than_before() {
+fn a_pipeline_fails_with_a_figure_if_a_study_became_slower() {
     let lab = Lab::with(STUDY);
     let first = gate(&lab, &[]);
     // A busy machine makes a run invalid, which a pipeline must not treat as a regression.
@@ -124,7 +124,7 @@ fn install(lab: &Lab, variables: &[(&str, &str)]) -> Said {
 }
 
 #[test]
-fn a_job_takes_the_program_of_a_release_only_with_the_digest_that_it_should_have() {
+fn a_job_accepts_a_release_program_only_with_its_digest() {
     let lab = Lab::with(STUDY);
     let said = install(&lab, &[]).ended_with(0);
     let program = said.stdout.trim();

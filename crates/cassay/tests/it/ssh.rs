@@ -69,7 +69,7 @@ fn leave(machines: &Machines, file: &str, age_s: u64) {
 }
 
 #[test]
-fn of_the_programs_there_the_last_two_stay_and_nothing_else_is_touched() {
+fn the_last_two_programs_stay_and_nothing_else_is_touched() {
     needs_sshd!();
     let machines = Machines::with(&Machine::bare("db1"));
     machines.show(&["--target", "ssh:db1"]).ended_with(0);
@@ -201,7 +201,7 @@ fn a_folder_where_nothing_can_be_started_or_written_is_named() {
 }
 
 #[test]
-fn sudo_is_used_where_it_is_asked_for_and_told_of_where_it_does_not_go() {
+fn sudo_is_used_if_requested_and_reported_if_it_fails() {
     needs_sshd!();
     let machines = Machines::with(&Machine::new("db1"));
     let as_root = ["--target", "ssh:db1", "--sudo"];
@@ -267,7 +267,7 @@ fn any_login_shell_will_do_that_starts_another_one() {
 }
 
 #[test]
-fn what_start_files_and_banners_say_is_passed_over_up_to_a_limit() {
+fn output_of_start_files_and_banners_is_skipped_up_to_a_limit() {
     needs_sshd!();
     let folder = Machines::new();
     let banner = folder.lab.write("banner", &"You are watched.\n".repeat(12_000));
@@ -289,7 +289,7 @@ fn what_start_files_and_banners_say_is_passed_over_up_to_a_limit() {
 }
 
 #[test]
-fn all_machines_that_are_not_reached_are_named_and_the_others_left_in_peace() {
+fn unreachable_machines_are_named_and_the_others_left_alone() {
     needs_sshd!();
     let mut machines = Machines::new();
     for name in ["db1", "db3", "db5"] {
@@ -334,7 +334,7 @@ fn nothing_runs_there_after_the_near_side_was_killed() {
 }
 
 #[test]
-fn a_machine_that_takes_a_connection_and_says_nothing_is_not_waited_for_without_end() {
+fn a_machine_that_accepts_and_stays_silent_times_out() {
     needs_sshd!();
     let machines = Machines::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -423,7 +423,7 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
 }
 
 #[test]
-fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts() {
+fn a_run_names_all_unreachable_machines_before_it_starts() {
     needs_sshd!();
     let machines = Machines::with(&Machine::new("db1"));
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

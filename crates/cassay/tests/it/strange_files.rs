@@ -124,7 +124,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn whatever_stands_where_a_file_should_be_each_command_ends_and_names_it() {
+fn each_command_ends_and_names_a_file_of_an_unexpected_kind() {
     let mut wrong = Vec::new();
     for Case {
         file,

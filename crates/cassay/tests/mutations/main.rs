@@ -127,7 +127,7 @@ fn watch(inputs: mpsc::Receiver<(String, u64)>, now: &Mutex<Vec<u8>>) {
 }
 
 #[test]
-fn nothing_that_others_write_makes_reading_panic_hang_or_take_all_memory() {
+fn foreign_input_never_makes_a_reader_panic_hang_or_fill_memory() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (first, times) = (
         number("CASSAY_MUTATE_SEED", 1),

@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_a_node_and_a_node_with_two_are_both_told_of() {
+    fn a_machine_without_a_node_and_a_node_with_two_are_reported() {
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         let known = ["10.0.0.1", "10.0.0.2"].map(address);
         let theirs = [

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_in_no_debug_text_and_others_who_may_read_it_are_told() {
+    fn a_key_is_not_in_debug_text_and_open_permissions_are_named() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("k.pem");

@@ -329,7 +329,7 @@ mod tests {
     /// `apply --topology pinned` failed at the second node. The recorded topology was still `none`,
     /// so `--topology none` did nothing, with the first node pinned and the second one down.
     #[test]
-    fn after_a_change_that_failed_everything_is_done_again_even_if_nothing_seems_to_differ() {
+    fn after_a_failed_change_every_setting_is_applied_again() {
         let old = LocalSpec {
             hosts: Some(HostsSpec::default()),
             ..LocalSpec::default()

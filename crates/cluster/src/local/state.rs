@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_did_not_end_is_found_and_a_state_without_its_mark_is_settled() {
+    fn an_unfinished_change_is_found_an_unmarked_state_is_settled() {
         let root = tempfile::tempdir().unwrap();
         let folder = clusters_folder(&dirs(root.path())).join("c");
         std::fs::create_dir_all(&folder).unwrap();

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_said_by_tenths_and_the_result_is_that_of_the_work() {
+    fn progress_is_reported_by_tenths_and_the_result_is_returned() {
         let mut said = Vec::new();
         let result = told(
             1000,

@@ -60,7 +60,7 @@ fn machines(change: impl Fn(&mut Facts)) -> (Option<usize>, bool) {
 }
 
 #[test]
-fn a_rate_is_divided_by_half_of_the_ceiling_and_by_what_links_carry() {
+fn a_rate_is_divided_by_half_the_ceiling_and_by_link_capacity() {
     assert_eq!(machines(|_| ()), (Some(3), true));
     let at = |rate: f64| machines(move |facts| facts.reached.as_mut().unwrap().ops_per_s = rate);
     assert_eq!(at(410_000.0), (Some(1), false));
@@ -270,7 +270,7 @@ fn told(study: &Study, results: &Path) -> ClientsNeeded {
 }
 
 #[test]
-fn an_earlier_run_on_the_same_target_says_what_threads_come_to_and_clients_can() {
+fn an_earlier_run_on_the_same_target_predicts_the_clients() {
     let results = tempfile::tempdir().unwrap();
     let threads = "procedure: {sweep: {threads: [8, 64]}}\n";
     let asked = study(ATTACHED, threads);
@@ -298,7 +298,7 @@ fn an_earlier_run_on_the_same_target_says_what_threads_come_to_and_clients_can()
 }
 
 #[test]
-fn clients_that_a_study_names_are_judged_by_what_they_themselves_did() {
+fn named_clients_are_judged_by_their_own_results() {
     let results = tempfile::tempdir().unwrap();
     let with = |machines: &str| {
         let rest = format!(
@@ -341,7 +341,7 @@ fn where_the_client_is_what_is_measured_it_needs_no_others() {
 }
 
 #[test]
-fn of_several_variants_the_one_that_needs_most_or_is_not_known_is_told() {
+fn the_variant_that_needs_most_clients_or_is_unknown_is_named() {
     let named = |name: &str, change: &dyn Fn(&mut Facts)| ClientsNeeded {
         variant: name.into(),
         ..needs(change)

@@ -191,7 +191,7 @@ fn done(sim: &Sim) -> Vec<(u64, &str)> {
 
 /// A node's death was seen only when the next second was over.
 #[test]
-fn a_death_and_ctrl_c_are_seen_at_the_next_look_and_not_at_the_next_interval() {
+fn a_death_and_ctrl_c_are_seen_at_the_next_tick() {
     let mut died = sim(
         &[(1000, Fate::Interval), (1730, Fate::Dies("node1", 9000))],
         9000,
@@ -259,7 +259,7 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
 }
 
 #[test]
-fn faults_come_at_their_times_in_the_measured_window_and_ctrl_c_heals_first() {
+fn faults_begin_at_their_window_times_and_ctrl_c_heals_first() {
     let faults = [takes("node1", 500, 1000), takes("node2", 700, 200)];
     let mut all = sim(&[(2500, Fate::CtrlC)], 4000);
     assert_eq!(run(&mut all, &faults, None), Some(Cut::Interrupted));
@@ -291,7 +291,7 @@ fn faults_come_at_their_times_in_the_measured_window_and_ctrl_c_heals_first() {
 }
 
 #[test]
-fn a_fault_holds_for_its_time_from_when_it_began_and_the_next_of_its_row_waits_for_its_end() {
+fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
     let next = |at_ms, after| Breaking {
         after: Some(after),
         ..takes("node2", at_ms, 500)
@@ -426,7 +426,7 @@ fn what_is_due_again_and_again_is_done_once_after_a_pause() {
 
 /// A node that died in the last moments of the load was not noticed.
 #[test]
-fn a_node_that_dies_just_before_the_end_is_seen_and_the_first_reason_holds() {
+fn a_node_death_before_the_end_is_seen_and_the_first_end_holds() {
     let mut sim = sim(
         &[(3960, Fate::Dies("node1", 9000)), (3970, Fate::CtrlC)],
         3990,

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_study_says_of_tables_stands_instead_of_what_they_are_made_with() {
+    fn table_options_of_the_study_replace_those_of_the_workload() {
         let with = |study: &Keyspace| {
             let asked = SchemaAsked::of(&program(false), Some(study));
             names(&asked.of_tables["standard1"])

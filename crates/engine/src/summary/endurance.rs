@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_of_the_source_is_the_one_it_gave_and_its_latency_stands_beside_it() {
+    fn the_sources_answer_is_kept_with_its_latency_beside_it() {
         assert_eq!(
             said(&published()),
             "Throughput held for 24 h (change -0.3 %, 95 %: -0.8 to +0.2 %): 138,583 op/s at 8 \

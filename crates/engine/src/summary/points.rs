@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_saturated_when_nothing_was_wrong_but_that_less_was_done() {
+    fn a_rate_with_less_throughput_and_no_problem_is_saturated() {
         assert_eq!(at_rate(995.0, &[], Verdict::Valid, &[]), State::Kept);
         assert_eq!(at_rate(800.0, &[], Verdict::Suspect, &[]), State::Saturated);
         // The client itself was late: the target's limit is unknown.

@@ -390,7 +390,7 @@ mod tests {
     /// A search tries loads beyond its result: throughput is higher there, and latency beyond the
     /// bound.
     #[test]
-    fn a_ratio_is_of_what_searches_have_found_and_not_of_what_they_have_tried() {
+    fn a_published_ratio_uses_search_results_not_search_steps() {
         let trial = |index: usize, variant: &str, threads: f64, ops: f64| {
             let mut trial = TrialFinding {
                 index,

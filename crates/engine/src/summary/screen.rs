@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn planted_settings_are_named_and_the_matrix_that_confirms_them_is_a_study() {
+    fn planted_settings_are_named_and_their_matrix_is_a_study() {
         for settings in [7, 8, 9] {
             let study = study(settings);
             let found = findings(&study, trials(&study, &[]), &|_| None, None);

@@ -5,7 +5,7 @@ use super::*;
 use target_spec::fault::{Hit, Kind, Options};
 
 #[test]
-fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for() {
+fn a_clock_offset_has_the_requested_size_and_direction() {
     let (verdict, steps, _) = of("node-clock-ahead", Works::default(), false);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[1..3], ["injecting", "seen"]);
@@ -49,7 +49,7 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
 
 /// The clock of a node that takes half a minute to start was held for that much less.
 #[test]
-fn agents_let_be_what_is_brought_about_as_long_as_somebody_says_so() {
+fn agents_leave_a_fault_in_preparation_while_it_is_renewed() {
     let mut sim = Sim {
         works: Works::starting_within(35 * S),
         ordered_ns: 90 * S,
@@ -115,7 +115,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
 
 /// Another node refuses to remove a node that it considers up.
 #[test]
-fn a_node_is_taken_out_when_it_is_held_to_be_down_and_its_time_counts_from_when_it_is_out() {
+fn a_fault_time_counts_from_when_peers_mark_the_node_down() {
     for (name, acts) in [("node-remove", true), ("node-decommission", false)] {
         let kind = Kind::of(name).unwrap();
         let (verdict, steps, sim) = course(&kind, Sim::default());

@@ -55,7 +55,7 @@ fn all_nodes_are_brought_to_another_release_and_stay_it() {
 }
 
 #[test]
-fn a_canary_is_one_node_and_nothing_is_drained_that_is_not_to_be() {
+fn a_canary_is_one_node_and_only_requested_nodes_are_drained() {
     let options = Options {
         to: versions::Release::of("6.0").ok(),
         nodes: vec![1],
@@ -72,7 +72,7 @@ fn a_canary_is_one_node_and_nothing_is_drained_that_is_not_to_be() {
 }
 
 #[test]
-fn a_node_that_comes_up_as_what_it_was_ends_the_upgrade_with_the_reason() {
+fn a_node_that_restarts_unchanged_ends_the_upgrade() {
     let works = Works::staying();
     let options = Options {
         to: versions::Release::of("5.0").ok(),
@@ -160,7 +160,7 @@ fn a_node_that_does_not_become_the_other_release_goes_back_too() {
 }
 
 #[test]
-fn nodes_whose_files_cannot_be_kept_or_which_are_not_repaired_are_not_whole() {
+fn nodes_with_unsaved_files_or_without_repair_are_not_healthy() {
     let full = Works::without_room();
     let (verdict, steps, sim) = upgrades(full, taken_back("5.0", &[0]));
     assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");

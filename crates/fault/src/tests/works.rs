@@ -299,7 +299,7 @@ pub(super) fn of(name: &str, works: Works, breaks_another: bool) -> (FaultVerdic
 }
 
 #[test]
-fn what_is_over_by_itself_is_seen_by_what_it_leaves_and_is_healed_at_once() {
+fn a_momentary_fault_is_seen_by_its_traces_and_heals_at_once() {
     for name in TASKS {
         let (verdict, steps, sim) = of(name, Works::default(), false);
         assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
@@ -402,7 +402,7 @@ fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
 
 /// A node that was started just before the end needs its time, but no second start.
 #[test]
-fn a_round_that_is_not_over_in_time_ends_with_the_node_whose_turn_it_is() {
+fn a_round_that_is_too_slow_ends_with_its_current_node() {
     let works = Works {
         starts_within_ns: 40 * S,
         ..Works::default()
@@ -436,7 +436,7 @@ fn other_settings_are_rolled_out_and_back() {
 
 /// Only affected nodes are restarted again.
 #[test]
-fn a_node_that_does_not_come_up_with_other_settings_gets_its_own_back() {
+fn a_node_that_fails_with_other_settings_gets_its_own_back() {
     let works = Works {
         refuses: Some(1),
         ..Works::default()
@@ -454,7 +454,7 @@ fn a_node_that_does_not_come_up_with_other_settings_gets_its_own_back() {
 
 /// A killed command had changed one node, and its agent rolls back.
 #[test]
-fn settings_that_go_while_they_are_waited_for_are_not_those_of_before() {
+fn settings_that_vanish_while_awaited_are_not_the_earlier_ones() {
     let works = Works {
         changed: [true, false, false],
         until_ns: 30 * S,

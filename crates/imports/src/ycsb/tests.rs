@@ -188,7 +188,7 @@ fn mistakes_are_said_where_they_stand() {
 
 /// The whole workload used to be refused in one sentence. Its own properties are not mistakes.
 #[test]
-fn a_time_series_workload_is_refused_by_operation_with_what_would_become_of_each() {
+fn a_time_series_workload_is_refused_operation_by_operation() {
     let series = "-p workload=site.ycsb.workloads.TimeSeriesWorkload -p tagcount=3 \
                   -p tagcardinality=1,2,4 -p timestampunits=SECONDS -p sparsity=0.1";
     let all = "-p recordcount=1000 -p operationcount=1000 -p readproportion=0.1 \

@@ -63,7 +63,7 @@ fn in_version_2_our_group_is_where_to_begin_to_look() {
 
 /// Version 2 went to the root, beside the groups of the whole machine.
 #[test]
-fn groups_go_into_a_delegated_place_or_the_nearest_above_without_processes() {
+fn groups_go_into_a_delegated_or_the_nearest_empty_ancestor() {
     let root = tempfile::tempdir().unwrap();
     let top = root.path();
     let scope = top.join("user.slice/session-1.scope");
@@ -210,7 +210,7 @@ fn a_quota_that_the_kernel_refuses_is_refused_before() {
 }
 
 #[test]
-fn a_group_that_is_not_there_is_gone_also_where_nothing_may_be_removed() {
+fn an_absent_group_counts_as_removed_without_permission() {
     use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
     use rustix::thread::{UnshareFlags, unshare_unsafe};
     let root = tempfile::tempdir().unwrap();

@@ -26,7 +26,7 @@ fn a_name_is_one_folder_and_no_path() {
 
 /// Without groups: checks the kernel's report on a process that was started in this way.
 #[test]
-fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
+fn a_process_without_a_group_starts_with_cpus_and_memory_policy() {
     let own = EffectiveAffinity::read(Path::new("/proc/self")).unwrap();
     let cpu = own.all_cpus().first().unwrap();
     let one: CpuSet = [cpu].into_iter().collect();

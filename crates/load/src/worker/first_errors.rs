@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_each_kind_is_kept_up_to_a_length_and_none_needs_more_room() {
+    fn the_first_error_of_each_kind_is_kept_cut_without_allocation() {
         let mut errors = FirstErrors::with_room();
         let room = errors.texts.capacity();
         let long = "é".repeat(MESSAGE_BYTES_MAX);

@@ -24,7 +24,7 @@ fn batch(of: BatchKind) -> Statement {
 }
 
 #[test]
-fn the_statements_of_an_operation_go_as_one_batch_of_the_kind_asked_for() {
+fn statements_of_an_operation_form_one_batch_of_the_given_kind() {
     for (of, name) in [
         (BatchKind::Logged, "BATCH Logged"),
         (BatchKind::Unlogged, "BATCH Unlogged"),
@@ -52,7 +52,7 @@ fn the_statements_of_an_operation_go_as_one_batch_of_the_kind_asked_for() {
 
 /// Cassandra counts a batch once for each of its tables, however many statements it has.
 #[test]
-fn a_batch_is_expected_in_the_servers_counts_once_for_each_of_its_tables() {
+fn a_batch_is_expected_in_server_counts_once_for_each_table() {
     let other = "INSERT INTO k.other (a, b) VALUES (?, ?)";
     for (third, extra) in [(INSERT, 0), (other, 100)] {
         let server = Server::start(|_| Does::Acknowledges);
@@ -67,7 +67,7 @@ fn a_batch_is_expected_in_the_servers_counts_once_for_each_of_its_tables() {
 }
 
 #[test]
-fn what_no_frame_can_hold_is_an_error_of_the_client_and_no_panic() {
+fn values_too_large_for_a_frame_are_client_errors_without_panic() {
     let server = Server::start(|_| Does::Acknowledges);
     let entries = |_: &Script, of: &Operation| match of.number % 4 {
         0 => 65_536,
@@ -91,7 +91,7 @@ fn what_no_frame_can_hold_is_an_error_of_the_client_and_no_panic() {
 }
 
 #[test]
-fn a_statement_that_is_not_prepared_goes_as_text_with_its_values() {
+fn an_unprepared_statement_is_sent_as_text_with_its_values() {
     let server = Server::start(|_| Does::Acknowledges);
     let text = Statement {
         prepared: false,
@@ -114,7 +114,7 @@ fn paged(pages_max: Option<u32>) -> workload::Program {
 }
 
 #[test]
-fn an_operation_ends_with_its_last_page_and_counts_pages_and_rows() {
+fn an_operation_ends_with_its_last_page_and_counts_its_rows() {
     // Three pages: two rows, none, one.
     let behave = |asked: &Asked| match asked.paging_state.as_deref() {
         None => Does::Rows(2, Some(b"a".to_vec())),
@@ -174,7 +174,7 @@ fn pages_without_end_are_an_error_and_the_run_goes_on() {
 
 /// Statements that were sent again, with a batch that was refused, are not counted twice.
 #[test]
-fn the_statements_of_a_batch_are_counted_once_and_when_it_succeeds() {
+fn statements_of_a_batch_are_counted_once_when_it_succeeds() {
     let server = Server::start(|asked| match (asked.number, asked.before) {
         (0, _) => Does::Fails(ErrorCode::Invalid),
         (_, 0) => Does::Fails(ErrorCode::Overloaded),
@@ -317,7 +317,7 @@ fn a_condition_that_does_not_hold_is_counted_and_is_no_error() {
 }
 
 #[test]
-fn every_statement_of_a_batch_that_was_forgotten_is_prepared_again() {
+fn every_forgotten_statement_of_a_batch_is_prepared_again() {
     let server = Server::start(|asked| match asked.before {
         0 => Does::Forgets(UPDATE.to_owned()),
         1 => Does::Forgets(INSERT.to_owned()),
@@ -333,7 +333,7 @@ fn every_statement_of_a_batch_that_was_forgotten_is_prepared_again() {
 }
 
 #[test]
-fn statements_that_follow_on_each_other_without_end_are_refused_before_the_start() {
+fn endless_chains_of_statements_are_refused_before_the_start() {
     let server = Server::start(|_| Does::Acknowledges);
     let chained = |then| Statement {
         then: Some(then),

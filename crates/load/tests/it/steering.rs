@@ -54,7 +54,7 @@ fn a_stop_at_a_time_is_exact_whenever_it_is_heard() {
 /// A silent node delayed the end of a run by the client's time-out: nearly a minute while data was
 /// loaded.
 #[test]
-fn an_abandoned_run_does_not_wait_for_the_time_out_of_a_silent_server() {
+fn an_abandoned_run_does_not_wait_for_a_silent_servers_timeout() {
     let server = Server::start(|_| Does::Nothing);
     let config = Config {
         timeout: Duration::from_secs(3600),

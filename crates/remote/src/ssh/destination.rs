@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_destination_is_no_option_no_second_word_and_nothing_for_a_shell() {
+    fn a_destination_is_never_an_option_a_second_word_or_shell_text() {
         for ssh in [
             "",
             "-oProxyCommand=x",

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_pipe_holds_arrives_whole_and_who_is_gone_is_heard_of() {
+    fn more_than_a_pipe_holds_arrives_and_a_lost_peer_is_noticed() {
         let bytes = vec![b'x'; 1 << 20];
         let (mut child, mut far) = child("echo cassay-agent: $(head -c 1048576 | wc -c)");
         far.send(&mut &bytes[..]).unwrap();

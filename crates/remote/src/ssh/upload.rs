@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_for_no_processor_of_ours_is_named_with_where_it_should_be() {
+    fn a_program_for_another_processor_is_named_with_its_place() {
         let error = format!("{:#}", Program::of("riscv64").unwrap_err());
         assert!(error.contains("its processor is riscv64"), "{error}");
         assert!(error.contains("/cassay-riscv64"), "{error}");

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_lies_where_it_leans_and_is_as_large_and_heavy_as_its_class() {
+    fn a_text_has_the_anchor_size_and_weight_of_its_class() {
         let [left, right, height] = extent("", "HHHH");
         let width = right - left;
         assert!(

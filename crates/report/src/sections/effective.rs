@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_a_nodes_own_is_no_difference_and_longer_names_are_no_names() {
+    fn per_node_values_are_not_differences() {
         let node = NodeRecord {
             name: "node1".into(),
             host: "host1".into(),

@@ -71,7 +71,7 @@ fn shown() -> EnduranceRecord {
 }
 
 #[test]
-fn hours_have_their_course_and_say_what_drifts_grows_and_coincides() {
+fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
     let mut view = fixture::run(1);
     view.findings.trials[0].endurance = Some(shown());
     view.findings.endured = vec![EnduredRecord {
@@ -125,7 +125,7 @@ fn hours_have_their_course_and_say_what_drifts_grows_and_coincides() {
 }
 
 #[test]
-fn combinations_stand_in_rows_and_columns_with_a_table_for_what_is_left() {
+fn combinations_form_a_matrix_and_the_rest_a_table() {
     let mut view = fixture::run(1);
     let axis = |name: &str, values: &[&str]| AxisRecord {
         name: name.into(),

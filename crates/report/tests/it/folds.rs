@@ -29,7 +29,7 @@ fn a_run_is_told_as_question_evidence_trust_and_set_up() {
 
 /// One sentence per trial of a busy machine was a table of five screens.
 #[test]
-fn a_rule_that_several_trials_broke_is_said_once_with_their_number() {
+fn a_rule_that_several_trials_broke_is_given_once() {
     let mut view = fixture::run(1);
     let count = view.findings.trials.len();
     for trial in &mut view.findings.trials {

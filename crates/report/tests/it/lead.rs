@@ -49,7 +49,7 @@ fn the_first_screen_begins_with_a_figure() {
 }
 
 #[test]
-fn nothing_is_drawn_outside_of_the_figure_nor_at_a_place_that_is_no_number() {
+fn nothing_is_drawn_outside_of_the_figure_or_at_nan() {
     for (what, view) in runs() {
         let html = html(&page(&view));
         let begin = html.find("class=\"glance\"").expect(what);
@@ -96,7 +96,7 @@ fn searched() -> RunView {
 }
 
 #[test]
-fn a_search_shows_its_limit_what_was_found_and_how_each_trial_came_out() {
+fn a_search_shows_its_limit_its_result_and_each_trials_outcome() {
     let html = html(&page(&searched()));
     let begin = html.find("class=\"glance\"").expect("a figure");
     let svg = &html[begin..begin + html[begin..].find("</svg>").expect("its end")];
@@ -143,7 +143,7 @@ fn what_was_found_for_many_variants_stands_below_each_other() {
 
 /// The first screen reported reads without a row as changed data, which is an accusation.
 #[test]
-fn only_reads_that_differed_are_said_to_have_returned_other_data() {
+fn only_differing_reads_are_said_to_have_returned_other_data() {
     let mut view = fixture::run(1);
     for trial in &mut view.findings.trials {
         for rule in &mut trial.rules {
@@ -169,7 +169,7 @@ fn only_reads_that_differed_are_said_to_have_returned_other_data() {
 }
 
 #[test]
-fn reasons_of_the_first_screen_are_few_and_say_in_how_many_trials() {
+fn reasons_of_the_first_screen_are_few_and_count_their_trials() {
     let html = html(&page(&fixture::run(1)));
     let begin = html.find("<div class=\"verdict").expect("a verdict");
     let verdict = &html[begin..begin + html[begin..].find("</div>").expect("its end")];

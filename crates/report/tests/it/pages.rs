@@ -11,7 +11,7 @@ fn named(name: &str) -> RunView {
 }
 
 #[test]
-fn several_runs_stand_beside_the_first_each_with_the_way_to_its_report() {
+fn several_runs_stand_beside_the_first_with_links_to_reports() {
     let (a, mut b, mut c) = (named("s/a"), named("s/b"), named("s/c"));
     for trial in &mut b.findings.trials {
         trial.all.ops_per_s *= 1.5;

@@ -213,7 +213,7 @@ fn efficiencies_curves_and_what_cannot_be_shown_are_said() {
 }
 
 #[test]
-fn a_figure_has_both_arms_with_their_ideal_lines_and_the_best_curve() {
+fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
     let charts = charts(&run(vec![planned(), usual()]));
     assert_eq!(charts.len(), 1, "both arms in one figure");
     let series = &charts[0].panels[0].series;
@@ -245,7 +245,7 @@ fn a_figure_has_both_arms_with_their_ideal_lines_and_the_best_curve() {
 }
 
 #[test]
-fn loads_are_apart_and_sockets_that_are_unevenly_full_have_their_own_line() {
+fn loads_are_apart_and_uneven_sockets_have_their_own_line() {
     let mut reads = planned();
     reads.load = "reads".into();
     reads.points.retain(|point| point.units != 6);
@@ -272,7 +272,7 @@ fn loads_are_apart_and_sockets_that_are_unevenly_full_have_their_own_line() {
 }
 
 #[test]
-fn a_run_without_units_has_no_section_and_a_run_with_them_has_all_of_it_as_json() {
+fn only_a_run_with_units_has_the_section_and_all_of_it_as_json() {
     let none = page(&fixture::run(1));
     assert!(none.sections().all(|section| section.id != "scale-up"));
     assert!(none.data.get("scale_ups").is_none());

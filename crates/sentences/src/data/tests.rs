@@ -79,7 +79,7 @@ fn lost_rows_are_counted_and_the_first_are_named() {
 }
 
 #[test]
-fn a_loss_that_is_allowed_is_no_alarm_and_one_that_may_not_be_is() {
+fn an_allowed_loss_is_not_an_alarm_and_a_forbidden_one_is() {
     let allowed = with_rows(0, Outcome::Pass, lost(Promised::None));
     assert_eq!(against(&[allowed]), Vec::<String>::new());
     // The live reads of such a trial may differ, too.

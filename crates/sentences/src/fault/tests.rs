@@ -92,7 +92,7 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
 /// Four faults at a rate: a sentence about throughput alone said that all was normal, while p99 was
 /// not.
 #[test]
-fn many_faults_at_a_rate_begin_with_latency_and_end_with_one_count() {
+fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
     let mut faults = vec![
         slowed(fault(0.3, Some(4.0), 2), [27.0, 172.0]),
         slowed(fault(0.0, Some(0.0), 0), [162.0, 10_008.0]),
@@ -130,7 +130,7 @@ fn many_faults_at_a_rate_begin_with_latency_and_end_with_one_count() {
 }
 
 #[test]
-fn that_all_was_as_before_is_said_only_where_it_was_after_every_fault() {
+fn full_recovery_is_stated_only_if_every_fault_recovered() {
     let all = said(vec![fault(0.3, Some(4.0), 0); 5], None).remove(0);
     assert!(
         all.ends_with("throughput and p99 were as before within 4 s of the healing."),

@@ -101,7 +101,7 @@ fn what_never_was_otherwise_needs_no_recovery() {
 }
 
 #[test]
-fn the_cost_in_latency_has_both_numbers_and_large_ratios_are_factors() {
+fn the_latency_cost_has_both_numbers_large_ratios_are_factors() {
     let mut one = fault(Some(44.0), Some(3.0));
     assert_eq!((p99_words(&one), p99_ratio(&one)), (None, None));
     let stretch = |p99_ms: f64, count: u64| {

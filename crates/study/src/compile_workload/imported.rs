@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_without_a_range_is_said_and_a_split_of_nothing_refused() {
+    fn a_step_without_a_range_is_noted_and_an_empty_split_refused() {
         let commands = "{stress: ['write n=300 -rate threads=3', 'read n=30 -rate threads=3', \
                         'write n=300 -rate threads=2']}";
         let notes = resolved(commands, ALIKE).unwrap().notes;

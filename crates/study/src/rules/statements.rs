@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_that_let_in_run_or_change_the_server_are_told_from_data() {
+    fn statements_that_change_access_or_the_server_are_not_data() {
         for cql in [
             "CREATE ROLE me WITH SUPERUSER = true AND PASSWORD = 'x'",
             "create or replace function f (a int) returns null on null input",

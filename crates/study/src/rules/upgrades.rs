@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_line_a_higher_number_and_what_follows_a_preview_are_newer() {
+    fn later_lines_higher_numbers_and_preview_successors_are_newer() {
         let is =
             |to: &str, from: &str| is_newer(&Release::of(to).unwrap(), &Release::of(from).unwrap());
         for (to, from) in [

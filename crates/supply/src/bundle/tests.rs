@@ -58,7 +58,7 @@ fn refused_bytes(bytes: &[u8]) -> String {
 const FILE: EntryType = EntryType::Regular;
 
 #[test]
-fn what_is_written_comes_back_and_twice_the_same_is_the_same_bytes() {
+fn a_written_bundle_reads_back_and_is_reproducible() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [("a.jar", SERVER), ("b.jar", AGENT)] {
         std::fs::write(folder.path().join(name), text).unwrap();
@@ -114,7 +114,7 @@ fn what_is_no_bundle_is_said_to_be_none() {
 }
 
 #[test]
-fn a_file_that_is_not_what_the_lock_says_is_refused_with_its_name() {
+fn a_file_that_differs_from_the_lock_is_refused_by_name() {
     let list = list_of(&files(), "5.0.8");
     let a = (FILE, "a.jar", SERVER);
     for (second, says) in [
@@ -160,7 +160,7 @@ fn a_file_that_is_not_what_the_lock_says_is_refused_with_its_name() {
 }
 
 #[test]
-fn a_list_that_differs_from_the_lock_is_refused_before_anything_is_taken() {
+fn a_list_that_differs_from_the_lock_is_refused_before_any_read() {
     let with = |change: &dyn Fn(&mut Vec<Pinned>)| {
         let mut files = files();
         change(&mut files);

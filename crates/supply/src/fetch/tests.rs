@@ -45,7 +45,7 @@ fn a_file_comes_whole_and_under_its_name_only_then() {
 }
 
 #[test]
-fn a_beginning_is_gone_on_with_where_the_repository_can_and_else_begun_again() {
+fn a_partial_download_continues_where_possible_or_restarts() {
     let (_folder, served, ended) = fetched(Way::Well, &TEXT[..10]);
     ended.unwrap();
     assert_eq!(offsets(&served), [10]);
@@ -59,7 +59,7 @@ fn a_beginning_is_gone_on_with_where_the_repository_can_and_else_begun_again() {
 }
 
 #[test]
-fn a_beginning_of_another_file_is_thrown_away_and_the_file_fetched_once_more() {
+fn a_partial_download_of_another_file_is_fetched_again_once() {
     for begin in ["what was", "longer than the file that is wanted, by far"] {
         let (folder, _served, ended) = fetched(Way::Well, begin);
         ended.unwrap();
@@ -69,7 +69,7 @@ fn a_beginning_of_another_file_is_thrown_away_and_the_file_fetched_once_more() {
 }
 
 #[test]
-fn a_file_that_was_changed_is_named_with_both_digests_and_where_it_came_from_and_is_not_kept() {
+fn a_changed_file_is_named_with_both_digests_and_not_kept() {
     let (folder, served, ended) = fetched(Way::Other, "");
     let text = ended.unwrap_err().to_string();
     let wanted = pinned("a.jar", TEXT).sha256;
@@ -119,7 +119,7 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
 }
 
 #[test]
-fn a_repository_that_nobody_answers_for_is_said_with_what_may_be_set() {
+fn an_unreachable_repository_is_named_with_its_setting() {
     // The port of a stopped server.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/maven", listener.local_addr().unwrap());
@@ -152,7 +152,7 @@ fn a_folder_that_cannot_be_written_to_is_named() {
 }
 
 #[test]
-fn many_files_come_beside_each_other_and_the_last_progress_has_all_of_them() {
+fn many_files_load_in_parallel_and_the_last_progress_has_all() {
     let folder = tempfile::tempdir().unwrap();
     let name = |index: usize| format!("{index}.jar");
     let names: Vec<String> = (0..20).map(name).collect();

@@ -49,7 +49,7 @@ fn fill_from(
 }
 
 #[test]
-fn what_maven_has_is_copied_and_the_rest_is_fetched_and_nothing_is_left_beside_the_folder() {
+fn mavens_files_are_copied_others_fetched_and_nothing_is_left() {
     let (cache, recipe) = recipe();
     let (_local, settings) = maven(&[("a.jar", SERVER), ("b.jar", "AN AGENT")]);
     let served = served(Way::Well);
@@ -74,7 +74,7 @@ fn what_maven_has_is_copied_and_the_rest_is_fetched_and_nothing_is_left_beside_t
 }
 
 #[test]
-fn a_fetch_that_failed_is_gone_on_with_and_asks_only_for_what_is_missing() {
+fn a_failed_fetch_continues_and_asks_only_for_missing_files() {
     let (cache, recipe) = recipe();
     let (_local, settings) = maven(&[]);
     let bad = served(Way::Status(503));
@@ -107,7 +107,7 @@ fn a_changed_jar_of_a_repository_is_never_put_in_place() {
 }
 
 #[test]
-fn a_file_within_a_jar_is_taken_out_of_it_and_compared_like_the_others() {
+fn a_file_within_a_jar_is_extracted_and_compared_like_others() {
     use std::io::Write;
     let folder = tempfile::tempdir().unwrap();
     let mut zip = rawzip::ZipArchiveWriter::new(Vec::new());

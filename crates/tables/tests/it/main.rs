@@ -86,7 +86,7 @@ fn the_figures_of_the_tables_are_those_of_the_findings() {
 }
 
 #[test]
-fn all_kinds_of_a_second_together_have_the_percentiles_of_their_histograms_added() {
+fn all_kinds_of_a_second_have_percentiles_of_summed_histograms() {
     let Made {
         folder: _folder,
         path,

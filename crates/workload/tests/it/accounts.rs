@@ -51,7 +51,7 @@ fn a_row_of_kv_that_the_mix_may_delete_need_not_be_there() {
 }
 
 #[test]
-fn what_is_added_to_counters_is_what_is_bound_and_the_load_adds_nothing() {
+fn counter_additions_are_the_bound_values_not_the_loads() {
     let params = [("amount", "9"), ("takes_percent", "30")];
     let program = program(&spec_with("counters", &params, &[("add", 1.0)]));
     let mut load = program.generator(Stage::Load);

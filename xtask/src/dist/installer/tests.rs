@@ -111,7 +111,7 @@ fn shells() -> Vec<&'static [&'static str]> {
 }
 
 #[test]
-fn what_was_installed_is_replaced_by_a_newer_one_and_removed_without_a_trace() {
+fn an_installation_is_replaced_by_a_newer_one_and_removed_whole() {
     let place = Place::new("install");
     for shell in shells() {
         let to = place.path("to");

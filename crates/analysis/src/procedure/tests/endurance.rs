@@ -26,7 +26,7 @@ pub(super) fn any() -> impl Strategy<Value = Procedure> {
 }
 
 #[test]
-fn the_turns_of_an_endurance_have_windows_of_their_own_and_come_whatever_fails() {
+fn endurance_turns_have_their_windows_and_survive_failures() {
     let procedure = Procedure::from(Endurance {
         point: Point::Threads(8),
         for_ns: 240,

@@ -44,7 +44,7 @@ fn v18(change: impl FnOnce(&mut Machine, &mut Evidence)) -> (Outcome, String) {
 }
 
 #[test]
-fn a_laptop_that_is_used_is_suspect_and_invalid_only_where_client_or_nodes_wait() {
+fn a_laptop_in_use_is_suspect_and_invalid_if_something_waits() {
     let cpu = |others| CpuUse {
         others,
         ..laptop().cpu.unwrap()
@@ -111,7 +111,7 @@ fn disks_and_memory_warn_and_never_fail() {
 }
 
 #[test]
-fn what_cannot_be_read_or_told_apart_accuses_nobody_and_says_why() {
+fn unreadable_counters_accuse_nothing_and_give_the_reason() {
     let unseen = Machine {
         unseen: Some("read /proc/stat: not there".to_owned()),
         ..Machine::default()
@@ -189,7 +189,7 @@ fn the_limits_of_a_stall_follow_the_window() {
 }
 
 #[test]
-fn a_silence_of_the_target_is_told_from_slow_answers_and_from_an_absent_client() {
+fn a_silent_target_differs_from_slow_answers_and_absent_clients() {
     let of = |quiet_s: f64, stall_s: f64| {
         let mut evidence = healthy();
         evidence.window.quiet_longest_s = quiet_s;
@@ -269,7 +269,7 @@ fn a_ceiling_that_varies_is_not_trusted_where_it_decides() {
 }
 
 #[test]
-fn a_client_that_fills_cores_of_its_own_is_the_limit_whatever_the_ceiling_says() {
+fn a_client_that_fills_its_own_cores_is_the_limit() {
     // In ten seconds on one core.
     for (cpu_s, expected) in [(8.0, None), (9.0, Some(Warn)), (9.9, Some(Fail))] {
         let full = |e: &mut Evidence, is_shared: bool| {

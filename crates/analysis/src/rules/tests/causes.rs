@@ -4,7 +4,7 @@ use super::*;
 
 /// A full volume was reported as an overload.
 #[test]
-fn what_the_nodes_tell_stands_beside_the_errors_that_it_explains() {
+fn reports_of_nodes_stand_beside_the_errors_that_they_explain() {
     let cause = "node1: its data volume was full";
     for (failed, is_said) in [(vec![(Ended::Overloaded, 30)], true), (vec![], false)] {
         let evidence = Evidence {

@@ -21,7 +21,7 @@ fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [Outcome; 2] {
 /// A limit in flight once hid it: nothing was late for another reason, and operations that ended
 /// after the window counted as sent in it.
 #[test]
-fn what_a_limit_in_flight_holds_back_beyond_the_window_is_no_pass() {
+fn operations_held_back_past_the_window_are_not_a_pass() {
     let sent_after = judged(20_000.0, |window| {
         (
             window.client[ClientCount::Late],
@@ -43,7 +43,7 @@ fn what_a_limit_in_flight_holds_back_beyond_the_window_is_no_pass() {
 }
 
 #[test]
-fn what_a_late_client_sends_after_the_window_or_never_makes_the_trial_invalid() {
+fn unsent_or_late_operations_of_a_late_client_fail_a_trial() {
     let late = judged(20_000.0, |window| {
         (
             window.client[ClientCount::Late],

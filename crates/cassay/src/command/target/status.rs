@@ -261,7 +261,7 @@ mod tests {
 
     /// The line of a node has no room for sixty-six columns.
     #[test]
-    fn keyspaces_that_are_owned_alike_share_a_column_and_few_are_shown() {
+    fn keyspaces_with_equal_ownership_share_a_column() {
         let shares = |share: f64| BTreeMap::from([("node1".to_owned(), share)]);
         let owned = (0..66).map(|n| {
             (

@@ -163,7 +163,7 @@ fn read(path: &Path) -> String {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn it_is_seen_and_restarted_under_load_by_what_its_owner_restarts_it_with() {
+fn a_node_is_observed_and_restarted_by_its_owners_command() {
     if let Some(why) = missing() {
         return skip(&why);
     }

@@ -184,7 +184,7 @@ fn compare(release: &Release) {
 
 #[test]
 #[ignore = "needs Java and the jars of Cassandra"]
-fn comments_names_and_texts_end_where_the_servers_lexer_ends_them() {
+fn comments_names_and_texts_end_as_in_the_servers_lexer() {
     let release = line().unwrap_or_else(|| versions::DEFAULT.pinned.to_owned());
     compare(&Release::of(&release).expect("a release"));
 }

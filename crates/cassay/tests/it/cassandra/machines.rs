@@ -41,7 +41,7 @@ fn left(machines: &Machines, name: &str) -> (Vec<u32>, Vec<String>) {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn a_cluster_on_a_machine_stays_is_found_again_and_broken_and_goes_with_its_controller_killed() {
+fn a_cluster_on_a_machine_is_kept_found_broken_and_removed() {
     if let Some(why) = missing() {
         return skip(&why);
     }
@@ -78,7 +78,7 @@ mod long {
 
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-    fn nodes_on_machines_are_measured_as_nodes_here_are_and_leave_only_jars() {
+    fn nodes_on_machines_are_measured_and_leave_only_jars() {
         if let Some(why) = missing() {
             return skip(&why);
         }

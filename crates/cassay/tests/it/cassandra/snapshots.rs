@@ -147,7 +147,7 @@ fn data_comes_back_the_same_online_offline_and_attached() {
     }
     cached_data_can_be_dropped(&cluster);
     attached(&lab, &cluster);
-    a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(&lab, &cluster);
+    a_foreign_cluster_is_unchanged_after_a_killed_restore(&lab, &cluster);
     compactions_that_nobody_begins_are_stalled(&cluster);
     drop(cluster);
     the_command_finds_a_damaged_file(&lab);
@@ -246,7 +246,7 @@ verify: {reads: none, sample: 0}
 
 /// An attached cluster compacts again after a restore there is killed, and keeps no snapshot of the
 /// restore.
-fn a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(lab: &Lab, ours: &Cluster) {
+fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Cluster) {
     let text = agent::settings(&lab.clusters());
     lab.write("password", &agent::of(&text, "password"));
     let study = RESTORING

@@ -47,7 +47,7 @@ faults:
 /// both.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn a_node_is_upgraded_under_load_and_nothing_acknowledged_is_lost() {
+fn a_node_upgrade_under_load_loses_no_acknowledged_write() {
     let said = ["node2 was ended", "1 of 2 nodes are Cassandra"];
     assert_upgrades(&upgraded(", nodes: [2]", 110), &said);
 }
@@ -115,7 +115,7 @@ mod long {
 
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-    fn nodes_are_upgraded_under_load_and_nothing_acknowledged_is_lost() {
+    fn nodes_upgraded_under_load_lose_no_acknowledged_write() {
         let said = [
             "node1 was ended",
             "node2 was ended",
@@ -150,7 +150,7 @@ faults:
 
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-    fn a_canary_goes_back_with_its_files_is_repaired_and_nothing_acknowledged_is_lost() {
+    fn a_canary_rolls_back_is_repaired_and_loses_no_write() {
         let lab = Lab::with(&canary());
         let (trial, faults) = run(&lab);
         let [upgrade] = &faults[..] else {

@@ -67,7 +67,7 @@ fn what_stands_where_the_journal_should_be_is_not_waited_for() {
 }
 
 #[test]
-fn every_command_refuses_a_damaged_run_and_resume_does_its_trials_again() {
+fn every_command_refuses_a_damaged_run_and_resume_repairs_it() {
     let lab = Lab::with(TWO);
     lab.cassay(&["run", "study.yaml"]).ended_with(0);
     let run = lab.run();
@@ -161,7 +161,7 @@ fn into_full_disk(lab: &Lab, arguments: &[&str]) -> Said {
 }
 
 #[test]
-fn what_could_not_be_printed_is_an_error_and_a_reader_that_has_gone_is_not() {
+fn a_failed_print_is_an_error_and_a_closed_pipe_is_not() {
     let lab = Lab::with(POINT);
     lab.cassay(&["run", "study.yaml"]).ended_with(0);
     for arguments in [

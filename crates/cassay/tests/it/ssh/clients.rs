@@ -163,7 +163,7 @@ fn parent_of(pid: u32) -> Option<u32> {
 }
 
 #[test]
-fn a_client_whose_ssh_is_killed_is_named_with_the_time_and_ends_there() {
+fn a_client_whose_ssh_is_killed_ends_and_is_named_with_the_time() {
     if let Some(why) = missing() {
         return skip(&why);
     }
@@ -179,7 +179,7 @@ fn a_client_whose_ssh_is_killed_is_named_with_the_time_and_ends_there() {
 }
 
 #[test]
-fn a_client_whose_ssh_stands_still_is_missed_and_nothing_stays_on_either_side() {
+fn a_client_whose_ssh_stalls_is_missed_and_leaves_nothing() {
     if let Some(why) = missing() {
         return skip(&why);
     }
@@ -217,7 +217,7 @@ impl Drop for Stopped {
 
 /// The connection stays open, so no side sees its end. The far side only has its lease.
 #[test]
-fn a_client_whose_link_falls_silent_ends_by_its_lease_and_is_named() {
+fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     if let Some(why) = missing() {
         return skip(&why);
     }

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_about_the_second_node_of_a_machine_names_it_as_all_do() {
+    fn messages_name_the_second_node_of_a_machine_consistently() {
         let said = with_numbers("node2 is beside node1 on NUMA node 0; 2 nodes", |slot| {
             1 + slot * 3
         });

@@ -57,7 +57,7 @@ fn nothing_is_said_unless_it_is_asked_for() {
 }
 
 #[test]
-fn a_node_of_one_core_leaves_the_other_to_the_client_and_says_that_they_share_the_l3() {
+fn a_one_core_node_leaves_a_core_and_reports_the_shared_l3() {
     let topology = Topology {
         cpus: Some(1),
         ..placed(Placing::Pinned)
@@ -79,7 +79,7 @@ fn a_node_of_one_core_leaves_the_other_to_the_client_and_says_that_they_share_th
 }
 
 #[test]
-fn eight_nodes_of_an_epyc_have_a_numa_node_each_and_memory_beside_it() {
+fn eight_nodes_on_an_epyc_get_one_numa_node_and_its_memory_each() {
     let layout = Layout::of(
         &spec(
             8,
@@ -234,7 +234,7 @@ fn on_hosts(spec: LocalSpec, host: HostSpec) -> LocalSpec {
 /// A JVM without a CPU count counts at most its host's CPU quota. It counted 2 of 56, which was
 /// mistaken for a placement that is not in effect.
 #[test]
-fn who_is_not_told_a_number_of_cpus_counts_the_quota_of_its_host() {
+fn a_jvm_without_a_cpu_count_uses_the_quota_of_its_host() {
     let host = HostSpec {
         cpu_quota: Some(1.5),
         ..HostSpec::default()
@@ -310,7 +310,7 @@ fn no_node_has_the_cores_of_housekeeping() {
 
 /// The share was calculated from all CPUs: "12 of 12 CPUs and yet do not fit".
 #[test]
-fn the_share_that_nobody_names_fits_beside_housekeeping_and_on_one_thread_of_each_core() {
+fn the_default_share_leaves_housekeeping_and_one_thread_a_core() {
     let part = Some((Units::Cores, 6));
     let wish = Topology {
         part,
@@ -383,7 +383,7 @@ fn what_is_given_out_more_than_once_is_never_short_by_a_bit() {
 
 /// The reason said that memory is interleaved, but the kernel was told to bind it.
 #[test]
-fn memory_takes_turns_on_several_nodes_where_the_collector_knows_none() {
+fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
     let topology = Topology {
         cpus: Some(32),
         ..placed(Placing::Pinned)

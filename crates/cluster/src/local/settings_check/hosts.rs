@@ -197,7 +197,7 @@ mod tests {
     /// Every trial of a study with both `host.cpus` and `topology: pinned` reported that its hosts'
     /// CPUs are not in effect.
     #[test]
-    fn a_node_that_is_placed_counts_the_cpus_of_its_own_group_and_not_its_hosts() {
+    fn a_placed_node_counts_the_cpus_of_its_own_group() {
         let host = HostSpec {
             cpus: Some((0..8).collect()),
             ..HostSpec::default()

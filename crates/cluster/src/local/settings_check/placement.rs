@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bound_by_a_group_or_a_policy_and_by_what_is_really_there() {
+    fn memory_is_bound_by_a_cgroup_or_policy_and_by_real_pages() {
         let wanted = placement("0", Memory::Bound(set("1")));
         let found = |nodes: &str, policy: &str, elsewhere: u64| EffectiveAffinity {
             threads: 1,
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_jvm_counts_the_cpus_it_was_given_unless_the_study_says_another_number() {
+    fn the_jvm_counts_its_cpus_unless_the_study_gives_a_number() {
         let wanted = placement("0", Memory::Anywhere);
         let one = seen(&[("processors", "1")]);
         let brief_of = |seen: &NodeReport, options: &[String]| {

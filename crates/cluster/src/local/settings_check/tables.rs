@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_a_table_are_compared_entry_by_entry_with_its_schema() {
+    fn table_options_are_compared_entry_by_entry_with_the_schema() {
         let check = |name: &str, value: Json| {
             let name = name.to_string();
             let option = SchemaOption { name, value };

@@ -166,7 +166,7 @@ fn safepoints_of_java_11_17_and_21_say_how_long_all_stood_still() {
 }
 
 #[test]
-fn a_log_as_cassandra_s_own_settings_have_it_has_levels_and_no_tags() {
+fn a_log_with_cassandras_own_settings_has_levels_and_no_tags() {
     let line = |text: &str| {
         let text = format!("[2026-11-21T09:09:32.000+0000][0.989s][4711][4713][info ] {text}");
         parse(&text).map(|(_, event)| event)
@@ -305,7 +305,7 @@ fn seen(offset_ms: i64, ms: f64) -> (String, i64, f64) {
 }
 
 #[test]
-fn what_was_logged_before_is_left_out_and_half_a_line_is_waited_for() {
+fn earlier_log_lines_are_skipped_and_half_a_line_waits() {
     let mut logs = Logs::new();
     let half = remark(400, 2.5);
     let (begin, end) = half.split_at(60);
@@ -336,7 +336,7 @@ fn a_node_that_is_started_again_is_followed_into_its_next_log() {
 }
 
 #[test]
-fn a_log_that_begins_anew_or_is_renamed_is_read_from_its_beginning() {
+fn a_restarted_or_renamed_log_is_read_from_its_beginning() {
     let mut logs = Logs::new();
     logs.append(
         "gc-1.log",

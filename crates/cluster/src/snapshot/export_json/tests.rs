@@ -234,7 +234,7 @@ fn statements_make_the_tables_and_do_nothing_else() {
 }
 
 #[test]
-fn a_pipe_or_a_device_in_the_place_of_the_file_is_refused_and_not_waited_for() {
+fn a_pipe_or_device_in_place_of_the_file_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE);
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;

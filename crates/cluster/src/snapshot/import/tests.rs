@@ -131,7 +131,7 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
 }
 
 #[test]
-fn formats_that_a_version_cannot_read_are_refused_before_anything_is_copied() {
+fn unreadable_formats_are_refused_before_anything_is_copied() {
     let with = |prefix: &str| {
         let mut export = export(&[("node1", &[1])]);
         export.nodes[0].manifest.tables[0].sstables[0].prefix = format!("{prefix}-1-big-");

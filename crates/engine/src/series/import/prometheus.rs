@@ -415,7 +415,7 @@ latency_seconds_sum 1.5 2000
     }
 
     #[test]
-    fn open_metrics_has_seconds_examples_and_counters_without_their_ending() {
+    fn openmetrics_has_seconds_exemplars_and_unsuffixed_counters() {
         let text = "# TYPE reads counter\nreads_total 1 10.5 # {trace=\"x\"} 0.6 9\n\
                     reads_total 4 12.0\n# EOF\n";
         let found = series(text, &[]).unwrap();

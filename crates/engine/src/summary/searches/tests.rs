@@ -171,7 +171,7 @@ fn searches_that_end_at_the_same_load_know_it_to_their_grid() {
 /// Two machines that reach a bound at the same number of threads counted as equal. The price of one
 /// used its fastest probe, and its answer had no throughput.
 #[test]
-fn searches_over_threads_are_compared_and_priced_by_what_was_done_there() {
+fn searches_over_threads_are_compared_and_priced_at_their_end() {
     let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
                 procedure: {latency_target: {threads: {from: 4, to: 64}, p50_ms: 10}}\n\
                 variants: {a: {price_per_hour: 1}, b: {price_per_hour: 2}}\n\

@@ -115,7 +115,7 @@ fn what_is_before_and_after_the_window_is_no_part_of_it() {
 }
 
 #[test]
-fn a_limit_is_that_of_the_same_node_and_none_where_a_jvm_has_none() {
+fn a_limit_is_of_the_same_node_and_absent_without_a_jvm_limit() {
     let mut window = Window::begun();
     for at in 0..600 {
         window.watched.push(&reading(at, "jvm.file_descriptors", 100.0 + at as f64));
@@ -137,7 +137,7 @@ fn a_limit_is_that_of_the_same_node_and_none_where_a_jvm_has_none() {
 }
 
 #[test]
-fn compactions_come_in_cycles_and_a_window_may_be_too_short_for_them() {
+fn compactions_come_in_cycles_and_may_outlast_a_window() {
     let cycles = |period: u64| {
         let mut window = Window::begun();
         for at in 0..400 {

@@ -116,7 +116,7 @@ fn cases() -> Vec<(CheckCounts, Option<LostWritesByAckTime>, Promise)> {
 }
 
 #[test]
-fn whatever_v14_holds_against_rows_is_the_first_sentence_and_nothing_else_is() {
+fn a_row_that_v14_reports_is_the_first_sentence() {
     for (checks, lost, promise) in cases() {
         let evidence = Evidence {
             read_back: Some(ReadBack {

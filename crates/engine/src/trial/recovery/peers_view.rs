@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_window_of_any_node_is_that_of_all_and_off_is_none_at_all() {
+    fn the_shortest_window_of_any_node_counts_and_off_means_none() {
         let node = |settings: &[(&str, &str)]| NodeRecord {
             settings: settings
                 .iter()

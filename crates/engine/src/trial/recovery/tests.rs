@@ -208,7 +208,7 @@ fn what_a_fault_did_is_read_back_from_what_the_trial_left() {
 }
 
 #[test]
-fn a_fault_without_time_before_it_has_its_stretches_and_says_why_it_has_no_more() {
+fn a_fault_without_a_baseline_keeps_its_stretches_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let trial = written(folder.path());
     let fault = FaultRecord {

@@ -56,7 +56,7 @@ mod tests {
 
     /// `size=fixed(9000000000000000000)` used to end the process when memory was requested.
     #[test]
-    fn sizes_that_no_server_takes_are_told_before_memory_is_asked_for() {
+    fn sizes_that_servers_refuse_are_reported_before_allocation() {
         let list = CqlType::List(Box::new(CqlType::Text));
         for (typ, size, fits) in [
             (&CqlType::Blob, "fixed(67108864)", true),

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn collections_of_a_fixed_size_are_bit_for_bit_those_of_cassandra_stress() {
+    fn collections_of_fixed_size_equal_those_of_cassandra_stress() {
         let mut compared = 0;
         for line in COLLECTIONS.lines() {
             let words: Vec<&str> = line.split(' ').collect();

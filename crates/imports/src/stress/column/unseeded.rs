@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_of_another_size_is_right_if_the_tool_seeds_no_sizes() {
+    fn a_collection_of_another_size_is_right_if_sizes_have_no_seed() {
         let (a_list, a_set) = (
             CqlType::List(Box::new(CqlType::Tinyint)),
             CqlType::Set(Box::new(CqlType::Tinyint)),
@@ -154,7 +154,7 @@ mod tests {
     const SIZES: &str = include_str!("sizes.txt");
 
     #[test]
-    fn blobs_and_texts_of_any_size_are_bit_for_bit_those_of_cassandra_stress() {
+    fn blobs_and_texts_of_any_size_equal_those_of_cassandra_stress() {
         for line in SIZES.lines() {
             let words: Vec<&str> = line.split(' ').collect();
             let typ = if words[0] == "blob" {

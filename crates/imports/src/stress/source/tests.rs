@@ -87,7 +87,7 @@ fn judged_until(
 /// Judging a partition of 20,000 rows used to compare each returned row with all of them. This took
 /// seconds for each read, and Ctrl-C waited for all running reads.
 #[test]
-fn a_large_partition_is_judged_row_by_row_and_given_up_when_nobody_waits_for_it() {
+fn a_large_partition_is_checked_row_by_row_until_cancelled() {
     let profile = PROFILE.replace("fixed(3)", "fixed(20000)");
     let line = "user profile=p.yaml ops(insert=1,validate=1) n=100 -pop dist=fixed(7)";
     let step = step_of(&profile, line);
@@ -124,7 +124,7 @@ fn a_large_partition_is_judged_row_by_row_and_given_up_when_nobody_waits_for_it(
 }
 
 #[test]
-fn shared_columns_have_the_value_of_any_row_and_lists_those_of_every_write() {
+fn shared_columns_have_any_rows_value_and_lists_all_writes() {
     let step = step("user profile=p.yaml ops(insert=1,validate=1) n=100 -pop dist=fixed(7)");
     let mut generator = step.program.generator(step.stage);
     next(&step, &mut generator, "insert", 0);
@@ -156,7 +156,7 @@ fn shared_columns_have_the_value_of_any_row_and_lists_those_of_every_write() {
 }
 
 #[test]
-fn a_row_that_a_look_back_does_not_find_is_missing_unless_its_write_may_be_under_way() {
+fn a_row_not_found_is_missing_unless_its_write_may_be_in_flight() {
     for (back, expected) in [(10, Check::Unknown), (10_000, Check::Missing)] {
         let step = step(&format!(
             "user profile=p.yaml ops(insert=1,validate=1) n=100k -pop seq=5000000000..5000100000 \

@@ -236,7 +236,7 @@ fn only_who_is_hung_up_on_before_login_may_try_again() {
 }
 
 #[test]
-fn what_the_script_cannot_do_is_told_with_the_words_of_what_it_tried() {
+fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
     let wanted = Destination::new("db3", false, None).unwrap();
     let full = ["gzip: stdout: No space left on device".to_owned()];
     let told = |obstacle: &str, lines: &[String]| {

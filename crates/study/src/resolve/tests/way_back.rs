@@ -30,7 +30,7 @@ fn refused(study: Result<Study, Diagnostics>) -> String {
 }
 
 #[test]
-fn as_many_nodes_go_back_as_leave_a_copy_of_what_was_acknowledged() {
+fn rollback_leaves_one_copy_of_every_acknowledged_write() {
     let back = |nodes: &str| format!("rolling-upgrade, to: 5.0, {nodes}back: snapshot");
     let (one, two, all) = (back("nodes: [1], "), back("nodes: [1, 3], "), back(""));
     for (copies, level, fault, most) in [

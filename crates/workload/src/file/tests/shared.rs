@@ -49,7 +49,7 @@ fn the_inbox_compiles_and_its_reads_are_checked() {
 }
 
 #[test]
-fn rows_of_one_quotient_share_a_value_and_a_modulus_brings_it_back() {
+fn rows_of_one_quotient_share_a_value_that_a_modulus_repeats() {
     let divided = column(&program(SHARED), 2, 30);
     assert!(divided[..10].iter().all(|name| *name == divided[0]));
     assert!(divided[0] != divided[10] && divided[10] != divided[20]);
@@ -61,7 +61,7 @@ fn rows_of_one_quotient_share_a_value_and_a_modulus_brings_it_back() {
 }
 
 #[test]
-fn a_key_of_quotient_and_rest_is_unique_and_a_smaller_rest_is_not() {
+fn a_smaller_rest_makes_the_primary_key_ambiguous() {
     assert_eq!(said("modulo=10", "modulo=10"), "nothing");
     assert_eq!(said("modulo=10", "modulo=25"), "nothing");
     for (from, to) in [

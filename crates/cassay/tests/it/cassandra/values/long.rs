@@ -73,7 +73,7 @@ fn is_refused(line: &Line, name: &str, value: &Value) -> bool {
 /// server.
 #[test]
 #[ignore = "needs a Cassandra: cargo xtask ci"]
-fn values_are_refused_that_the_server_s_own_reader_refuses_and_no_others() {
+fn values_that_the_servers_reader_refuses_are_refused() {
     let values = values();
     for line in &LINES {
         let asked: Vec<(&str, &Value)> = line

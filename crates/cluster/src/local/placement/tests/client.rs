@@ -29,7 +29,7 @@ fn who_runs_anywhere_keeps_off_the_cpus_of_the_client() {
 
 /// The reservation was lost if hosts may use only a part of the machine.
 #[test]
-fn what_the_client_is_to_have_beyond_what_hosts_may_not_use_is_theirs_to_give() {
+fn client_cpus_outside_the_hosts_allowance_can_be_assigned() {
     let host = HostSpec {
         cpus: Some((0..110).collect()),
         ..HostSpec::default()

@@ -61,7 +61,7 @@ fn large() -> MachineTopologyRecord {
 }
 
 #[test]
-fn what_the_client_shares_is_said_with_whether_it_could_be_avoided() {
+fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
     let small = || machine(&["0-1"], &["0", "1"], "0-1");
     for (machine, client, nodes, expected) in [
         (
