@@ -81,7 +81,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Returns the number of bisections that found the first slow build.
 fn bisections(options: &Options, folder: &Path) -> Result<usize> {
-    let jars = Fetched::of(RELEASE)?.jars;
+    let jars = Fetched::download(RELEASE)?.jars;
     let good = distribution(&folder.join("good"), &jars)?;
     let slow = distribution(&folder.join("slow"), &jars)?;
     plant(&folder.join("class"), &slow, &jars)?;

@@ -200,7 +200,7 @@ fn tests_of_all(programs: &[Program], stored: &Times) -> Result<Ran> {
         if program.name == "xtask" {
             tests.retain(|test| !test.starts_with(TIDY));
         }
-        all.extend(units::of(&program, tests, stored));
+        all.extend(units::divide(&program, tests, stored));
     }
     // Tests that offer load wait for their windows: one more than CPUs.
     let outcomes = units::run(all, process::cpus() + 1, &[], &[])?;
@@ -341,7 +341,7 @@ pub fn kills() -> Result<()> {
     );
     let variables = [("CASSAY_KILLS", "1".to_owned())];
     // One after the other: on a busy machine the moments of the kills would be less exact.
-    let outcomes = units::run(units::of(&agents, tests, &stored), 1, &[], &variables)?;
+    let outcomes = units::run(units::divide(&agents, tests, &stored), 1, &[], &variables)?;
     again::failed(&outcomes, &[], &variables)?.alone()?;
     tests_on_cassandra(&programs, &stored, KILLS, (1, ""), &[])?.0.alone()
 }

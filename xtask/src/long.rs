@@ -120,7 +120,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
         let study = format!("long-{}", made.name);
         // A run without findings is analysed first, and its report written.
         if is_new && made.shape[2] == "1" {
-            let taken = Taken::of(1, &["resume", &study, "--out", &results])?;
+            let taken = Taken::measure(1, &["resume", &study, "--out", &results])?;
             report(
                 made,
                 "resume: analysis and report",
@@ -136,7 +136,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
                 "export" => &["export", &study, "--csv", "--parquet", "--out", &results],
                 command => &[command, &study, "--out", &results],
             };
-            let taken = Taken::of(options.rounds, words)?;
+            let taken = Taken::measure(options.rounds, words)?;
             let is_page = *command == "report";
             let page = is_page
                 .then(|| std::fs::metadata(&page))
@@ -157,7 +157,7 @@ fn plans(options: &Options, far: &mut Vec<String>) -> Result<()> {
         for scale in [&[][..], &["--scale", "laptop"]] {
             let words = [&["plan", study, "--offline"], scale].concat();
             // Not every study has that scale.
-            let Ok(taken) = Taken::of(options.rounds, &words) else {
+            let Ok(taken) = Taken::measure(options.rounds, &words) else {
                 continue;
             };
             count += 1;
@@ -231,7 +231,7 @@ struct Taken {
 
 impl Taken {
     /// Returns the fastest time of the rounds, and the largest memory of any round.
-    fn of(rounds: u32, words: &[&str]) -> Result<Taken> {
+    fn measure(rounds: u32, words: &[&str]) -> Result<Taken> {
         let mut best = Taken {
             seconds: f64::INFINITY,
             cpu_s: f64::INFINITY,

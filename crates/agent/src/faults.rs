@@ -45,45 +45,45 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
             process,
             stopped,
             every,
-        } => Box::new(stutter::Stutter::of(process, stopped, every)),
+        } => Box::new(stutter::Stutter::new(process, stopped, every)),
         Injection::Kill(one) => Box::new(process::Ended::killed(one)),
         Injection::Stop(one) => Box::new(process::Ended::asked(one)),
-        Injection::Wipe { process, folders } => Box::new(Emptied::of(process, folders, When::Now)),
+        Injection::Wipe { process, folders } => Box::new(Emptied::new(process, folders, When::Now)),
         Injection::Leave {
             process,
             folders,
             address,
-        } => Box::new(Emptied::of(process, folders, When::Left(address))),
-        Injection::Join(what) => Box::new(added_process::Joined::of(what)),
+        } => Box::new(Emptied::new(process, folders, When::Left(address))),
+        Injection::Join(what) => Box::new(added_process::Joined::new(what)),
         Injection::Files {
             reader,
             forth,
             back,
-        } => Box::new(files::Changed::of(reader, forth, back)),
+        } => Box::new(files::Changed::new(reader, forth, back)),
         Injection::Instead {
             process,
             instead,
             forth,
             back,
-        } => Box::new(files::Changed::of(Some(process), forth, back).by(instead)),
-        Injection::Descriptors(process) => Box::new(process::Descriptors::of(process)),
+        } => Box::new(files::Changed::new(Some(process), forth, back).by(instead)),
+        Injection::Descriptors(process) => Box::new(process::Descriptors::new(process)),
         Injection::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
         Injection::Disk(disk) => Box::new(limits::Limit::disk(disk)),
-        Injection::Packets(losses) => Box::new(packets::Packets::of(broken, losses)),
-        Injection::HostPackets(losses) => Box::new(packets::HostPackets::of(broken, losses)),
-        Injection::LinkDown(number) => Box::new(links::Down::of(number)),
+        Injection::Packets(losses) => Box::new(packets::Packets::new(broken, losses)),
+        Injection::HostPackets(losses) => Box::new(packets::HostPackets::new(broken, losses)),
+        Injection::LinkDown(number) => Box::new(links::Down::new(number)),
         Injection::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
         Injection::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
-        Injection::TakeAddress(address) => Box::new(links::Taken::of(address)),
+        Injection::TakeAddress(address) => Box::new(links::Taken::new(address)),
         Injection::Command { inject, heal } => Box::new(commands::Commands { inject, heal }),
-        Injection::Service(fault) => Box::new(service::OfOthers::of(fault)),
+        Injection::Service(fault) => Box::new(service::OfOthers::new(fault)),
         Injection::Reset(ports) => Box::new(links::Reset(ports)),
-        Injection::PowerOff { processes } => Box::new(Alone::with(power::Off::of(processes))),
+        Injection::PowerOff { processes } => Box::new(Alone::with(power::Off::new(processes))),
         Injection::Adopt {
             device,
             folder,
             start,
-        } => Box::new(power::Adopted::of(device, folder, start)),
+        } => Box::new(power::Adopted::new(device, folder, start)),
         Injection::DiskRemoved { processes } => failing(DiskFailure::Removed, processes),
         Injection::DiskReadOnly { processes } => failing(DiskFailure::ReadOnly, processes),
         Injection::DiskErrors {
@@ -94,7 +94,7 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
         Injection::DiskStalled => Box::new(Alone::with(Stalled::default())),
         Injection::DiskFull { leave_bytes } => Box::new(Alone::with(Full::but(leave_bytes))),
         Injection::DiskCorrupt { path, at, bytes } => {
-            Box::new(Alone::with(corrupt::Rot::of(path, at, bytes)))
+            Box::new(Alone::with(corrupt::Rot::new(path, at, bytes)))
         }
     }
 }

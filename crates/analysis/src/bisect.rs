@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    fn of(effects: &[Effect]) -> SeenBuild {
+    fn build(effects: &[Effect]) -> SeenBuild {
         SeenBuild {
             effects: effects.to_vec(),
             is_skipped: false,
@@ -272,8 +272,8 @@ mod tests {
         }
         assert!(none >= 180, "{none} of 200");
         let better = [
-            of(&[]),
-            of(&[Effect {
+            build(&[]),
+            build(&[Effect {
                 ratio: 1.2,
                 ci95: [1.1, 1.3],
             }]),
@@ -289,7 +289,7 @@ mod tests {
             ratio,
             ci95: [ratio * 0.98, ratio * 1.02],
         };
-        let mut seen = [of(&[]), of(&[effect(0.9)]), of(&[effect(0.81)])];
+        let mut seen = [build(&[]), build(&[effect(0.9)]), build(&[effect(0.81)])];
         assert_eq!(
             next(&seen, true),
             Next::Compare {
@@ -297,7 +297,7 @@ mod tests {
                 before: 1
             }
         );
-        seen[1] = of(&[effect(0.9); ATTEMPTS]);
+        seen[1] = build(&[effect(0.9); ATTEMPTS]);
         let Next::Unclear {
             good: 0,
             build: 1,

@@ -264,7 +264,7 @@ pub fn recovery(slices: &[Slice], faults: &[Fault], offered: Offered) -> Vec<Rec
     let mut touched: Vec<[f64; 2]> = Vec::new();
     let mut found: Vec<(usize, Recovery)> = Vec::new();
     for number in order {
-        let one = of(slices, faults, number, &touched, offered);
+        let one = fault_recovery(slices, faults, number, &touched, offered);
         touched.push([faults[number].injected_s, one.over_s(&faults[number])]);
         found.push((number, one));
     }
@@ -272,7 +272,7 @@ pub fn recovery(slices: &[Slice], faults: &[Fault], offered: Offered) -> Vec<Rec
     found.into_iter().map(|(_, one)| one).collect()
 }
 
-fn of(
+fn fault_recovery(
     slices: &[Slice],
     faults: &[Fault],
     number: usize,
@@ -345,7 +345,7 @@ fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Befor
     }
     let of = |value: &dyn Fn(&Slice) -> Option<f64>| -> Option<Level> {
         let values: Vec<f64> = free.iter().filter_map(|at| value(&slices[*at])).collect();
-        (values.len() >= BEFORE_MIN).then(|| Level::of(&values))?
+        (values.len() >= BEFORE_MIN).then(|| Level::from_values(&values))?
     };
     let ops_per_s = of(&|slice| Some(slice.ops_per_s()))
         .ok_or("throughput before the fault was 0 in at least half of the intervals")?;

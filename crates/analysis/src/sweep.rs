@@ -144,7 +144,7 @@ fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usi
     if !is_ladder || !rising.iter().all(positive) {
         return Knee::Untold;
     }
-    let noise = Noise::of(&rising);
+    let noise = Noise::pooled(&rising);
     if let Some(at) = (0..rising.len()).find(|&at| is_knee(&rising[at..], noise)) {
         return Knee::At(usable[at]);
     }
@@ -226,7 +226,7 @@ struct Noise {
 
 impl Noise {
     /// Pools the noise over all points that have several blocks.
-    fn of(points: &[&SweepStep]) -> Noise {
+    fn pooled(points: &[&SweepStep]) -> Noise {
         let (mut sum, mut freedom) = (0.0, 0.0);
         for point in points {
             let values = point.ops_per_s.iter().filter(|v| **v > 0.0);

@@ -725,7 +725,7 @@ pub struct FaultKnobs {
 
 /// Parses the name of a kind of fault.
 fn fault_kind(text: &str) -> Result<target_spec::fault::Kind, String> {
-    target_spec::fault::Kind::of(text).ok_or_else(|| {
+    target_spec::fault::Kind::find(text).ok_or_else(|| {
         let names = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
         let hint = yaml::did_you_mean(text, names).unwrap_or_default();
         format!("there is no such kind: see `cassay fault list`; {hint}")

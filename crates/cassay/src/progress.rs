@@ -129,7 +129,9 @@ impl Show {
                     let names = self.shared.state().trials.clone();
                     let names = names.iter().map(|trial| trial.name.as_str());
                     let columns = FigureColumns::of_lines(terminal::size().columns, names);
-                    terminal::say_line(&columns.finished(&name, &TrialFigures::of(&finding)));
+                    terminal::say_line(
+                        &columns.finished(&name, &TrialFigures::from_finding(&finding)),
+                    );
                 }
             },
             Event::TrialFailed { name, reason, .. } => {
@@ -167,7 +169,7 @@ impl Show {
                 let state = self.shared.state();
                 let (place, name) = state.current().unwrap_or_default();
                 let phase = state.phase.name;
-                terminal::show_moving(&Line::of(&format!("{place} {name} · {phase}: {text}")));
+                terminal::show_moving(&Line::plain(&format!("{place} {name} · {phase}: {text}")));
             }
             Manner::Plain => terminal::say(&format!("    {text}")),
         }

@@ -57,7 +57,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
         }
         None => (spec, Pods::default()),
     };
-    let behind = spec.secure_connect_bundle.as_deref().map(BehindProxy::of).transpose()?;
+    let behind = spec.secure_connect_bundle.as_deref().map(BehindProxy::read).transpose()?;
     let by_ids = behind.as_ref().map(|behind| behind.spec(spec));
     let spec = by_ids.as_ref().unwrap_or(spec);
     let access = match behind {
@@ -146,7 +146,7 @@ fn with_hosts(
 ) -> Result<Cluster> {
     let hosts = hosts.with_nodes(&nodes, say)?;
     for (index, node) in nodes.iter_mut().enumerate() {
-        if let Some(host) = hosts.of(index) {
+        if let Some(host) = hosts.for_node(index) {
             node.host.clone_from(&host.name);
         }
     }

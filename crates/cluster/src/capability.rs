@@ -218,7 +218,7 @@ fn attached(ability: Ability, shown: &Sources, there: &OnMachines) -> Answer {
 }
 
 fn all(of: impl Fn(Ability) -> Answer) -> Vec<Capability> {
-    let capability = |ability| Capability::of(ability, of(ability));
+    let capability = |ability| Capability::from_answer(ability, of(ability));
     Ability::ALL.into_iter().map(capability).collect()
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Bulk {
 
 impl Bulk {
     /// Prepares a request for attributes, each with its MBean.
-    pub fn of(attributes: &[(&str, &str)]) -> Bulk {
+    pub fn new(attributes: &[(&str, &str)]) -> Bulk {
         Self::written(attributes, |_| ())
     }
 
@@ -145,7 +145,7 @@ impl Jolokia {
     /// # Errors
     /// The agent does not answer.
     pub fn read(&self, attributes: &[(&str, &str)]) -> Result<Vec<Option<Value>>> {
-        self.read_bulk(&Bulk::of(attributes))
+        self.read_bulk(&Bulk::new(attributes))
     }
 
     /// Reads attributes like [`Jolokia::read`], with a prepared request.
@@ -249,7 +249,7 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
             RootCerts::new_with_certs(&certificates)
         }
     };
-    let identity = ClientIdentity::of(spec)?;
+    let identity = ClientIdentity::read(spec)?;
     let client_cert = identity.as_ref().map(client_cert).transpose()?;
     Ok(TlsConfig::builder()
         .client_cert(client_cert)

@@ -36,7 +36,7 @@ impl Cluster {
             Some(nodes) => Some(LogPlace::of_own(nodes.all().get(index)?)),
             None => {
                 let hosts = self.attached_hosts()?;
-                let host = hosts.of(index)?;
+                let host = hosts.for_node(index)?;
                 let logs = hosts.logs(index).and_then(Result::ok);
                 Some(LogPlace {
                     host: &host.name,

@@ -68,7 +68,7 @@ pub struct LogMarks(Vec<u64>);
 
 impl LogMarks {
     /// Reads the current lengths.
-    pub(crate) fn of(places: &[NodeFiles<'_>]) -> LogMarks {
+    pub(crate) fn read(places: &[NodeFiles<'_>]) -> LogMarks {
         let marks = places.iter().map(|place| size(place.host, &place.log()));
         LogMarks(marks.map(|size| size.unwrap_or(0)).collect())
     }
@@ -79,7 +79,7 @@ impl Cluster {
     /// count.
     pub fn log_marks(&self) -> LogMarks {
         match self.local() {
-            Some(nodes) => LogMarks::of(&nodes.files()),
+            Some(nodes) => LogMarks::read(&nodes.files()),
             None => {
                 let logs = self.attached_logs();
                 let sizes = logs.iter().map(|one| size(one.host, &one.log).unwrap_or(0));
@@ -114,7 +114,7 @@ impl Cluster {
                 let (folder, _) = hosts.logs(index)?.ok()?;
                 Some(AttachedLog {
                     node: &node.name,
-                    host: &hosts.of(index)?.agent,
+                    host: &hosts.for_node(index)?.agent,
                     log: folder.join("system.log"),
                 })
             })

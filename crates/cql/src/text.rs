@@ -91,7 +91,7 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
     let mut statements = Vec::new();
     let mut start = None;
     let mut end = 0;
-    for piece in Pieces::of(text) {
+    for piece in Pieces::split(text) {
         let piece = piece?;
         let is_end = piece.form == Form::Symbol && &text[piece.at..piece.end] == ";";
         if is_end && let Some(start) = start.take() {
@@ -113,7 +113,7 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
 /// A comment, name or text is not closed; a character outside them is not part of CQL; or a comment
 /// contains a character that ends a line only for some programs.
 pub fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
-    let tokens = Pieces::of(cql).filter_map(|piece| piece.map(|one| one.token(cql)).transpose());
+    let tokens = Pieces::split(cql).filter_map(|piece| piece.map(|one| one.token(cql)).transpose());
     tokens.collect()
 }
 
@@ -123,14 +123,14 @@ pub fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
 /// As for [`tokens`].
 pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, Fault> {
     let mut has_comment = false;
-    for piece in Pieces::of(cql) {
+    for piece in Pieces::split(cql) {
         has_comment |= piece?.form == Form::Comment;
     }
     if !has_comment {
         return Ok(Cow::Borrowed(cql));
     }
     let mut text = String::with_capacity(cql.len());
-    for piece in Pieces::of(cql) {
+    for piece in Pieces::split(cql) {
         text.push_str(piece?.sent(cql));
     }
     Ok(Cow::Owned(text))
@@ -143,7 +143,7 @@ pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, Fault> {
 pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), Fault> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
-    for piece in Pieces::of(cql) {
+    for piece in Pieces::split(cql) {
         out.extend_from_slice(piece?.sent(cql).as_bytes());
     }
     let length = i32::try_from(out.len() - start - 4).expect("a statement is under 2 GiB");
@@ -213,7 +213,7 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    fn of(cql: &str) -> Pieces<'_> {
+    fn split(cql: &str) -> Pieces<'_> {
         Pieces { cql, at: 0 }
     }
 

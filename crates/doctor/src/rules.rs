@@ -17,7 +17,7 @@ use rule::{Bound, Check, Judged, Rule, View, unless};
 
 /// Judges all settings of a host. `told` are its nodes' reports on their JVMs, if available.
 pub(super) fn judge(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<Finding> {
-    let jvms = facts.processes.iter().map(|one| Jvm::of(one, told));
+    let jvms = facts.processes.iter().map(|one| Jvm::read(one, told));
     let view = View {
         facts,
         jvms: jvms.collect(),

@@ -153,7 +153,7 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
     let schedule = Schedule::Closed {
         in_flight: IN_FLIGHT,
     };
-    let offer = Offer::of(Stage::Main, schedule, Limit::Duration(AT_MOST));
+    let offer = Offer::measured(Stage::Main, schedule, Limit::Duration(AT_MOST));
     let mut config = load_run::config(settings, program, &running, &offer, Duration::ZERO);
     config.interval = SLICE;
     let mut counted = Counted::default();

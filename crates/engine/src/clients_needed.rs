@@ -67,7 +67,7 @@ fn axis_and_value<S: serde::Serializer>(point: &Point, to: S) -> Result<S::Ok, S
 /// there the client itself is measured; so is recorded traffic, which one client offers. `results`
 /// is the folder of all runs.
 pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<ClientsNeeded> {
-    let known = KnownRuns::of(&study.name, results);
+    let known = KnownRuns::read(&study.name, results);
     let variants = study.variants.iter().zip(&plan.works);
     let needed = variants.filter_map(|(variant, work)| {
         let facts = facts(variant, work, &known)?;
@@ -120,7 +120,7 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     Some(Facts {
         point,
         reached: known.reached(variant, point),
-        payload: Payload::of(work, &known.rows_read(variant)),
+        payload: Payload::for_work(work, &known.rows_read(variant)),
         workers: workers.collect(),
         measured,
         link: (!only_here).then(|| known.slowest_link(&places)),
@@ -151,7 +151,7 @@ fn needed(variant: VariantName, facts: &Facts, source: &str) -> ClientsNeeded {
         one.of_a_worker().total_cmp(&other.of_a_worker())
     };
     let ceiling = facts.measured.iter().min_by(slowest);
-    let shape = Shape::of(facts, ceiling, ceiling_share_max);
+    let shape = Shape::from_facts(facts, ceiling, ceiling_share_max);
     let machines_named = facts.workers.len();
     let machines = shape.machines();
     let lacks = machines.is_some_and(|machines| machines > machines_named);

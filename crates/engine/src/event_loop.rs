@@ -190,7 +190,7 @@ pub struct Decision {
 
 impl Decision {
     /// Continue the load; the interval belongs to `phase`.
-    pub fn of(phase: &'static str) -> Decision {
+    pub fn in_phase(phase: &'static str) -> Decision {
         Decision {
             phase,
             flow: Flow::Continue,
@@ -200,7 +200,7 @@ impl Decision {
 
     /// Continue the load in `phase`; the drain is a phase of its own.
     pub fn go_on(phase: &'static str, interval: &Interval) -> Decision {
-        Decision::of(if interval.draining { "drain" } else { phase })
+        Decision::in_phase(if interval.draining { "drain" } else { phase })
     }
 }
 

@@ -53,7 +53,7 @@ fn of_noise(study: &Study, noise: f64) -> String {
     };
     let metric = metric(study);
     let detect = study.repeat.detect.unwrap_or(DETECT);
-    let design = Design::of(looks, [least, most], study.contenders());
+    let design = Design::for_study(looks, [least, most], study.contenders());
     let (there, equal) = (
         design.expect(metric, noise, detect),
         design.expect(metric, noise, 0.0),

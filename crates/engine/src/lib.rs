@@ -247,7 +247,7 @@ impl<'a> Engine<'a> {
             }
             Err(error) => (self.events)(Event::Said(format!("{error:#}"))),
         }
-        found.next = next_step::of(self.study, &found, self.writer.path());
+        found.next = next_step::suggest(self.study, &found, self.writer.path());
         found
     }
 
@@ -411,14 +411,14 @@ impl<'a> Engine<'a> {
             writer: &mut self.writer,
             events: self.events,
             interrupt: self.options.interrupt,
-            guard: load_guard::of(&settings, running)?,
+            guard: load_guard::for_trial(&settings, running)?,
         };
         run.run(running)
     }
 
     fn finish(&mut self, trial: &Trial, name: String, mut finding: TrialFinding) -> Result<()> {
         let settings = &self.study.variants[trial.variant].settings;
-        finding.generation = data_generation::of(settings, self.start);
+        finding.generation = data_generation::compute(settings, self.start);
         self.writer.finish_trial(trial.index, &trial.slug, &finding)?;
         self.too_much = self.histories.note(trial, Some(&finding));
         self.findings.insert(trial.index, finding.clone());

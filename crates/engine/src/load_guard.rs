@@ -118,7 +118,7 @@ impl GuardState {
 ///
 /// # Errors
 /// A node cannot be asked for its other clients.
-pub fn of(settings: &Settings, running: &Running) -> Result<Option<Guard>> {
+pub fn for_trial(settings: &Settings, running: &Running) -> Result<Option<Guard>> {
     let guard = settings.guard;
     let seen = GuardState::look(&guard, running)?;
     Ok(seen.is_guarded(&guard).then_some(guard))

@@ -110,7 +110,7 @@ pub fn schedule(point: Point, poisson: bool) -> Schedule {
 impl Offer<'_> {
     /// Returns an offer of the operations from number 0 on: all are measured, and no read is
     /// compared.
-    pub fn of(stage: Stage, schedule: Schedule, limit: Limit) -> Offer<'static> {
+    pub fn measured(stage: Stage, schedule: Schedule, limit: Limit) -> Offer<'static> {
         Offer {
             stage,
             retries_min: 0,

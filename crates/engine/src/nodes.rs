@@ -70,7 +70,7 @@ pub fn record(
     );
     note(
         "machines of the hosts",
-        machines::of(running).map(|machines| record.machines = machines),
+        machines::read(running).map(|machines| record.machines = machines),
     );
     note("state", states(running, &mut record.nodes));
     let keyspace = program.keyspace();
@@ -246,7 +246,7 @@ fn beside_tables(
     if cluster.is_null_server()? {
         return Ok(proofs.into_iter().map(proof_record).collect());
     }
-    let asked = SchemaAsked::of(program, asked);
+    let asked = SchemaAsked::combine(program, asked);
     proofs.extend(cluster.keyspace_proofs(keyspace, &asked.of_keyspace)?);
     proofs.extend(cluster.table_proofs(keyspace, &asked.of_tables)?);
     Ok(proofs.into_iter().map(proof_record).collect())

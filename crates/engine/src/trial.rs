@@ -334,7 +334,7 @@ impl TrialRun<'_> {
             verify: self.verified(),
             keeps: self.keeps_main(running),
             faults: &self.settings.faults,
-            ..Offer::of(Stage::Main, schedule, course.limit())
+            ..Offer::measured(Stage::Main, schedule, course.limit())
         };
         let first_phase = if course.measuring {
             PhaseKind::Measure

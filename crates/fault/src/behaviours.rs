@@ -46,7 +46,7 @@ use crate::behaviour::Fault;
 use target_spec::fault::{FaultName, Hit, Kind, Means, Options};
 
 /// Returns the implementation of a fault.
-pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
+pub(crate) fn build(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
     let name = match &kind.means {
         Means::BuiltIn(name) => name,
         Means::Programs(commands) => return command::behaviour(hit, commands),

@@ -108,7 +108,7 @@ pub fn run(
     let mut course = Course {
         kind,
         hit,
-        fault: behaviours::of(kind, hit, options),
+        fault: behaviours::build(kind, hit, options),
         world,
         tell,
         steps,

@@ -39,7 +39,7 @@ struct Turn {
 
 impl Round {
     /// Creates a rolling restart of these nodes, in this order.
-    pub fn of(nodes: Vec<usize>) -> Round {
+    pub fn new(nodes: Vec<usize>) -> Round {
         Round {
             nodes,
             done_count: 0,

@@ -113,15 +113,15 @@ fn run(maker: &'static dyn Maker) -> Result<()> {
 }
 
 pub(crate) const CALLS: &[Row<ClientState>] = &[
-    Row::of::<ReadClock>(),
-    Row::of::<Describe>(),
-    Row::of::<TakeSources>(),
-    Row::of::<TakeLarge>(),
-    Row::of::<MeasureCeiling>(),
-    Row::of::<Arm>(),
-    Row::of::<Go>(),
-    Row::of::<Steer>(),
-    Row::of::<Disarm>(),
+    Row::new::<ReadClock>(),
+    Row::new::<Describe>(),
+    Row::new::<TakeSources>(),
+    Row::new::<TakeLarge>(),
+    Row::new::<MeasureCeiling>(),
+    Row::new::<Arm>(),
+    Row::new::<Go>(),
+    Row::new::<Steer>(),
+    Row::new::<Disarm>(),
 ];
 
 /// State of a client.

@@ -177,11 +177,11 @@ impl Clients {
             Client::over(Arc::clone(link), name_of(*number), seat)
         });
         let places = seats.iter().map(|seat| seat.place());
-        all_or_failures(opened.zip(places)).map(Clients::of)
+        all_or_failures(opened.zip(places)).map(Clients::new)
     }
 
     /// Returns the fleet of connected clients.
-    pub(crate) fn of(all: Vec<Client>) -> Clients {
+    pub(crate) fn new(all: Vec<Client>) -> Clients {
         Clients {
             all,
             sources: Mutex::default(),

@@ -174,7 +174,7 @@ impl Together {
             clocks: clients.iter().map(|client| Arc::clone(&client.clock)).collect(),
             said: clients
                 .iter()
-                .map(|one| ClientCourse::of(&one.name, &one.seat.place()))
+                .map(|one| ClientCourse::new(&one.name, &one.seat.place()))
                 .collect(),
             heard,
             hearing,

@@ -40,7 +40,7 @@ impl Clients {
             .fold(Vec::new(), |mut all, (client, own)| {
                 if let Some(mut own) = own {
                     own.cpus = cpus_of(client, config, own.others.before);
-                    all.push((client, ClientConfig::of(&own)));
+                    all.push((client, ClientConfig::from_config(&own)));
                 }
                 all
             });

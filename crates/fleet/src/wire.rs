@@ -302,7 +302,7 @@ fn of_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
 
 impl ClientConfig {
     /// Converts a client's own configuration.
-    pub fn of(config: &Config) -> ClientConfig {
+    pub fn from_config(config: &Config) -> ClientConfig {
         let nodes = config.nodes.iter();
         ClientConfig {
             stage: word_of(&STAGES, &config.stage),

@@ -91,7 +91,7 @@ impl Agent {
     pub fn to(wanted: &Destination) -> Result<Agent, Refusal> {
         let begin = begin_there(wanted);
         let link = Link::to(wanted, &begin)?;
-        Ok(Agent::of(link, begin, false))
+        Ok(Agent::new(link, begin, false))
     }
 
     /// Starts agents in several such places. Returns them in order, or why one could not be
@@ -100,7 +100,7 @@ impl Agent {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
         let links = Link::to_each(&wanted);
         let begun = links.into_iter().zip(wanted);
-        begun.map(|(link, (_, begin))| Ok(Agent::of(link?, begin, false))).collect()
+        begun.map(|(link, (_, begin))| Ok(Agent::new(link?, begin, false))).collect()
     }
 
     /// Starts agents in several such places, and returns them in order.
@@ -114,7 +114,7 @@ impl Agent {
         Ok(links
             .into_iter()
             .zip(begins)
-            .map(|(link, begin)| Agent::of(link, begin, false))
+            .map(|(link, begin)| Agent::new(link, begin, false))
             .collect())
     }
 
@@ -148,7 +148,7 @@ impl Agent {
         let links = Link::to_all(&wanted, others)?;
         let begins = wanted.into_iter().map(|(_, begin)| begin);
         let agents = links.into_iter().zip(begins);
-        Ok(agents.map(|(link, begin)| Agent::of(link, begin, is_kept)).collect())
+        Ok(agents.map(|(link, begin)| Agent::new(link, begin, is_kept)).collect())
     }
 
     /// Returns the address at which its machine's sshd was reached, as the machine sees it. `None`
@@ -194,10 +194,10 @@ impl Agent {
     pub(crate) fn begin(cluster: &str, name: &str, folder: &Path) -> Result<Agent> {
         let begin = begin(name, folder);
         let link = Link::open(name, &begin, (MARK, cluster))?;
-        Ok(Agent::of(link, begin, false))
+        Ok(Agent::new(link, begin, false))
     }
 
-    fn of(link: Link, mut begin: Begin, is_kept: bool) -> Agent {
+    fn new(link: Link, mut begin: Begin, is_kept: bool) -> Agent {
         Agent {
             link,
             folder: begin.files.pop(),
@@ -213,7 +213,7 @@ impl Agent {
     pub(crate) fn reach(name: &str, folder: &Path) -> Result<Agent> {
         let begin = begin(name, folder);
         let link = with_short_path(&begin.folder, |socket| Link::connect(name, socket))?;
-        let agent = Agent::of(link, begin, true);
+        let agent = Agent::new(link, begin, true);
         agent.learn_ended()?;
         Ok(agent)
     }
@@ -265,7 +265,7 @@ impl Agent {
     /// # Errors
     /// The program cannot be executed, or the agent is gone.
     pub fn start(&self, command: &Command, output: &Path) -> Result<Identity> {
-        self.call(&StartProcess::of(command, output)?)
+        self.call(&StartProcess::from_command(command, output)?)
     }
 
     /// Starts a process from a prepared start.
@@ -480,7 +480,7 @@ fn name_there(host: &str, cluster: &str) -> String {
 
 fn end_those(is_one: impl Fn(u32) -> bool) -> Result<()> {
     // Reads the identity first: if the process id is reused later, the start time differs.
-    let all = process::all_pids().into_iter().filter_map(Identity::of);
+    let all = process::all_pids().into_iter().filter_map(Identity::read);
     let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();
     for agent in &agents {
         agent.signal(rustix::process::Signal::KILL);

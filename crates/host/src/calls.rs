@@ -177,7 +177,7 @@ pub struct StartProcess {
 
 impl StartProcess {
     /// Builds the call that starts `command`, with its output to the file `output`.
-    pub fn of(command: &Command, output: &Path) -> Result<StartProcess> {
+    pub fn from_command(command: &Command, output: &Path) -> Result<StartProcess> {
         let text = |text: &OsStr| {
             let text = text.to_str().map(str::to_owned);
             text.context("an argument that is no Unicode")

@@ -116,7 +116,7 @@ mod tests {
         let script = "sleep 600 & echo $!; wait";
         let done = tried(&["sh", "-c", script], root.path(), soon).unwrap();
         let sleep: u32 = done.said.parse().unwrap();
-        let alive = || process::Identity::of(sleep).is_some();
+        let alive = || process::Identity::read(sleep).is_some();
         while alive() {
             clock::sleep(POLL);
         }

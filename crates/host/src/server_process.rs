@@ -50,7 +50,7 @@ impl Service {
             },
             Some(ProcessControl::Command { .. }) | None => listener::pid(self.serves)?,
         };
-        Ok(pid.and_then(Identity::of))
+        Ok(pid.and_then(Identity::read))
     }
 
     /// Stops it, and waits until `process` is gone.

@@ -41,16 +41,16 @@ impl Host {
         switch: &Switch,
     ) -> Host {
         let (address, switch) = (switch.address(number), Some(Arc::clone(&switch.agent)));
-        Host::of(state, (number, address), agent, switch)
+        Host::new(state, (number, address), agent, switch)
     }
 
     /// Returns a machine as described by `state`, which its agent has prepared.
     pub(super) fn of_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
         let address = state.address.context("no address is known of a machine")?;
-        Ok(Host::of(state, (number, address), agent, None))
+        Ok(Host::new(state, (number, address), agent, None))
     }
 
-    fn of(
+    fn new(
         state: &HostState,
         (number, address): (usize, Ipv4Addr),
         agent: Agent,

@@ -55,7 +55,7 @@ impl NodePod {
     ///
     /// # Errors
     /// Its place has no names.
-    pub fn of(place: &PodPlace) -> Result<NodePod> {
+    pub fn open(place: &PodPlace) -> Result<NodePod> {
         let kubectl = Kubectl::new(place.context.as_deref(), Some(&place.namespace))?;
         Ok(NodePod {
             kubectl,

@@ -74,7 +74,7 @@ const STUCK: [&str; 8] = [
 
 impl PodSeen {
     /// Parses an object of the API.
-    pub(crate) fn of(pod: &Value) -> PodSeen {
+    pub(crate) fn parse(pod: &Value) -> PodSeen {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (meta, status) = (&pod["metadata"], &pod["status"]);
         let state = &status["containerStatuses"][0]["state"];
@@ -347,7 +347,7 @@ fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Sha
 }
 
 fn take(event: &Value, shared: &Shared) {
-    let mut pod = PodSeen::of(&event["object"]);
+    let mut pod = PodSeen::parse(&event["object"]);
     if pod.name.is_empty() {
         return;
     }
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn a_pod_runs_when_its_container_does() {
-        let seen = PodSeen::of(&pod(json!({
+        let seen = PodSeen::parse(&pod(json!({
             "phase": "Running", "podIP": "10.88.0.7",
             "containerStatuses": [{"state": {"running": {"startedAt": "x"}}}],
         })));
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn what_a_pod_waits_for_is_told() {
-        let seen = PodSeen::of(&pod(json!({
+        let seen = PodSeen::parse(&pod(json!({
             "phase": "Pending",
             "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
                             "message": "0/1 nodes are available: 1 Insufficient cpu."}],
@@ -397,7 +397,7 @@ mod tests {
             waits_for,
             "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu."
         );
-        let seen = PodSeen::of(&pod(json!({
+        let seen = PodSeen::parse(&pod(json!({
             "phase": "Pending",
             "containerStatuses": [{"state": {"waiting": {"reason": "ErrImageNeverPull",
                 "message": "Container image \"x\" is not present"}}}],
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn the_fate_of_a_pod_is_told() {
-        let fate = |status| PodSeen::of(&pod(status)).fate.unwrap();
+        let fate = |status| PodSeen::parse(&pod(status)).fate.unwrap();
         let evicted = fate(json!({
             "phase": "Failed", "reason": "Evicted", "message": "The node was low on memory.",
         }));

@@ -22,7 +22,7 @@ use target_spec::{Ability, Capability, HostSpec};
 /// Returns the capability for an ability, with how the machine does it, or why it cannot and what
 /// would help.
 fn capability(ability: Ability, found: Result<String>) -> Capability {
-    Capability::of(ability, found.map_err(|error| format!("{error:#}")))
+    Capability::from_answer(ability, found.map_err(|error| format!("{error:#}")))
 }
 
 /// Returns the capability for each [`Ability`] that hosts need, present or not. Tries them on the

@@ -35,7 +35,7 @@ impl<L: Lose> Filter<L> {
     /// # Errors
     /// The kernel has none, or refuses.
     pub fn open() -> Result<Filter<L>> {
-        let socket = Netlink::of(Some(netlink::NETFILTER));
+        let socket = Netlink::open(Some(netlink::NETFILTER));
         let needs = "a packet filter needs the kernel option CONFIG_NF_TABLES";
         Ok(Filter {
             socket: socket.context(needs)?,
@@ -50,7 +50,7 @@ impl<L: Lose> Filter<L> {
     pub fn add(&mut self, table: &str, losses: &[L]) -> Result<()> {
         anyhow::ensure!(!losses.is_empty(), "nothing is named that is to be lost");
         losses.iter().try_for_each(Lose::check)?;
-        let mut rules = Rules::new(of::<L>(table), L::HOOKS);
+        let mut rules = Rules::new(table::<L>(table), L::HOOKS);
         for (number, loss) in (0..).zip(losses) {
             loss.rules(number, &mut rules);
         }
@@ -110,7 +110,7 @@ impl<L: Lose> Filter<L> {
     }
 }
 
-fn of<L: Lose>(name: &str) -> Table<'_> {
+fn table<L: Lose>(name: &str) -> Table<'_> {
     let family = L::FAMILY;
     Table { family, name }
 }

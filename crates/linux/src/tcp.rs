@@ -39,7 +39,7 @@ impl Reach {
     ///
     /// # Errors
     /// The kernel refuses for another reason than those above: no port or file is left.
-    pub fn of(address: SocketAddr, limit: Duration) -> Result<Reach> {
+    pub fn connect(address: SocketAddr, limit: Duration) -> Result<Reach> {
         let begun_ns = clock::now_ns();
         let error = match TcpStream::connect_timeout(&address, limit.max(SHORTEST)) {
             Ok(_) => {
@@ -68,7 +68,7 @@ impl Reach {
     /// after which TCP tries again by itself, each try stands for one packet each way.
     ///
     /// # Errors
-    /// Those of [`Reach::of`]; or there are too many of them.
+    /// Those of [`Reach::connect`]; or there are too many of them.
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,
@@ -78,7 +78,7 @@ impl Reach {
         let next = |left: u32| left.checked_sub(1);
         let run = || -> Result<()> {
             while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok() {
-                let is_open = Reach::of(address, limit)?.is_open();
+                let is_open = Reach::connect(address, limit)?.is_open();
                 open.fetch_add(u32::from(is_open), Ordering::Relaxed);
             }
             Ok(())
@@ -217,14 +217,14 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         assert!(matches!(
-            Reach::of(address, LIMIT).unwrap(),
+            Reach::connect(address, LIMIT).unwrap(),
             Reach::Reached(_)
         ));
         assert_eq!(Reach::count(address, 40, LIMIT).unwrap(), 40);
         assert_eq!(Reach::count(address, 0, LIMIT).unwrap(), 0);
         assert!(Reach::count(address, 10_001, LIMIT).is_err());
         drop(listener);
-        assert_eq!(Reach::of(address, LIMIT).unwrap(), Reach::Refused);
+        assert_eq!(Reach::connect(address, LIMIT).unwrap(), Reach::Refused);
     }
 
     #[test]

@@ -217,7 +217,7 @@ mod tests {
         let writer = stream.try_clone().unwrap();
         let (reader, writer) = (Box::new(stream), Box::new(writer));
         let ending = serve(
-            &[Row::of::<Double>()],
+            &[Row::new::<Double>()],
             &outbox,
             &outbox,
             reader,

@@ -176,7 +176,7 @@ impl Link {
             last_words: None,
             fate: None,
         };
-        let link = Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(way))
+        let link = Link::new(name, Writer::Pipe(writer), Box::new(reader), Some(way))
             .map_err(|no| no.why.context(format!("the agent of {name}")))?;
         sent.with_context(|| format!("tell the agent of {name} what it is"))?;
         Ok(link)
@@ -190,7 +190,7 @@ impl Link {
         reader: ChildStdout,
         way: Way,
     ) -> Result<Link, NoHello> {
-        Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(way))
+        Link::new(name, Writer::Pipe(writer), Box::new(reader), Some(way))
     }
 
     /// Resumes the conversation with a kept agent that listens at `socket`.
@@ -204,11 +204,11 @@ impl Link {
         };
         let (writer, reader) =
             connect().with_context(|| format!("the agent of {name} does not answer"))?;
-        Link::of(name, Writer::Socket(writer), Box::new(reader), None)
+        Link::new(name, Writer::Socket(writer), Box::new(reader), None)
             .map_err(|no| no.why.context(format!("the agent of {name}")))
     }
 
-    fn of(
+    fn new(
         name: &str,
         writer: Writer,
         reader: Box<dyn Read + Send>,

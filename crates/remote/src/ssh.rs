@@ -215,7 +215,7 @@ impl Connection {
         let (Some(writer), Some(reader), Some(stderr)) = pipes else {
             return Err(Trouble::of_error(&anyhow!("it has no pipes")));
         };
-        let last_words = LastWords::of(stderr).map_err(|error| Trouble::of_error(&error))?;
+        let last_words = LastWords::read(stderr).map_err(|error| Trouble::of_error(&error))?;
         Ok(Connection {
             far: FarSide { writer, reader },
             child,
@@ -246,7 +246,7 @@ impl Connection {
                 "cassay runs on Linux: name a machine that does",
             ));
         }
-        let program = Program::of(machine).map_err(|error| Trouble::of_error(&error))?;
+        let program = Program::for_machine(machine).map_err(|error| Trouble::of_error(&error))?;
         let Program { digest, bytes, .. } = &*program;
         let folder = wanted.folder().unwrap_or("-");
         let user = if wanted.is_root_wanted() { "root" } else { "-" };

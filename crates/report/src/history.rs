@@ -126,7 +126,7 @@ impl Followed {
     /// Returns the value of a point. `None` if it says nothing about the target: throughput at a
     /// rate is the offered one, latency of a saturated rate grows with the window, and a lower
     /// bound is not a number.
-    fn of(&self, point: &PointRecord) -> Option<f64> {
+    fn value(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
         let is_rate = point.point.is_some_and(procedure::Point::is_rate);
         let known = match self.key {
@@ -182,7 +182,7 @@ impl History {
             let size = size_of(&run);
             if Some(&size) == newest.as_ref() {
                 history.verdict = run.findings.as_ref().map(|f| f.verdict);
-                history.runs.push(UsedRun::of(run));
+                history.runs.push(UsedRun::from_run(run));
             } else {
                 let why = format!("another size of the study or another target ({size})");
                 history.left_out.push((run.stamp, why));
@@ -229,7 +229,7 @@ impl History {
         let here = |p: &&PointRecord| p.variant == *variant && p.point == at;
         let value = |(index, run): (usize, &UsedRun)| {
             let point = run.points.iter().find(here)?;
-            Some(((index, metric.of(point)?), metric.ci95(point)))
+            Some(((index, metric.value(point)?), metric.ci95(point)))
         };
         let (values, ci95): (Vec<(usize, f64)>, Vec<_>) =
             self.runs.iter().enumerate().filter_map(value).unzip();
@@ -335,7 +335,7 @@ fn size_of(run: &Run) -> String {
 }
 
 impl UsedRun {
-    fn of(run: Run) -> UsedRun {
+    fn from_run(run: Run) -> UsedRun {
         let (mut machine, mut cassandra) = (BTreeMap::new(), BTreeSet::new());
         for line in &run.journal {
             match &line.event {

@@ -52,7 +52,7 @@ pub struct Fold {
 
 impl Fold {
     /// Makes a fold of the existing sections. `None` without any.
-    pub fn of(
+    pub fn with_sections(
         id: &'static str,
         title: &str,
         is_open: bool,
@@ -85,7 +85,7 @@ measure::word_enum! {
 
 impl Verdict {
     /// Returns the verdict of a record; `Unknown` without one.
-    pub fn of(judged: Option<record::Verdict>) -> Verdict {
+    pub fn from_record(judged: Option<record::Verdict>) -> Verdict {
         match judged {
             Some(record::Verdict::Valid) => Verdict::Valid,
             Some(record::Verdict::Suspect) => Verdict::Suspect,

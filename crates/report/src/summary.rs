@@ -97,7 +97,7 @@ impl<'a> Point<'a> {
     /// Selects the trials that the run's findings used, so that both have the same numbers; if the
     /// findings do not say, those that are not invalid.
     fn judge(&mut self, used: &[usize]) {
-        let verdict = |t: &TrialFinding| Verdict::of(Some(t.verdict));
+        let verdict = |t: &TrialFinding| Verdict::from_record(Some(t.verdict));
         let usable = |t: &&&TrialFinding| match used {
             [] => verdict(t) != Verdict::Invalid,
             used => used.contains(&t.index),
@@ -333,7 +333,7 @@ pub fn trial_table<'a, T: Copy>(
     caption: &str,
     trials: impl IntoIterator<Item = (&'a TrialFinding, T)>,
 ) -> TableBuilder<(&'a TrialFinding, T)> {
-    Table::of(caption, trials)
+    Table::from_records(caption, trials)
         .number("Trial", "", |(trial, _)| trial.index.to_string())
         .text("Variant", |(trial, _)| variant_name(&trial.variant, view))
         .text("Point", |(trial, _)| place(trial.point))

@@ -139,7 +139,8 @@ impl Words<'_> {
         let acting: Vec<&str> = self
             .axes()
             .filter(|name| {
-                *name != axis && self.acts(Interaction::Matters).any(|e| acts(e) && of(e, name))
+                *name != axis
+                    && self.acts(Interaction::Matters).any(|e| acts(e) && concerns(e, name))
             })
             .collect();
         let (what, metric) = (instead(&effect.of), self.metric());
@@ -258,7 +259,7 @@ fn is_pair(one: &EffectRecord, other: &EffectRecord) -> bool {
 }
 
 /// Returns true if an effect concerns an axis.
-fn of(effect: &EffectRecord, axis: &str) -> bool {
+fn concerns(effect: &EffectRecord, axis: &str) -> bool {
     effect.of.axis == axis || with(effect).axis == axis
 }
 

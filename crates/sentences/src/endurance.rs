@@ -15,11 +15,13 @@ pub fn sentences(
 ) -> Vec<String> {
     let who = variant_before(variant);
     let unbelieved = || vec!["No long trial is usable.".to_owned()];
-    let said = found.and_then(|found| of(found, trials)).unwrap_or_else(unbelieved);
+    let said = found
+        .and_then(|found| endurance_sentences(found, trials))
+        .unwrap_or_else(unbelieved);
     said.into_iter().map(|sentence| format!("{who}{sentence}")).collect()
 }
 
-fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<Vec<String>> {
+fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<Vec<String>> {
     let long = found.turns.last()?;
     let shown: Vec<&EnduranceRecord> = trials
         .iter()

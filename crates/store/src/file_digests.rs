@@ -36,7 +36,7 @@ pub type Sums = BTreeMap<String, FileSum>;
 
 impl FileSum {
     /// Returns the checksum of these bytes.
-    pub fn of(bytes: &[u8]) -> FileSum {
+    pub fn compute(bytes: &[u8]) -> FileSum {
         FileSum {
             bytes: bytes.len() as u64,
             sha256: hex(&Sha256::digest(bytes)),

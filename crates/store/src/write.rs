@@ -49,7 +49,7 @@ impl RunWriter {
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
         let (path, stamp) = make_stamped(&folder, clock::unix_ns())?;
         write_whole(&path.join(file::STUDY), study_yaml.as_bytes())?;
-        let study_sum = FileSum::of(study_yaml.as_bytes());
+        let study_sum = FileSum::compute(study_yaml.as_bytes());
         let plan_sum = write_json(&path.join(file::PLAN), plan)?;
         let trials = path.join(file::TRIALS);
         fs::create_dir(&trials).with_context(|| format!("make {}", trials.display()))?;
@@ -227,7 +227,7 @@ impl RunWriter {
         let folder = self.trial_folder(slug)?.join(file::PROBES);
         write_whole(&name.in_folder(&folder), &lines)?;
         let path = format!("{}{}/{}", ledger::prefix(slug), file::PROBES, name.as_str());
-        self.add(Sums::from([(path, FileSum::of(&lines))]))
+        self.add(Sums::from([(path, FileSum::compute(&lines))]))
     }
 
     fn add(&mut self, added: Sums) -> Result<()> {
@@ -267,7 +267,7 @@ impl RunWriter {
         let finished = JournalEvent::RunFinished {
             verdict: Some(findings.verdict),
             stopped,
-            findings: Some(FileSum::of(&bytes)),
+            findings: Some(FileSum::compute(&bytes)),
         };
         self.journal(None, finished)?;
         write_whole(&path, &bytes)
@@ -331,7 +331,7 @@ fn encode<T: Serialize>(path: &Path, record: &T) -> Result<Vec<u8>> {
 pub(crate) fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<FileSum> {
     let bytes = encode(path, record)?;
     write_whole(path, &bytes)?;
-    Ok(FileSum::of(&bytes))
+    Ok(FileSum::compute(&bytes))
 }
 
 fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {

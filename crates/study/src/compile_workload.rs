@@ -182,7 +182,7 @@ fn tune(program: &Program, workload: &settings::Workload) -> Result<Program, Vec
 /// Compiles the workload of a checked tree, even if other sections have mistakes, and reports every
 /// problem at its place.
 pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostics) {
-    let draft = Draft::of(tree);
+    let draft = Draft::from_tree(tree);
     let work = draft.workload();
     if work.name.is_empty() {
         return;

@@ -37,7 +37,7 @@ pub struct Condition {
 pub fn conditions(study: &Study) -> Vec<Condition> {
     let mut by_about: BTreeMap<usize, Vec<(&Variant, String)>> = BTreeMap::new();
     for variant in &study.variants {
-        for (order, what) in of(&variant.settings) {
+        for (order, what) in list_conditions(&variant.settings) {
             by_about.entry(order).or_default().push((variant, what));
         }
     }
@@ -102,7 +102,7 @@ const ABOUT: [&str; 9] = [
 ];
 
 /// Returns the conditions of one variant: the number of the subject, and the words.
-fn of(settings: &Settings) -> Vec<(usize, String)> {
+fn list_conditions(settings: &Settings) -> Vec<(usize, String)> {
     let mut all = Vec::new();
     let mut add = |order: usize, parts: Vec<String>| {
         if !parts.is_empty() {

@@ -76,7 +76,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
 fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<Design> {
     let (count, fold) = (settings.len(), is_folded(base));
     let [least, most] = SETTINGS;
-    let design = Design::of(count, fold);
+    let design = Design::smallest(count, fold);
     if design.is_some() || base.at(PATH).is_none() {
         return design;
     }

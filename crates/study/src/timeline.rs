@@ -50,7 +50,7 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
         } else {
             format!("{}: ", names.join(", "))
         };
-        let drawing = Drawing::of(settings, width.max(WIDTH_MIN) - LEFT);
+        let drawing = Drawing::new(settings, width.max(WIDTH_MIN) - LEFT);
         lines.extend(drawing.lines(&of));
     }
     lines
@@ -77,7 +77,7 @@ struct Bar {
 }
 
 impl<'a> Drawing<'a> {
-    fn of(settings: &'a Settings, columns: usize) -> Drawing<'a> {
+    fn new(settings: &'a Settings, columns: usize) -> Drawing<'a> {
         let (warmup_ns, at_most) = match settings.window.warmup {
             Warmup::Auto(ns) => (ns, true),
             Warmup::Fixed(ns) => (ns, false),

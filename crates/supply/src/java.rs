@@ -215,7 +215,7 @@ pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) ->
 fn version_of(program: &Path) -> Result<(String, String)> {
     let mut command = process::command(program);
     command.arg("-version");
-    let output = process::ask(command, b"", Patience::of(VERSION_LIMIT))
+    let output = process::ask(command, b"", Patience::up_to(VERSION_LIMIT))
         .with_context(|| format!("run {} -version", program.display()))?;
     let text = String::from_utf8_lossy(&output.errors);
     match parse_version(&text) {

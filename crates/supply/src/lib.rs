@@ -124,7 +124,7 @@ pub fn resolve(
 
 /// Returns the jars of a release from the cache, and fetches them first if they are missing.
 fn of_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Result<Supply> {
-    let recipe = Recipe::of(release)?;
+    let recipe = Recipe::read(release)?;
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     if recipe.pinned.is_none() {
@@ -147,7 +147,7 @@ pub fn fetch(
     repository: Option<&str>,
     voice: &mut Voice<'_>,
 ) -> Result<Fetched> {
-    let recipe = Recipe::of(release)?;
+    let recipe = Recipe::read(release)?;
     let folder = recipe.folder_in(cache);
     let (lock, was_there) = filled(&folder, &recipe, repository, voice)?;
     Ok(Fetched {
@@ -203,7 +203,7 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
     if let Some(home) = home()? {
         return Ok(Home::read(&home).map(drop)?);
     }
-    let recipe = Recipe::of(release)?;
+    let recipe = Recipe::read(release)?;
     if recipe.folder_in(cache).is_dir() {
         return Ok(());
     }
@@ -245,7 +245,7 @@ fn of_jars(folder: &Path, lock: &Lock, release: &Release) -> Supply {
 /// Returns the agent, if an earlier run has filled the cache. A distribution does not contain it.
 fn cached_jolokia(cache: &Path) -> Option<PathBuf> {
     let of_line = |line: &&Line| {
-        let recipe = Recipe::of(&line.release()).ok()?;
+        let recipe = Recipe::read(&line.release()).ok()?;
         let folder = recipe.folder_in(cache);
         let lock = recipe.checked(&folder).ok()?;
         of_jars(&folder, &lock, &recipe.release).jolokia
@@ -285,7 +285,7 @@ mod tests {
         }
         let origin = Origin::Home(home.path().to_owned());
         let of = |release: &str| {
-            let release = Release::of(release).unwrap();
+            let release = Release::parse(release).unwrap();
             resolve(cache.path(), (&release, &origin), &mut |_: Message<'_>| ())
         };
         let supply = of("5.0.9").unwrap();

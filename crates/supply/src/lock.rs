@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn versions_without_a_lock_must_agree_with_the_existing_lock() {
         let mut lock = lock_of(&parse_pinned(versions::DEFAULT.lock).unwrap());
-        let release = Release::of("5.0.6").unwrap();
+        let release = Release::parse("5.0.6").unwrap();
         let error = check_known(&lock, &release).unwrap_err().to_string();
         assert!(error.contains("no cassandra-all-5.0.6.jar"), "{error}");
         lock.insert("cassandra-all-5.0.6.jar".into(), "0".repeat(64));

@@ -140,7 +140,7 @@ fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Settings {
+    fn parse(text: &str) -> Settings {
         let variable = |name: &str| (name == "MIRROR").then(|| "m.example".to_string());
         Settings::of_text(text, &variable).unwrap()
     }
@@ -159,7 +159,7 @@ mod tests {
                 <mirror><id>d</id><mirrorOf>*</mirrorOf><url>https://d</url></mirror>
               </mirrors>
             </settings>"#;
-        let found = of(text);
+        let found = parse(text);
         assert_eq!(found.mirror.as_deref(), Some("https://m.example/maven"));
         assert_eq!(found.local, Some("/var/cache/m.example/${env.NONE}".into()));
     }

@@ -51,7 +51,7 @@ pub(crate) struct Served {
 
 impl Served {
     /// Serves texts by their names, each with its behaviour, until the test ends.
-    pub fn of(files: &[(&str, &str, Way)]) -> Served {
+    pub fn start(files: &[(&str, &str, Way)]) -> Served {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/maven", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));

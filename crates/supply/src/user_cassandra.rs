@@ -125,13 +125,18 @@ pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> R
     command.args(arguments).current_dir(home);
     let what = || format!("run `{shown}` in {}", home.display());
     let (mut output, mut errors) = (LastLines::default(), LastLines::default());
-    let status = process::listen(command, b"", Patience::of(BUILD_LIMIT), |stream, piece| {
-        match stream {
-            Stream::Output => output.push(piece),
-            Stream::Errors => errors.push(piece),
-        }
-        Ok(())
-    })
+    let status = process::listen(
+        command,
+        b"",
+        Patience::up_to(BUILD_LIMIT),
+        |stream, piece| {
+            match stream {
+                Stream::Output => output.push(piece),
+                Stream::Errors => errors.push(piece),
+            }
+            Ok(())
+        },
+    )
     .with_context(what)?;
     let ended = match status {
         Some(status) if status.success() => None,

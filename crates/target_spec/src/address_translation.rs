@@ -52,7 +52,7 @@ impl Translation {
 
     /// Returns the CQL address at which a node with this reported address is reached.
     pub fn reached(&self, said: SocketAddr) -> SocketAddr {
-        let Some((_, reached)) = self.of(said) else {
+        let Some((_, reached)) = self.pair(said) else {
             return said;
         };
         SocketAddr::new(reached.ip, reached.port.unwrap_or(said.port()))
@@ -61,7 +61,7 @@ impl Translation {
     /// Returns the same for another port than that of CQL: a port without a pair of its own is the
     /// same at the other address.
     pub fn beside(&self, said: SocketAddr) -> SocketAddr {
-        match self.of(said) {
+        match self.pair(said) {
             Some((NodePlace { port: Some(_), .. }, _)) => self.reached(said),
             Some((_, reached)) => SocketAddr::new(reached.ip, said.port()),
             None => said,
@@ -84,7 +84,7 @@ impl Translation {
     }
 
     /// Returns the pair of an address: one with its port before one of any port.
-    fn of(&self, said: SocketAddr) -> Option<(NodePlace, NodePlace)> {
+    fn pair(&self, said: SocketAddr) -> Option<(NodePlace, NodePlace)> {
         let lines = || self.0.iter().filter(|(line, _)| line.ip == said.ip());
         let exact = lines().find(|(line, _)| line.port == Some(said.port()));
         exact.or_else(|| lines().find(|(line, _)| line.port.is_none())).copied()

@@ -50,7 +50,7 @@ impl DiskSpec {
     }
 
     /// Returns the disk limits among those of a control group, by the names of [`DiskSpec::each`].
-    pub fn of(limits: &BTreeMap<String, String>) -> DiskSpec {
+    pub fn from_limits(limits: &BTreeMap<String, String>) -> DiskSpec {
         let value = |name: &str| limits.get(name).and_then(|text| text.parse().ok());
         let names = DiskSpec::default().each().map(|(name, _)| value(name));
         let [read_iops, write_iops, read_bytes_per_s, write_bytes_per_s] = names;

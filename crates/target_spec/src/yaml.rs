@@ -334,7 +334,7 @@ mod tests {
         assert!(!refused(&build, "our_own"));
         assert!(refused(&build, "log_out_of_token_range_requests"));
         assert!(refused(&build, "listen_address"));
-        let newer = Release::of("6.0.3").unwrap();
+        let newer = Release::parse("6.0.3").unwrap();
         assert_eq!(
             yaml_refusal((&newer, &Origin::Maven), "our_own", &json!(1)),
             None

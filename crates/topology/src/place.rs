@@ -59,7 +59,12 @@ pub(crate) struct Order<'a> {
 
 impl Pool {
     /// Returns the cores that pass `is_usable`, as units.
-    pub fn of(machine: &Machine, smt: Smt, share: bool, is_usable: impl Fn(usize) -> bool) -> Pool {
+    pub fn select(
+        machine: &Machine,
+        smt: Smt,
+        share: bool,
+        is_usable: impl Fn(usize) -> bool,
+    ) -> Pool {
         let mut units = Vec::new();
         for (index, core) in machine.cores.iter().enumerate().filter(|(core, _)| is_usable(*core)) {
             let allowed = core.pus.iter().map(|&pu| &machine.pus[pu]).filter(|pu| pu.allowed);

@@ -228,7 +228,7 @@ fn found(version: &str, path: &str) -> Result<Release, HomeError> {
         path: path.to_owned(),
         version: version.to_owned(),
     };
-    Line::of(version).and_then(|_| Release::built(version)).ok_or_else(other)
+    Line::find(version).and_then(|_| Release::built(version)).ok_or_else(other)
 }
 
 fn name_of(path: &Path) -> &str {

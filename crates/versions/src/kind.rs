@@ -47,7 +47,7 @@ const SWITCHES: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
 
 impl<'a> Kind<'a> {
     /// Parses the kind in a line of `settings.txt`. `other` stands for unknown kinds.
-    pub(crate) fn of(text: &'a str) -> Kind<'a> {
+    pub(crate) fn parse(text: &'a str) -> Kind<'a> {
         let (takes, may_be_empty) = match text.strip_suffix('?') {
             Some(takes) => (takes, true),
             None => (text, false),
@@ -253,7 +253,7 @@ mod tests {
             ),
             ("other", vec![json!(1), json!([1]), json!(null)], vec![]),
         ] {
-            let kind = Kind::of(kind);
+            let kind = Kind::parse(kind);
             for value in right {
                 assert_eq!(kind.wrong(&value), None, "{kind:?} {value}");
             }
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn what_may_have_been_meant_is_said() {
-        let near = |kind, value: Value| Kind::of(kind).wrong(&value).unwrap().example;
+        let near = |kind, value: Value| Kind::parse(kind).wrong(&value).unwrap().example;
         for (kind, value, expected) in [
             ("rate:long:B/s", json!("64MB/s"), Some("64MiB/s")),
             ("time:int:ms", json!("1 s"), Some("1s")),

@@ -129,7 +129,7 @@ mod tests {
     fn the_format_that_a_node_writes_is_of_its_line_and_mode() {
         let written = |line: &str, yaml: Value| {
             let yaml = yaml.as_object().unwrap().clone();
-            Line::of(line).unwrap().written_format(&yaml)
+            Line::find(line).unwrap().written_format(&yaml)
         };
         for (line, yaml, expected) in [
             ("4.0", json!({}), "nb"),

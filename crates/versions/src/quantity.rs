@@ -50,7 +50,7 @@ pub(crate) enum Kind {
 
 impl<'a> Unit<'a> {
     /// Parses the unit in a table of settings.
-    pub(crate) fn of(text: &'a str) -> Unit<'a> {
+    pub(crate) fn parse(text: &'a str) -> Unit<'a> {
         match text {
             "=" => Unit::Same,
             "?" => Unit::Other,
@@ -136,14 +136,14 @@ mod tests {
             ("MiB", json!(null), json!(null)),
             ("s", json!(-1), json!("-1s")),
         ] {
-            assert_eq!(Unit::of(unit).now(&old), Some(new.clone()), "{unit}");
-            assert_eq!(Unit::of(unit).before(&new), Some(old), "{unit}");
+            assert_eq!(Unit::parse(unit).now(&old), Some(new.clone()), "{unit}");
+            assert_eq!(Unit::parse(unit).before(&new), Some(old), "{unit}");
         }
     }
 
     #[test]
     fn other_units_of_a_kind_convert_and_fractions_are_not_given() {
-        let before = |unit: &'static str, new: &str| Unit::of(unit).before(&json!(new));
+        let before = |unit: &'static str, new: &str| Unit::parse(unit).before(&json!(new));
         assert_eq!(before("ms", "10s"), Some(json!(10_000)));
         assert_eq!(before("MiB", "2GiB"), Some(json!(2048)));
         assert_eq!(before("KiB", "1 MiB"), Some(json!(1024)));
@@ -152,10 +152,10 @@ mod tests {
         assert_eq!(before("MiB", "10s"), None, "another kind");
         assert_eq!(before("MiB", "auto"), None);
         assert_eq!(before("MiB", ""), None);
-        assert_eq!(Unit::of("?").now(&json!(9)), None);
-        assert_eq!(Unit::of("ms").now(&json!("auto")), None);
+        assert_eq!(Unit::parse("?").now(&json!(9)), None);
+        assert_eq!(Unit::parse("ms").now(&json!("auto")), None);
         assert_eq!(
-            Unit::of("Mbit/s").now(&json!(i64::MAX)),
+            Unit::parse("Mbit/s").now(&json!(i64::MAX)),
             None,
             "no overflow"
         );

@@ -86,7 +86,7 @@ impl Line {
     fn wrong(&self, name: &str, value: &Value) -> Option<SettingRefusal> {
         let mut rows = self.settings.lines().filter_map(|line| line.split_once(' '));
         let (_, kind) = rows.find(|(known, _)| *known == name)?;
-        let kind = Kind::of(kind);
+        let kind = Kind::parse(kind);
         let wrong = kind.wrong(value)?;
         // A plain number was enough under the old name, which some settings kept.
         let old = self.renamed().find(|one| one.new == name).filter(|_| kind.is_quantity());
@@ -201,7 +201,7 @@ impl Line {
             Some(Renamed {
                 old,
                 new,
-                unit: Unit::of(unit),
+                unit: Unit::parse(unit),
             })
         })
     }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn an_unchanged_name_is_shown_with_its_old_unit() {
-        let line = Line::of("5.0").unwrap();
+        let line = Line::find("5.0").unwrap();
         for (name, shown, expected) in [
             ("key_cache_save_period", "14400", "14400s"),
             ("key_cache_save_period", "4h", "4h"),
@@ -279,7 +279,7 @@ mod tests {
             assert_eq!(line.shown_with_unit(name, shown), expected, "{name}");
         }
         // It had no units yet.
-        let old = Line::of("4.0").unwrap();
+        let old = Line::find("4.0").unwrap();
         assert_eq!(
             old.shown_with_unit("key_cache_save_period", "14400"),
             "14400"
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn guardrails_are_those_of_the_line() {
-        let is_one = |line: &str, name: &str| Line::of(line).unwrap().is_guardrail(name);
+        let is_one = |line: &str, name: &str| Line::find(line).unwrap().is_guardrail(name);
         for name in [
             "page_size_fail_threshold",
             "user_timestamps_enabled",
@@ -310,7 +310,7 @@ mod tests {
     }
 
     fn asked(line: &str, name: &str, value: Value) -> Setting {
-        Line::of(line).unwrap().setting(name, &value)
+        Line::find(line).unwrap().setting(name, &value)
     }
 
     fn named(name: &str, value: Value) -> Setting {

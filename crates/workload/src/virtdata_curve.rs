@@ -63,7 +63,7 @@ impl UniformInt {
 
     /// Returns the number of a cycle.
     #[inline]
-    pub fn of(&self, cycle: u64) -> i32 {
+    pub fn number(&self, cycle: u64) -> i32 {
         self.0.sample(cycle as i64) as i32
     }
 }

@@ -82,7 +82,7 @@ impl Times {
     }
 
     /// Returns the duration of a test, s. `None` if it was too short to be stored, or is new.
-    pub fn of(&self, name: &str) -> Option<f64> {
+    pub fn seconds(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
     }
 
@@ -132,7 +132,7 @@ impl Times {
         let mut grown: Vec<(&str, f64, f64)> = self
             .0
             .iter()
-            .map(|(name, now)| (name.as_str(), stored.of(name).unwrap_or(0.0), *now))
+            .map(|(name, now)| (name.as_str(), stored.seconds(name).unwrap_or(0.0), *now))
             .collect();
         grown.sort_by(|one, other| (other.2 - other.1).total_cmp(&(one.2 - one.1)));
         let mut text = format!(
@@ -191,8 +191,8 @@ mod tests {
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(lines, ["9.5\ta it d", "3.0\ta it b", "0.1\tstep: lints"]);
         let read = Times::parsed(&text).unwrap();
-        assert_eq!(read.of("a it d"), Some(9.5));
-        assert_eq!(read.of("a it c"), None);
+        assert_eq!(read.seconds("a it d"), Some(9.5));
+        assert_eq!(read.seconds("a it c"), None);
         for wrong in ["x\ta", "1.0 a", "NaN\ta", "-1\ta"] {
             let error = Times::parsed(&format!("# first\n{wrong}\n")).unwrap_err();
             assert!(error.to_string().contains("line 2"), "{error}");

@@ -47,11 +47,11 @@ pub struct Outcome {
 }
 
 /// Divides the tests of a program into units.
-pub fn of(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
+pub fn divide(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut short: Option<Unit> = None;
     for test in tests {
-        let known = times.of(&format!("{} {test}", program.name));
+        let known = times.seconds(&format!("{} {test}", program.name));
         let one = Unit {
             program: Arc::clone(program),
             tests: vec![test],
@@ -80,7 +80,7 @@ pub fn of(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit
 pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for test in tests {
-        let known = times.of(&format!("{} {test}", program.name));
+        let known = times.seconds(&format!("{} {test}", program.name));
         let expected_s = known.unwrap_or(UNKNOWN_S);
         match units.last_mut().filter(|unit| unit.expected_s + expected_s <= SHARED_S) {
             Some(unit) => {
@@ -195,7 +195,7 @@ mod tests {
         times.add("a it half".to_owned(), 2.0);
         times.add("a it other_half".to_owned(), 2.0);
         let tests = names(&["a", "half", "long", "other_half", "z"]);
-        let units = of(&program(), tests, &times);
+        let units = divide(&program(), tests, &times);
         let found: Vec<&[String]> = units.iter().map(|unit| unit.tests.as_slice()).collect();
         let expected = [
             names(&["long"]),

@@ -104,7 +104,7 @@ fn on_a_kept_cluster(only: &[String]) -> Result<Vec<Kind>> {
 fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<Kind>> {
     let listed = called(lab, &["fault", "list", "--json"])?;
     let listed: serde_json::Value = serde_json::from_str(&listed).context("read the kinds")?;
-    let listed: Vec<Kind> = listed.as_array().into_iter().flatten().map(Kind::of).collect();
+    let listed: Vec<Kind> = listed.as_array().into_iter().flatten().map(Kind::parse).collect();
     let is_known = |name: &&String| !listed.iter().any(|one| one.kind == **name);
     if let Some(unknown) = only.iter().find(is_known) {
         bail!("there is no fault {unknown}: see `cassay fault list`");
@@ -250,7 +250,7 @@ fn found(folder: &Path, name: &str) -> Option<PathBuf> {
 }
 
 impl Kind {
-    fn of(listed: &serde_json::Value) -> Kind {
+    fn parse(listed: &serde_json::Value) -> Kind {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let takes = listed["takes"].as_array().into_iter().flatten();
         Kind {

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     fn lines(body: &str) -> Vec<String> {
-        let tree = Tree::of(&[("a.rs", &format!("fn a() {{\n{body}\n}}"))]);
+        let tree = Tree::from_texts(&[("a.rs", &format!("fn a() {{\n{body}\n}}"))]);
         chains(&tree).iter().map(ToString::to_string).collect()
     }
 

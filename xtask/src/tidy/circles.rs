@@ -26,7 +26,7 @@ const FILES_MAX_ELSEWHERE: usize = 2;
 pub fn circles(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for name in tree.crates() {
-        let modules = Modules::of(tree, &name);
+        let modules = Modules::read(tree, &name);
         let circles = modules.circles();
         let largest = circles.first().map_or(1, Vec::len);
         let known = FILES_MAX.iter().find(|(known, _)| *known == name);
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     fn said(files: &[(&str, &str)]) -> Vec<String> {
-        let tree = Tree::of(files);
+        let tree = Tree::from_texts(files);
         circles(&tree).iter().map(ToString::to_string).collect()
     }
 

@@ -98,7 +98,7 @@ pub fn commands(tree: &Tree) -> Vec<Violation> {
 /// Checks that ARCHITECTURE.md names the large crates, and no others.
 pub fn large_crates(tree: &Tree) -> Vec<Violation> {
     const PATH: &str = "ARCHITECTURE.md";
-    let lines = |name: &String| Modules::of(tree, name).lines_count();
+    let lines = |name: &String| Modules::read(tree, name).lines_count();
     let large: Vec<String> = tree
         .crates()
         .into_iter()
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_count_in_words_that_is_not_that_of_the_code_is_found() {
         let text = "Twenty-six points.\nNineteen rules.\nTwo rules.\n";
-        let tree = Tree::of(&[("STYLE.md", text)]);
+        let tree = Tree::from_texts(&[("STYLE.md", text)]);
         let found = said(&numbers(&tree));
         assert!(
             found[0].contains("STYLE.md:1: says twenty-six points"),
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn an_unnamed_command_and_a_small_named_crate_are_found() {
         let architecture = format!("{LARGE_CRATES}`measure`.");
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             ("HACKING.md", "`cargo xtask tidy`"),
             ("ARCHITECTURE.md", &architecture),
             ("crates/measure/src/lib.rs", "//! Small.\n"),

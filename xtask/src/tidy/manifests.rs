@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_dependency_outside_the_table_is_found() {
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             (ARCHITECTURE, TABLE),
             (
                 "crates/low/Cargo.toml",
@@ -242,7 +242,7 @@ mod tests {
             .replace("`high`", "`cluster`")
             .replace("people | `agent`", "people | –");
         let tests = |name: &str| format!("[dev-dependencies]\n{name}.workspace = true\n");
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             (ARCHITECTURE, &table),
             ("crates/agent/Cargo.toml", &tests("cluster")),
             ("crates/cluster/Cargo.toml", &tests("agent")),
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_table_that_is_gone_is_a_violation_not_a_pass() {
-        let tree = Tree::of(&[(ARCHITECTURE, "# Nothing")]);
+        let tree = Tree::from_texts(&[(ARCHITECTURE, "# Nothing")]);
         assert_eq!(dependencies(&tree).len(), 1);
         assert_eq!(sentences(&tree).len(), 1);
     }
@@ -264,7 +264,7 @@ mod tests {
         let manifest = |secret: &str| {
             format!("[package]\ndescription = \"The only crate that knows {secret}.\"\n")
         };
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             (ARCHITECTURE, TABLE),
             ("crates/low/Cargo.toml", &manifest("bytes")),
             (
@@ -283,7 +283,7 @@ mod tests {
     fn a_dependency_without_a_reason_is_found() {
         let text = "[workspace.dependencies]\nlow = { path = \"crates/low\" }\n# group\n\
             a = \"1\" # why\nb = \"1\"\n[other]\nc = 1\n";
-        let found = whats(&reasons(&Tree::of(&[("Cargo.toml", text)])));
+        let found = whats(&reasons(&Tree::from_texts(&[("Cargo.toml", text)])));
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("Cargo.toml:5: `b`"));
     }

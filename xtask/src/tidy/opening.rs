@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     fn lines(rule: fn(&Tree) -> Vec<Violation>, path: &str, source: &str) -> Vec<usize> {
-        rule(&Tree::of(&[(path, source)])).iter().map(|one| one.line).collect()
+        rule(&Tree::from_texts(&[(path, source)])).iter().map(|one| one.line).collect()
     }
 
     #[test]

@@ -167,7 +167,10 @@ mod tests {
     use super::*;
 
     fn said(path: &str, text: &str) -> Vec<String> {
-        sentences(&Tree::of(&[(path, text)])).iter().map(ToString::to_string).collect()
+        sentences(&Tree::from_texts(&[(path, text)]))
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]

@@ -41,10 +41,10 @@ mod tests {
     #[test]
     fn a_promised_test_that_is_not_there_is_found() {
         let page = "| trap | test |\n| --- | --- |\n| a | `src/a.rs::one`, `src/a.rs::two` |\n";
-        let tree = Tree::of(&[(DOCUMENT, page), ("src/a.rs", "#[test]\nfn one() {}")]);
+        let tree = Tree::from_texts(&[(DOCUMENT, page), ("src/a.rs", "#[test]\nfn one() {}")]);
         let found: Vec<String> = traps(&tree).iter().map(ToString::to_string).collect();
         assert_eq!(found, ["docs/traps.md:3: no test `src/a.rs::two`"]);
-        assert_eq!(traps(&Tree::of(&[(DOCUMENT, "# Traps")])).len(), 1);
-        assert_eq!(traps(&Tree::of(&[])).len(), 1);
+        assert_eq!(traps(&Tree::from_texts(&[(DOCUMENT, "# Traps")])).len(), 1);
+        assert_eq!(traps(&Tree::from_texts(&[])).len(), 1);
     }
 }

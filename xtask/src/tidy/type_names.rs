@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_pronoun_is_no_name_of_a_type_and_a_longer_name_may_hold_it() {
         let text = "pub struct Kept<'a> {\nenum SeenTrial {\n    Told,\n}\ntype Look = u8;\n";
-        let tree = Tree::of(&[("crates/a/src/lib.rs", text)]);
+        let tree = Tree::from_texts(&[("crates/a/src/lib.rs", text)]);
         let said: Vec<String> = type_names(&tree).iter().map(ToString::to_string).collect();
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_participle_is_no_name_of_a_file() {
         let names = ["crates/a/src/kept.rs", "crates/a/src/kept_cluster.rs"];
-        let tree = Tree::of(&names.map(|name| (name, "//! A.\n")));
+        let tree = Tree::from_texts(&names.map(|name| (name, "//! A.\n")));
         let said: Vec<String> = file_names(&tree).iter().map(ToString::to_string).collect();
         assert_eq!(
             said,

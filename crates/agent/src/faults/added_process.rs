@@ -26,9 +26,9 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    pub fn of(what: Join) -> Joined {
+    pub fn new(what: Join) -> Joined {
         Joined {
-            taken: Taken::of(*what.address.ip()),
+            taken: Taken::new(*what.address.ip()),
             what,
             is_begun: false,
             process: None,
@@ -54,7 +54,7 @@ impl Breakable for Joined {
             return Ok(Vec::new());
         }
         if let Some(process) = self.process {
-            let reach = Reach::of(self.what.address.into(), ACCEPTS_WITHIN)?;
+            let reach = Reach::connect(self.what.address.into(), ACCEPTS_WITHIN)?;
             if process.alive() && !matches!(reach, Reach::Refused) {
                 succeed(&self.what.leave, LEAVES_WITHIN)?;
             }

@@ -22,7 +22,7 @@ pub(super) struct Changed {
 }
 
 impl Changed {
-    pub fn of(reader: Option<Restartable>, forth: Vec<Step>, back: Vec<Step>) -> Changed {
+    pub fn new(reader: Option<Restartable>, forth: Vec<Step>, back: Vec<Step>) -> Changed {
         Changed {
             reader,
             instead: None,

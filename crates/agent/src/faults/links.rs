@@ -17,7 +17,7 @@ pub(super) struct Down {
 }
 
 impl Down {
-    pub fn of(number: usize) -> Down {
+    pub fn new(number: usize) -> Down {
         Down {
             number,
             is_down: false,
@@ -108,7 +108,7 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    pub fn of(address: Ipv4Addr) -> Taken {
+    pub fn new(address: Ipv4Addr) -> Taken {
         Taken {
             address,
             is_taken: false,

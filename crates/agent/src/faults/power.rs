@@ -25,7 +25,7 @@ pub(super) struct Off {
 }
 
 impl Off {
-    pub fn of(processes: Vec<Restartable>) -> Off {
+    pub fn new(processes: Vec<Restartable>) -> Off {
         Off {
             processes,
             is_off: false,
@@ -68,7 +68,7 @@ pub(super) struct Adopted {
 }
 
 impl Adopted {
-    pub fn of(device: String, folder: PathBuf, start: Vec<Restartable>) -> Adopted {
+    pub fn new(device: String, folder: PathBuf, start: Vec<Restartable>) -> Adopted {
         Adopted {
             device,
             folder,
@@ -85,7 +85,7 @@ impl Adopted {
             .device()
             .map(|own| group.limits(Some(own)))
             .transpose()?
-            .map(|limits| DiskSpec::of(&limits))
+            .map(|limits| DiskSpec::from_limits(&limits))
             .unwrap_or_default();
         group.limit_disk(&disk.unwrap_or(own), Some(&volume.number()?))
     }

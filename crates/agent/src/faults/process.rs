@@ -102,7 +102,7 @@ pub(super) struct Descriptors {
 const TIGHTENED_EVERY: Duration = Duration::from_millis(100);
 
 impl Descriptors {
-    pub fn of(process: Identity) -> Descriptors {
+    pub fn new(process: Identity) -> Descriptors {
         Descriptors {
             process,
             before: None,

@@ -32,7 +32,7 @@ pub(super) struct Emptied {
 }
 
 impl Emptied {
-    pub fn of(one: Restartable, folders: Vec<PathBuf>, when: When) -> Emptied {
+    pub fn new(one: Restartable, folders: Vec<PathBuf>, when: When) -> Emptied {
         Emptied {
             one,
             folders,
@@ -57,7 +57,7 @@ impl Emptied {
         let When::Left(address) = self.when else {
             return Ok(false);
         };
-        let reach = Reach::of(address, ACCEPTS_WITHIN)?;
+        let reach = Reach::connect(address, ACCEPTS_WITHIN)?;
         Ok(self.one.process.alive() && !matches!(reach, Reach::Refused))
     }
 }

@@ -20,7 +20,7 @@ pub fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
         let wanted: Vec<&str> = role.into_iter().flatten().collect();
         marked && words.get(1..).is_some_and(|words| words == wanted)
     };
-    let all = all_pids().into_iter().filter_map(Identity::of);
+    let all = all_pids().into_iter().filter_map(Identity::read);
     all.filter(|one| is_one(one.pid)).collect()
 }
 

@@ -81,7 +81,7 @@ impl Lab {
 
     fn reach(&self, port: u16, limit: Duration) -> Reach {
         let address = SocketAddr::from((MACHINE, port));
-        self.other.inside(|| Reach::of(address, limit)).unwrap().unwrap()
+        self.other.inside(|| Reach::connect(address, limit)).unwrap().unwrap()
     }
 }
 
@@ -127,7 +127,7 @@ fn of_machine(cluster: &str, guard: bool) -> Vec<Identity> {
         let wanted: Vec<&str> = role.into_iter().flatten().collect();
         words.get(1..).is_some_and(|words| words == wanted)
     };
-    let all = all_pids().into_iter().filter_map(Identity::of);
+    let all = all_pids().into_iter().filter_map(Identity::read);
     all.filter(|one| is_one(one.pid)).collect()
 }
 
@@ -280,7 +280,7 @@ fn what_a_machine_of_others_loses_is_noted_there() {
     let mut child = lab.command(TEST, root.path());
     let broken = || std::fs::read_to_string(root.path().join("broken")).unwrap_or_default();
     wait_until("it is broken", || broken().parse::<u32>().is_ok());
-    let agent = Identity::of(broken().parse().unwrap()).unwrap();
+    let agent = Identity::read(broken().parse().unwrap()).unwrap();
     let is_guard = |one: &Identity| {
         let status = std::fs::read_to_string(format!("/proc/{}/status", one.pid));
         let of_agent = format!("PPid:\t{}\n", agent.pid);
@@ -288,7 +288,7 @@ fn what_a_machine_of_others_loses_is_noted_there() {
         status.is_ok_and(|text| text.contains(&of_agent))
             && words.last().is_some_and(|word| word == "guard")
     };
-    let guard = all_pids().into_iter().filter_map(Identity::of).find(is_guard).unwrap();
+    let guard = all_pids().into_iter().filter_map(Identity::read).find(is_guard).unwrap();
     let name = format!("cassay-{}-{}-broken0", agent.pid, agent.start_ticks);
     assert_eq!(lab.tables(), std::slice::from_ref(&name));
     assert_eq!(lab.reach(CQL, SILENCE), Reach::Silent);

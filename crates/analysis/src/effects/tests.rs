@@ -27,7 +27,7 @@ fn two_by_two() -> Design {
     Design::new(vec![2, 2])
 }
 
-fn of(kind: Kind, blocks: &[Vec<Option<Known>>]) -> Effect {
+fn effect(kind: Kind, blocks: &[Vec<Option<Known>>]) -> Effect {
     let (found, _) = effects(&two_by_two(), blocks, Metric::THROUGHPUT);
     let effect = found.into_iter().find(|effect| effect.kind == kind);
     effect.unwrap()
@@ -43,7 +43,7 @@ fn effects_are_those_of_the_worked_example() {
         (Kind::Simple(heap, level(1, 0)), [1.1320, 1.1258, 1.1382]),
         (Kind::Simple(heap, batch), [1.0898, 1.0855, 1.0943]),
     ] {
-        let effect = of(kind, &blocks(&TWO_BY_TWO));
+        let effect = effect(kind, &blocks(&TWO_BY_TWO));
         let [low, high] = effect.comparison.ci95().unwrap();
         for (seen, expected) in [effect.comparison.ratio, low, high].iter().zip(expected) {
             assert!(
@@ -77,7 +77,7 @@ fn the_interaction_of_the_worked_example_matters() {
 
 #[test]
 fn one_block_or_two_have_no_interval_and_say_nothing() {
-    let few = of(Kind::Main(level(0, 1)), &blocks(&TWO_BY_TWO[..2]));
+    let few = effect(Kind::Main(level(0, 1)), &blocks(&TWO_BY_TWO[..2]));
     let (judged, _) = judge_all(&[(few.comparison.clone(), true)]);
     assert!(!few.has_interval());
     assert_eq!(few.finding(&judged[0]), Finding::Inconclusive);
@@ -119,7 +119,7 @@ fn values_are_compared_with_the_first_of_their_axis() {
 fn a_lower_bound_on_one_side_bounds_the_effect() {
     let mut some = blocks(&TWO_BY_TWO);
     some[1][2] = Some(Known::AtLeast(78820.0));
-    let heap = of(Kind::Main(level(0, 1)), &some).comparison;
+    let heap = effect(Kind::Main(level(0, 1)), &some).comparison;
     assert_eq!(heap.bound, Some(crate::Bound::AtLeast));
     // In a ratio of ratios it is on the other side.
     let both = Kind::Interaction(level(0, 1), level(1, 1));

@@ -40,7 +40,7 @@ pub struct Change {
 /// Returns the changes of level, in order. Empty if one even slope explains the series as well: it
 /// would be reported as a flight of stairs.
 pub fn changes(blocks: &[f64]) -> Vec<Change> {
-    let cost = Cost::of(blocks);
+    let cost = Cost::for_blocks(blocks);
     let penalty = penalty(blocks);
     let mut at = pelt(&cost, blocks.len(), penalty);
     if at.is_empty()
@@ -150,7 +150,7 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(blocks: &[f64]) -> Cost {
+    fn for_blocks(blocks: &[f64]) -> Cost {
         let mean = autocorrelation::mean(blocks);
         let mut sums = vec![(0.0, 0.0)];
         let (mut sum, mut squares) = (0.0, 0.0);

@@ -29,7 +29,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    fn of(squares: f64, freedom: Option<usize>) -> Option<Noise> {
+    fn from_squares(squares: f64, freedom: Option<usize>) -> Option<Noise> {
         let freedom = freedom.filter(|freedom| *freedom > 0)? as f64;
         Some(Noise {
             variance: squares.max(0.0) / freedom,
@@ -52,7 +52,7 @@ pub fn of_trials<const P: usize, C: Curve<P>>(
 ) -> Option<Noise> {
     let looked_for = seen.levels_count() + free_count(held);
     let squares = squares::<P, C>(seen, &found.coefficients);
-    Noise::of(squares, seen.trials.len().checked_sub(looked_for))
+    Noise::from_squares(squares, seen.trials.len().checked_sub(looked_for))
 }
 
 /// Returns the noise of the places around the curve. `None` if there are no more places than
@@ -64,7 +64,7 @@ pub fn of_places<const P: usize, C: Curve<P>>(
 ) -> Option<Noise> {
     let squares = squares::<P, C>(seen, &found.coefficients) - within(seen);
     let looked_for = 1 + free_count(held);
-    Noise::of(squares, seen.places.len().checked_sub(looked_for))
+    Noise::from_squares(squares, seen.places.len().checked_sub(looked_for))
 }
 
 /// Returns true if the places are off the curve by more than trials of one place differ (Fisher's
@@ -73,7 +73,7 @@ pub fn of_places<const P: usize, C: Curve<P>>(
 pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> bool {
     let looked_for = (seen.levels_count() + seen.places.len()).saturating_sub(1);
     let freedom = seen.trials.len().checked_sub(looked_for);
-    let Some(own) = Noise::of(within(seen), freedom) else {
+    let Some(own) = Noise::from_squares(within(seen), freedom) else {
         return false;
     };
     let ratio = of_places.variance / own.variance.max(EXACT * EXACT);

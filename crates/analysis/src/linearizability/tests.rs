@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const STATES: u64 = 1_000_000;
 
-fn of(what: RegisterEvent, invoked_ns: u64, returned_ns: u64) -> Operation {
+fn operation(what: RegisterEvent, invoked_ns: u64, returned_ns: u64) -> Operation {
     Operation {
         invoked_ns,
         returned_ns: Some(returned_ns),
@@ -14,11 +14,11 @@ fn of(what: RegisterEvent, invoked_ns: u64, returned_ns: u64) -> Operation {
 }
 
 fn read(value: i64, invoked_ns: u64, returned_ns: u64) -> Operation {
-    of(RegisterEvent::Read(Some(value)), invoked_ns, returned_ns)
+    operation(RegisterEvent::Read(Some(value)), invoked_ns, returned_ns)
 }
 
 fn write(value: i64, invoked_ns: u64, returned_ns: u64) -> Operation {
-    of(RegisterEvent::Write(Some(value)), invoked_ns, returned_ns)
+    operation(RegisterEvent::Write(Some(value)), invoked_ns, returned_ns)
 }
 
 fn swap((from, to): (i64, i64), applied: bool, (invoked_ns, returned_ns): (u64, u64)) -> Operation {
@@ -28,7 +28,7 @@ fn swap((from, to): (i64, i64), applied: bool, (invoked_ns, returned_ns): (u64, 
         applied,
         instead: None,
     };
-    of(what, invoked_ns, returned_ns)
+    operation(what, invoked_ns, returned_ns)
 }
 
 fn unknown(operation: Operation) -> Operation {

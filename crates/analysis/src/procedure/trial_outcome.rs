@@ -162,7 +162,7 @@ pub struct Measured {
 
 impl Percentiles {
     /// Returns the percentile `which`.
-    pub fn of(&self, which: Percentile) -> Measured {
+    pub fn get(&self, which: Percentile) -> Measured {
         match which {
             Percentile::P50 => self.p50,
             Percentile::P95 => self.p95,
@@ -301,7 +301,7 @@ impl Bound {
             let failed = percent(found.error_share);
             return Some(format!("{failed} % of the operations failed"));
         }
-        let value = found.latency_ms.of(self.of).value;
+        let value = found.latency_ms.get(self.of).value;
         // A lower bound within the limit does not keep to it: the true value is unknown.
         if value.is_above(self.ms) != Some(false) {
             let (of, sign) = (self.of.words(), value.sign());
@@ -327,7 +327,7 @@ impl Bound {
 
     /// Returns true if the interval of the percentile lies on both sides of the limit.
     pub fn is_near(&self, found: &TrialOutcome) -> bool {
-        let interval = found.latency_ms.of(self.of).ci95;
+        let interval = found.latency_ms.get(self.of).ci95;
         interval.is_some_and(|[low, high]| low <= self.ms && self.ms < high)
     }
 

@@ -39,7 +39,7 @@ const MEDIAN_ERROR: f64 = 1.2533;
 
 impl Level {
     /// Returns the level of the values before a fault. `None` if half of them are 0.
-    pub(super) fn of(values: &[f64]) -> Option<Level> {
+    pub(super) fn from_values(values: &[f64]) -> Option<Level> {
         let (middle, deviation) = autocorrelation::median_and_deviation(values);
         let deviation = deviation / middle;
         (middle > 0.0).then(|| Level {

@@ -155,7 +155,7 @@ impl Offered {
     /// Returns the operations due in a window of `span_s` seconds at a rate. A run that ends by
     /// number offers `count` operations at most; its window lasts until the last answer. The first
     /// operation is due when the window begins, so a part of an interval has one too.
-    pub fn of(rate: u64, span_s: f64, count: Option<u64>, is_random: bool) -> Offered {
+    pub fn at_rate(rate: u64, span_s: f64, count: Option<u64>, is_random: bool) -> Offered {
         let due = rate as f64 * span_s;
         let due = if is_random {
             due

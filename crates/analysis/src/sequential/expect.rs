@@ -36,7 +36,7 @@ const DRAWS: usize = 40_000;
 
 impl Design {
     /// Returns the design of a study whose contenders share the levels.
-    pub fn of(looks: Looks, blocks: [usize; 2], contenders: usize) -> Design {
+    pub fn for_study(looks: Looks, blocks: [usize; 2], contenders: usize) -> Design {
         let among = contenders.max(1) as f64;
         Design {
             looks,

@@ -23,12 +23,12 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
         | HostsCommand::Bench { file }
         | HostsCommand::Clean { file, .. } => file,
     };
-    let Some(wanted) = machines::of(Some(file), common)? else {
+    let Some(wanted) = machines::read(Some(file), common)? else {
         return Ok(Exit::Usage);
     };
     let mut away = Vec::new();
     let mut seen = Vec::new();
-    let java = JavaWanted::of(&LocalSpec::default());
+    let java = JavaWanted::from_spec(&LocalSpec::default());
     for (machine, answer) in wanted.iter().zip(look(&wanted, (&HostSpec::default(), &java))?) {
         match answer {
             Ok(machine) => seen.push(machine),

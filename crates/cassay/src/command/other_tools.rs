@@ -71,7 +71,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     overrides.inputs = inputs;
-    let secret = Secret::of(&import.connection)?;
+    let secret = Secret::for_connection(&import.connection)?;
     let shown = secret.hidden_in(tool, &words);
     let workers = workers(&overrides.set);
     let text = study_text(tool, &shown, (&import.connection, workers), &secret);
@@ -242,7 +242,7 @@ impl Secret {
         password.map_or_else(|| words.to_vec(), |p| tool.without_password(words, p))
     }
 
-    fn of(connection: &Connection) -> Result<Secret> {
+    fn for_connection(connection: &Connection) -> Result<Secret> {
         let password = connection.password.as_ref().map(|p| p.reveal().to_owned());
         let named = match (&password, &connection.password_file) {
             (None, Some(name)) => {

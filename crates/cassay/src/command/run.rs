@@ -361,22 +361,22 @@ pub fn write_summaries(
 fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
     let mut lines =
-        vec![Line::of(&format!("{}: ", headline.study)).with(tone_of(verdict), verdict.name())];
+        vec![Line::plain(&format!("{}: ", headline.study)).with(tone_of(verdict), verdict.name())];
     if headline.is_missed {
         lines[0] = std::mem::take(&mut lines[0]).with(Tone::Bad, ", requirements missed");
     }
     lines.extend(headline.answer.iter().map(|sentence| {
         if headline.alarms.contains(sentence) {
-            Line::of("  ").with(Tone::Bad, sentence)
+            Line::plain("  ").with(Tone::Bad, sentence)
         } else {
-            Line::of(&format!("  {sentence}"))
+            Line::plain(&format!("  {sentence}"))
         }
     }));
     let reasons = headline.main_reasons().iter();
-    lines.extend(reasons.map(|reason| Line::of(&format!("  ! {reason}"))));
+    lines.extend(reasons.map(|reason| Line::plain(&format!("  ! {reason}"))));
     if let Some(next) = &headline.next {
-        lines.push(Line::of(&format!("  next: {}:", next.says)));
-        lines.push(Line::of(&format!("    {}", next.command)));
+        lines.push(Line::plain(&format!("  next: {}:", next.says)));
+        lines.push(Line::plain(&format!("    {}", next.command)));
     }
     lines
 }

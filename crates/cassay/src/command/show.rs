@@ -34,8 +34,8 @@ fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     let columns = FigureColumns::of_lines(usize::MAX, names.iter().map(String::as_str));
     let mut lines = Vec::new();
     for (trial, name) in trials.iter().zip(&names) {
-        lines.push(columns.finished(name, &TrialFigures::of(trial)));
-        lines.extend(trial.reasons.iter().map(|reason| Line::of(&format!("    {reason}"))));
+        lines.push(columns.finished(name, &TrialFigures::from_finding(trial)));
+        lines.extend(trial.reasons.iter().map(|reason| Line::plain(&format!("    {reason}"))));
         lines.extend(missed_rows(trial));
     }
     terminal::data_lines(&lines);
@@ -52,7 +52,7 @@ fn missed_rows(trial: &TrialFinding) -> impl Iterator<Item = Line> {
         } else {
             format!(": {}", one.read_by)
         };
-        Line::of(&format!("    row {} ({}){read_by}", one.row, one.missed))
+        Line::plain(&format!("    row {} ({}){read_by}", one.row, one.missed))
     })
 }
 

@@ -171,7 +171,7 @@ fn standing(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
     let count = over.count();
     if count > 0 {
         let of = format!("{count} of {} over", state.faults.len());
-        lines.push(named("Faults", Line::of(&of)));
+        lines.push(named("Faults", Line::plain(&of)));
     }
     lines.truncate(faults_max);
     lines
@@ -228,7 +228,7 @@ fn cpu(state: &RunState) -> Option<Line> {
         "nodes {:.0} % · client {:.0} % · other programs {:.0} %",
         cpu.nodes, cpu.client, cpu.others
     );
-    Some(named("CPU", Line::of(&text)))
+    Some(named("CPU", Line::plain(&text)))
 }
 
 fn broken(fault: &FaultState, now: &Now) -> Line {
@@ -264,7 +264,7 @@ fn to_come(fault: &FaultState, state: &RunState, now: &Now) -> Line {
     let length = units::seconds_for_people(planned.for_s);
     named(
         "Next",
-        Line::of(&format!(
+        Line::plain(&format!(
             "{} of {} {when}, for {length}",
             planned.kind, planned.place
         )),
@@ -344,6 +344,6 @@ fn help() -> Vec<Line> {
         "A verdict is valid, suspect (read its reasons) or invalid (nothing is concluded).",
         "Reasons stand in the report, and in: cassay show --trials",
     ]
-    .map(Line::of)
+    .map(Line::plain)
     .into()
 }

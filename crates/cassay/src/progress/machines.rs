@@ -129,8 +129,8 @@ fn head(word: &str, columns: usize, figures: usize, text: &str) -> Line {
 
 fn named(name: &str, columns: usize, figures: usize) -> Line {
     let width = name_columns(columns, figures);
-    let name = Line::of(&shortened_name(name, width)).fitted(width);
-    Line::of(&" ".repeat(NAMED)).then(name)
+    let name = Line::plain(&shortened_name(name, width)).fitted(width);
+    Line::plain(&" ".repeat(NAMED)).then(name)
 }
 
 fn client_head(columns: usize) -> Line {
@@ -179,7 +179,7 @@ fn client_row(client: &ClientNow, columns: usize) -> Line {
 }
 
 fn client_sentence(client: &ClientNow) -> Line {
-    let line = Line::of(&shortened_name(&name_of(client), NAME_IN_SENTENCE));
+    let line = Line::plain(&shortened_name(&name_of(client), NAME_IN_SENTENCE));
     if let Some((tone, text)) = trouble(client) {
         return line.with(tone, &format!(" {text}"));
     }
@@ -229,7 +229,7 @@ fn host_row(host: &HostNow, state: &RunState, columns: usize) -> Line {
 fn host_sentence(host: &HostNow, state: &RunState) -> Line {
     let [cpu, disk, busy] = host_figures(host);
     let (tone, nodes) = nodes_of(host, state);
-    Line::of(&format!(
+    Line::plain(&format!(
         "{} {cpu} · disk {disk} MB/s, busy {busy} · ",
         host.name
     ))

@@ -70,7 +70,7 @@ impl Stress {
             runs: Vec::new(),
             lines: Lines::default(),
             has_summary: settings::has_summary(words),
-            settings: stress::settings(&settings::of(words)),
+            settings: stress::settings(&settings::from_words(words)),
             uncertainty: Uncertainty::default(),
             measuring: false,
             clients: Vec::new(),

@@ -19,7 +19,7 @@ fn fresh(lab: &Lab, arguments: &[&str]) -> Said {
     ] {
         command.env_remove(name).env_remove(name.to_lowercase());
     }
-    Said::of(command.output().expect("the program runs"))
+    Said::from_output(command.output().expect("the program runs"))
 }
 
 #[test]

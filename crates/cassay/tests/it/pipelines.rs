@@ -34,7 +34,7 @@ fn gate(lab: &Lab, more: &[&str]) -> Said {
         .arg(&script)
         .args(["study.yaml", "kept"])
         .args(more);
-    Said::of(command.output().expect("sh"))
+    Said::from_output(command.output().expect("sh"))
 }
 
 /// Returns the targets of a Markdown text's links and pictures.
@@ -112,7 +112,7 @@ fn install(lab: &Lab, variables: &[(&str, &str)]) -> Said {
          (cd release && sha256sum *.tar.gz > SHA256SUMS)"
     );
     let made = command("sh").current_dir(lab.path()).args(["-c", &made]).output();
-    Said::of(made.expect("sh")).ended_with(0);
+    Said::from_output(made.expect("sh")).ended_with(0);
     let mut command = command(pipelines().join("install"));
     command
         .current_dir(lab.path())
@@ -120,7 +120,7 @@ fn install(lab: &Lab, variables: &[(&str, &str)]) -> Said {
         .env("CASSAY_VERSION", "1.2.3")
         .envs(variables.iter().copied())
         .arg("programs");
-    Said::of(command.output().expect("the script"))
+    Said::from_output(command.output().expect("the script"))
 }
 
 #[test]

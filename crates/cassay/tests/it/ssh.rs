@@ -397,7 +397,8 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     machines.write("db1", "nodes/1a2b-3c/agents/host1/agent.log", b"");
     machines.write("db1", "nodes/1a2b-3c/host1/node1/data/x", b"x");
     machines.write("db1", "nodes/notes.txt", b"mine");
-    let cassay = |arguments: &[&str]| Said::of(machines.command(arguments).output().unwrap());
+    let cassay =
+        |arguments: &[&str]| Said::from_output(machines.command(arguments).output().unwrap());
     let seen = cassay(&["hosts", "check", "lab.yaml", "--json"]).json();
     let left = serde_json::json!([{"cluster": "1a2b-3c", "host": "host1", "running": false}]);
     assert_eq!(seen[0]["clusters"], left, "{seen:#}");
@@ -435,11 +436,11 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
                  {write: 1}}\nprocedure: {fixed: {threads: 1}}\n";
     machines.lab.write("study.yaml", study);
     let run = ["run", "study.yaml", "--machines", "lab.yaml"];
-    let said = Said::of(machines.command(&run).output().unwrap()).ended_with(1);
+    let said = Said::from_output(machines.command(&run).output().unwrap()).ended_with(1);
     said.says(&["db2: ", "db3: "]);
     // Machines that can be reached are checked anyway.
     let check = machines.command(&["hosts", "check", "lab.yaml"]).output().unwrap();
-    let rows = Said::of(check).ended_with(1).to_string();
+    let rows = Said::from_output(check).ended_with(1).to_string();
     for what in [
         "error: db2: ",
         "error: db3: ",
@@ -452,7 +453,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
         "{rows}"
     );
     let clean = machines.command(&["hosts", "clean", "lab.yaml"]).output().unwrap();
-    Said::of(clean)
+    Said::from_output(clean)
         .ended_with(1)
         .says(&["nothing to remove", "2 of 3 machines not reached"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
@@ -461,9 +462,11 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
     machines.lab.write("beside.yaml", &text);
     let study = study.replace("hosts: 3", "machines: beside.yaml");
     machines.lab.write("study.yaml", &study);
-    let said = Said::of(machines.command(&["plan", "study.yaml"]).output().unwrap());
+    let said = Said::from_output(machines.command(&["plan", "study.yaml"]).output().unwrap());
     said.ended_with(2).says(&["runs this program on db1", "--trust"]);
     let plan = ["plan", "study.yaml", "--trust"];
-    let said = Said::of(machines.command(&plan).output().unwrap()).ended_with(0).to_string();
+    let said = Said::from_output(machines.command(&plan).output().unwrap())
+        .ended_with(0)
+        .to_string();
     assert!(said.contains("on the machines db1 db2 db3"), "{said}");
 }

@@ -76,7 +76,7 @@ impl BehindProxy {
     /// # Errors
     /// The file is not a bundle, or the service does not answer. A hibernated database has no
     /// service.
-    pub fn of(bundle: &Path) -> Result<BehindProxy> {
+    pub fn read(bundle: &Path) -> Result<BehindProxy> {
         let place = bundle.display();
         let (config, material) =
             read(bundle).with_context(|| format!("read the secure connect bundle {place}"))?;
@@ -256,7 +256,7 @@ mod tests {
         assert!(said.contains("larger than 1048576 bytes"), "{said}");
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "no zip").unwrap();
-        let said = format!("{:#}", BehindProxy::of(file.path()).unwrap_err());
+        let said = format!("{:#}", BehindProxy::read(file.path()).unwrap_err());
         assert!(said.contains("not a zip archive"), "{said}");
     }
 }

@@ -100,7 +100,7 @@ impl Attached {
         let here = self.here()?;
         let others = self.storage_addresses(nodes, access);
         let handle = |(index, node): (usize, &NodeInfo)| {
-            let service = self.hosts.of(index).map(|host| NodeService {
+            let service = self.hosts.for_node(index).map(|host| NodeService {
                 agent: Arc::clone(&host.agent),
                 host: host.name.clone(),
                 service: host.service(node.address),
@@ -160,7 +160,7 @@ impl Attached {
             (self.moves.same_port(known), tables.clone())
         };
         let nodes: Vec<_> = nodes.iter().map(agent).collect();
-        Order::of(act, keyspace, &nodes, access)?.give(&self.here()?)
+        Order::build(act, keyspace, &nodes, access)?.give(&self.here()?)
     }
 
     /// Returns the MBean client of a node, if it has an agent.

@@ -45,7 +45,7 @@ impl Pods {
                 .filter(|_| wants_metrics)
                 .map(|node| (node.point, node.metrics_ports.clone()))
                 .collect(),
-            operator: Some(Operator::of(kubectl, &cluster.operated)),
+            operator: Some(Operator::find(kubectl, &cluster.operated)),
         }
     }
 
@@ -99,7 +99,7 @@ impl Pods {
     pub fn of_nodes(&self, nodes: &[NodeInfo]) -> Result<Vec<Option<Arc<NodePod>>>> {
         let pod = |node: &NodeInfo| {
             let place = self.all.get(&node.address);
-            place.map(|place| NodePod::of(place).map(Arc::new)).transpose()
+            place.map(|place| NodePod::open(place).map(Arc::new)).transpose()
         };
         nodes.iter().map(pod).collect()
     }

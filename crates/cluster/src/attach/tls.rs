@@ -25,7 +25,7 @@ pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
         verify: spec.verify,
         server_name: spec.server_name.clone(),
         certified_name: None,
-        identity: ClientIdentity::of(spec)?,
+        identity: ClientIdentity::read(spec)?,
     }
     .tls()
 }
@@ -59,7 +59,7 @@ impl ClientIdentity {
     ///
     /// # Errors
     /// One of the two is missing, or cannot be read.
-    pub(crate) fn of(spec: &TlsSpec) -> Result<Option<ClientIdentity>> {
+    pub(crate) fn read(spec: &TlsSpec) -> Result<Option<ClientIdentity>> {
         match (spec.cert.as_deref(), spec.key.as_deref()) {
             (Some(certificates), Some(key)) => Ok(Some(ClientIdentity {
                 certificates: read(certificates, "the client's certificate")?,
@@ -121,7 +121,7 @@ impl TlsMaterial {
                     None => builder.with_root_certificates(roots),
                     Some(name) => builder
                         .dangerous()
-                        .with_custom_certificate_verifier(OneName::of(roots, name, provider)?),
+                        .with_custom_certificate_verifier(OneName::new(roots, name, provider)?),
                 }
             }
             (None, true) => {
@@ -176,7 +176,7 @@ struct OneName {
 }
 
 impl OneName {
-    fn of(
+    fn new(
         roots: rustls::RootCertStore,
         name: &str,
         provider: Arc<rustls::crypto::CryptoProvider>,

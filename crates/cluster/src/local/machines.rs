@@ -176,12 +176,12 @@ fn jars(program: &Program) -> Result<Vec<Jar>> {
     files.insert(supply.jamm.clone());
     files.extend(supply.jolokia.clone());
     files.extend(supply.compiler_hints.clone());
-    files.into_iter().map(Jar::of).collect()
+    files.into_iter().map(Jar::read).collect()
 }
 
 impl Jar {
     /// Names the file by its content, so that several versions of the same name can coexist.
-    fn of(file: PathBuf) -> Result<Jar> {
+    fn read(file: PathBuf) -> Result<Jar> {
         let digest =
             supply::digest_of(&file).with_context(|| format!("read {}", file.display()))?;
         let name = file

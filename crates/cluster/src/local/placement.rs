@@ -57,7 +57,7 @@ impl Layout {
     ///
     /// # Errors
     /// The machine lacks CPUs or memory.
-    pub fn of(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
+    pub fn plan(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
         let wish = &spec.topology;
         if wish.is_silent() {
             return Ok(Layout::default());
@@ -156,7 +156,7 @@ pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
             return None;
         }
         match &*machine {
-            Ok(machine) => Layout::of(spec, machine).err().map(|why| format!("{why:#}")),
+            Ok(machine) => Layout::plan(spec, machine).err().map(|why| format!("{why:#}")),
             Err(why) => Some(why.to_string()),
         }
     };

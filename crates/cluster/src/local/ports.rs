@@ -83,7 +83,7 @@ pub(crate) struct Claim {
 
 impl Claim {
     /// Claims addresses with their ports. `None` if one of them is claimed already.
-    pub fn of(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
+    pub fn take(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
         let socket = |address: &Ipv4Addr| {
             let name = format!("cassay-place-{address}:{}", ports.cql);
             let name = SocketAddr::from_abstract_name(name).ok()?;
@@ -166,7 +166,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<Chosen> {
     );
     for &ports in choices.iter().filter(|ports| is_safe(ports)) {
         for addresses in blocks {
-            let Some(claim) = Claim::of(addresses, ports) else {
+            let Some(claim) = Claim::take(addresses, ports) else {
                 taken = format!("{}:{} is another cassay's", addresses[0], ports.cql);
                 continue;
             };
@@ -234,8 +234,8 @@ mod tests {
             "{error}"
         );
         // A single shared address is refused, but other ports of the same addresses are not.
-        assert!(Claim::of(&blocks[0][1..], CHOICES[0]).is_none());
-        assert!(Claim::of(&blocks[0], CHOICES[1]).is_some());
+        assert!(Claim::take(&blocks[0][1..], CHOICES[0]).is_none());
+        assert!(Claim::take(&blocks[0], CHOICES[1]).is_some());
         drop(first);
         assert_eq!(search(&blocks, &CHOICES[..1]).unwrap().addresses, blocks[0]);
     }

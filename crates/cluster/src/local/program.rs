@@ -73,7 +73,7 @@ impl Program {
         say: &mut dyn FnMut(&str),
     ) -> Result<Program> {
         let java = if spec.machines().is_empty() {
-            let java = java::find(&JavaWanted::of(spec))?;
+            let java = java::find(&JavaWanted::from_spec(spec))?;
             if let Some(why) = &java.passed_over {
                 say(&format!("note: {why}"));
             }

@@ -49,7 +49,7 @@ impl Nodes {
         let hosts = self.hosts().context("there are no hosts")?.all();
         let of_host = |(host, program): (&host::Host, &Program)| {
             let above = host.folder().ancestors().nth(2).context("the folder of a machine")?;
-            Archive::of(host.agent(), &supply_folder(above), program)
+            Archive::for_program(host.agent(), &supply_folder(above), program)
         };
         hosts.iter().zip(&self.programs).map(of_host).collect()
     }
@@ -87,7 +87,7 @@ struct Archive {
 
 impl Archive {
     /// Returns the archive of a program in a folder of jars.
-    fn of(agent: &Agent, folder: &Path, program: &Program) -> Result<Archive> {
+    fn for_program(agent: &Agent, folder: &Path, program: &Program) -> Result<Archive> {
         let entries = agent.list(folder, Some(STAMP))?.unwrap_or_default();
         let name = name(program, &entries);
         let is_there = entries.iter().any(|entry| entry.name == name);

@@ -187,7 +187,7 @@ impl Nodes {
 
     /// Records the spec of the nodes or, while `unsettled`, the spec that they change to.
     fn write_spec(&mut self, unsettled: bool) -> Result<()> {
-        self.state.spec = Some(SpecState::of(&self.spec));
+        self.state.spec = Some(SpecState::from_spec(&self.spec));
         self.state.unsettled = unsettled;
         self.state.write(&self.folder)
     }

@@ -165,7 +165,7 @@ impl Nodes {
             program.supply.release.to_string(),
             spec.datacenter.clone(),
         );
-        state.spec = Some(SpecState::of(spec));
+        state.spec = Some(SpecState::from_spec(spec));
         let before = wanted.map(|wanted| match machines {
             Some(_) => HostsState::of_machines(&state.id, &wanted.machines),
             None => HostsState::before(&state.id, wanted, &folder),
@@ -209,8 +209,11 @@ impl Nodes {
     /// Uploads the programs of the nodes to their machines.
     pub(super) fn supply(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         if let Some(hosts) = self.ground.hosts().filter(|hosts| hosts.are_machines()) {
-            self.programs =
-                machines::programs(hosts, (&self.program, &JavaWanted::of(&self.spec)), say)?;
+            self.programs = machines::programs(
+                hosts,
+                (&self.program, &JavaWanted::from_spec(&self.spec)),
+                say,
+            )?;
             self.share_classes_there(&self.spec.clone(), say)?;
         }
         Ok(())
@@ -240,7 +243,7 @@ impl Nodes {
             return Ok(Layout::default());
         }
         let Some(hosts) = self.hosts().filter(|hosts| hosts.are_machines()) else {
-            return Layout::of(spec, &self.ground.agent(0).machine()?);
+            return Layout::plan(spec, &self.ground.agent(0).machine()?);
         };
         let machines = hosts.all().iter().map(|host| {
             let name = host.agent().name();

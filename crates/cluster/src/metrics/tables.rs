@@ -44,7 +44,7 @@ enum Column {
 }
 
 impl Column {
-    fn of(attribute: &str) -> Option<Column> {
+    fn parse(attribute: &str) -> Option<Column> {
         match attribute {
             "Value" | "Count" => Some(Column::Value),
             "50thPercentile" => Some(Column::Median),
@@ -86,7 +86,7 @@ struct Metric {
 
 impl Metric {
     /// Converts the name of an MBean. `None` if it is not a metric.
-    fn of(mbean: &str) -> Option<Metric> {
+    fn parse(mbean: &str) -> Option<Metric> {
         let properties = mbean.strip_prefix(METRICS)?.strip_prefix(':')?;
         let property = |wanted: &str| {
             let mut pairs = properties.split(',').filter_map(|pair| pair.split_once('='));
@@ -158,7 +158,7 @@ impl MetricTables {
 fn statements(attributes: &[(&str, &str)]) -> Vec<Statement> {
     let mut tables: BTreeMap<String, BTreeMap<String, Vec<(usize, Column)>>> = BTreeMap::new();
     for (index, (mbean, attribute)) in attributes.iter().enumerate() {
-        let Some((metric, column)) = Metric::of(mbean).zip(Column::of(attribute)) else {
+        let Some((metric, column)) = Metric::parse(mbean).zip(Column::parse(attribute)) else {
             continue;
         };
         for table in column.tables(&metric.group) {
@@ -267,7 +267,7 @@ mod tests {
                 "Table.AllMemtablesLiveDataSize.all",
             ),
         ] {
-            let metric = Metric::of(&format!("{METRICS}:{properties}"));
+            let metric = Metric::parse(&format!("{METRICS}:{properties}"));
             let (group, name) = (group.to_owned(), format!("{METRICS}.{name}"));
             assert_eq!(metric, Some(Metric { group, name }), "{properties}");
         }
@@ -275,7 +275,7 @@ mod tests {
             "org.apache.cassandra.db:type=CompactionManager",
             "java.lang:type=Memory",
         ] {
-            assert_eq!(Metric::of(no_metric), None);
+            assert_eq!(Metric::parse(no_metric), None);
         }
     }
 

@@ -144,7 +144,7 @@ impl Beans {
     }
 
     fn request(&self, wanted: impl Fn(&BeanAttribute) -> bool) -> SeriesRequest {
-        SeriesRequest::of(&self.metrics, &self.series, wanted)
+        SeriesRequest::build(&self.metrics, &self.series, wanted)
     }
 
     fn put(&mut self, at_ns: u64, asked: &SeriesRequest, answers: &[Option<Value>], out: &mut Out) {
@@ -182,7 +182,7 @@ impl Beans {
 }
 
 impl SeriesRequest {
-    fn of(
+    fn build(
         metrics: &Metrics,
         series: &[Series],
         wanted: impl Fn(&BeanAttribute) -> bool,

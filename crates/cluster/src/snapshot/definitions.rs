@@ -61,7 +61,7 @@ pub(super) fn refuse_different(
 /// keyspace is ignored, because the ranges of each node are compared elsewhere.
 fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<String> {
     let definitions = |all: &[String]| -> Vec<Definition> {
-        let each = all.iter().map(|one| Definition::of(one));
+        let each = all.iter().map(|one| Definition::parse(one));
         each.filter(|one| one.what != format!("create keyspace {keyspace}")).collect()
     };
     let (there, wanted) = (definitions(there), definitions(wanted));
@@ -75,7 +75,7 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
 }
 
 impl Definition {
-    fn of(statement: &str) -> Definition {
+    fn parse(statement: &str) -> Definition {
         let Ok(tokens) = cql::text::tokens(statement) else {
             // Equal only to identical text.
             return Definition {

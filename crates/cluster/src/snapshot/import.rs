@@ -105,7 +105,7 @@ pub(super) fn import(
         let wanted = (part.fingerprint.clone(), part.contents.clone());
         (place.name.to_owned(), wanted, here)
     });
-    let comparison = Comparison::of(comparison);
+    let comparison = Comparison::new(comparison);
     Ok(imported(&export, &fitting, places, name, comparison))
 }
 
@@ -150,7 +150,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
 /// Refuses SSTables whose format this Cassandra version cannot read. A version of an unknown line
 /// reports by itself what it cannot read.
 fn formats_fit(export: &Export, version: &str) -> Result<()> {
-    let Some(line) = Line::of(version) else {
+    let Some(line) = Line::find(version) else {
         return Ok(());
     };
     for format in export.formats() {

@@ -77,7 +77,7 @@ impl Cluster {
         })?;
         let named =
             |(place, (was, is)): (&NodeFiles<'_>, (Side, Side))| (place.name.to_owned(), was, is);
-        Ok(Some(Comparison::of(places.iter().zip(sides).map(named))))
+        Ok(Some(Comparison::new(places.iter().zip(sides).map(named))))
     }
 
     fn own_nodes(&self) -> Result<&Nodes> {

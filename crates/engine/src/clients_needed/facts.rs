@@ -110,7 +110,7 @@ pub struct Shape {
 
 impl Shape {
     /// Computes the load from the facts. V3 allows at most `share_max` of a ceiling.
-    pub fn of(facts: &Facts, ceiling: Option<&MeasuredClient>, share_max: f64) -> Shape {
+    pub fn from_facts(facts: &Facts, ceiling: Option<&MeasuredClient>, share_max: f64) -> Shape {
         // A machine without a stated number has as many workers as the measured client.
         let usual = ceiling.map_or(1, |one| one.workers).max(1);
         let workers: Vec<f64> =

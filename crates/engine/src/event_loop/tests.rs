@@ -174,7 +174,7 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
 
 /// Runs the loop, measuring all of it. Returns why it ended early.
 fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<Cut> {
-    let mut decide = |_: &Summed| Decision::of("measure");
+    let mut decide = |_: &Summed| Decision::in_phase("measure");
     let mut conduct = Conduct::new(START, Tally::new(&[false]), faults.to_vec(), &mut decide);
     conduct.measures_from(START);
     if let Some(at_ms) = ends_at_ms {
@@ -336,7 +336,7 @@ fn the_time_of_faults_begins_with_the_measured_window() {
         let next = (seen == 1).then_some(PhaseKind::Measure);
         Decision {
             next,
-            ..Decision::of("warmup")
+            ..Decision::in_phase("warmup")
         }
     };
     let tally = Tally::new(&[false]);
@@ -352,7 +352,7 @@ fn the_end_of_what_is_measured_is_known_when_it_begins() {
     let mut sim = sim(&[(1000, Fate::Interval)], 4000);
     let mut decide = |_: &Summed| Decision {
         next: Some(PhaseKind::Measure),
-        ..Decision::of("warmup")
+        ..Decision::in_phase("warmup")
     };
     let second = Breaking {
         after: Some(0),
@@ -374,7 +374,7 @@ fn the_last_fault_ends_the_load_at_the_end_of_an_interval() {
         let mut sim = sim(&[(1000, Fate::Interval)], 9000);
         let mut decide = |_: &Summed| Decision {
             next: Some(PhaseKind::Measure),
-            ..Decision::of("warmup")
+            ..Decision::in_phase("warmup")
         };
         let faults = vec![takes("node1", 500, 600), takes("node2", 700, 900)];
         let mut conduct = Conduct::new(START, Tally::new(&[false]), faults, &mut decide);

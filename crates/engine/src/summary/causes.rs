@@ -120,7 +120,7 @@ fn across(plain: &[&TrialFinding]) -> Option<CauseRecord> {
             }
         })
         .collect();
-    let course = RunTrend::of(&steps)?;
+    let course = RunTrend::from_steps(&steps)?;
     let at_rate = |trial: &&TrialFinding| trial.point.is_some_and(Point::is_rate);
     let (metric, ends) = if plain.iter().all(at_rate) {
         ("latency_ms.p50", course.ends.map(|speed| 1.0 / speed))

@@ -104,7 +104,7 @@ pub fn comparisons(
     blocks: usize,
 ) -> Comparisons {
     let (mut pairings, untold) = pairings(study, trials, searches);
-    let primary = Primary::of(study, trials, &pairings);
+    let primary = Primary::choose(study, trials, &pairings);
     let flagged: Vec<(Comparison, bool)> = pairings
         .iter_mut()
         .map(|pairing| {
@@ -135,7 +135,7 @@ pub fn comparisons(
 pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
     let searches = searches(study, trials);
     let (pairings, _) = pairings(study, trials, &searches);
-    let primary = Primary::of(study, trials, &pairings);
+    let primary = Primary::choose(study, trials, &pairings);
     let of = pairings.iter().filter(|pairing| primary.is(pairing));
     let noises = of.filter_map(|pairing| pairing.comparison.noise());
     noises.max_by(f64::total_cmp)
@@ -412,7 +412,7 @@ struct Primary {
 }
 
 impl Primary {
-    fn of(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
+    fn choose(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
         // In a study with looks at each block, the primary place is chosen before the first look
         // and stays.
         let until = study.repeat.first_look.unwrap_or(study.repeat.blocks);

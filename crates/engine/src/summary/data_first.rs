@@ -108,7 +108,7 @@ fn lost_data_is_the_first_sentence_in_every_kind_of_study() {
             assert_eq!(found.alarms.first(), Some(first), "{kind}");
             let count = found.answer.iter().filter(|one| one.contains("7 are lost")).count();
             assert_eq!(count, 1, "{:?}", found.answer);
-            let next = next_step::of(&study, &found, Path::new("results/s/1")).unwrap();
+            let next = next_step::suggest(&study, &found, Path::new("results/s/1")).unwrap();
             assert_eq!(next.command, "cassay show --trials results/s/1", "{kind}");
             assert!(next.says.contains("read row 41: SELECT"), "{}", next.says);
             tried += 1;

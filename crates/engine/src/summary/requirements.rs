@@ -78,11 +78,11 @@ struct EarlierNumbers {
 /// Returns the records of all requirements of the study.
 pub fn requirements(found: &RequirementFacts<'_>) -> Vec<RequirementRecord> {
     let variants = found.study.variants.iter();
-    variants.flat_map(|variant| found.of(variant)).collect()
+    variants.flat_map(|variant| found.records(variant)).collect()
 }
 
 impl RequirementFacts<'_> {
-    fn of(&self, variant: &Variant) -> Vec<RequirementRecord> {
+    fn records(&self, variant: &Variant) -> Vec<RequirementRecord> {
         let require = &variant.settings.require;
         let mut records = Vec::new();
         if require.has_limits() {

@@ -103,7 +103,7 @@ fn mean(by_block: &[Vec<Option<Known>>], run: usize) -> Option<f64> {
 }
 
 fn judged(study: &Study, record: ScreenRecord, found: &[f64]) -> ScreenRecord {
-    let lenth = LenthMargin::of(found);
+    let lenth = LenthMargin::from_effects(found);
     let effect = |(at, effect): (usize, &f64)| {
         let axis = study.axes.get(at);
         let value =

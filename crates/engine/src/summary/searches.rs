@@ -91,7 +91,7 @@ fn seen(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
 fn step(procedure: &Procedure, trial: &TrialFinding, seen: &SeenTrial) -> SearchStepRecord {
     let step = procedure.step(seen);
     let of = percentile(procedure);
-    let latency = seen.found.as_ref().map(|found| found.latency_ms.of(of));
+    let latency = seen.found.as_ref().map(|found| found.latency_ms.get(of));
     SearchStepRecord {
         trial: trial.index,
         point: trial.point,
@@ -140,7 +140,7 @@ pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<PointAtSha
         |t: &&TrialFinding| t.variant == variant.name && t.role == Role::Expected && usable(t);
     let did = |trial: &TrialFinding| {
         let found = found(&variant.settings, trial);
-        let ms = found.latency_ms.of(of).value;
+        let ms = found.latency_ms.get(of).value;
         (trial.point, found.ops_per_s, ms)
     };
     let trials = trials.iter().filter(is_expected).map(did).collect();

@@ -326,10 +326,11 @@ impl TrialRun<'_> {
             } else {
                 LedgerMode::Nothing
             },
-            ..Offer::of(Stage::Load, schedule, Limit::Operations(count))
+            ..Offer::measured(Stage::Load, schedule, Limit::Operations(count))
         };
         let marks = running.cluster.log_marks();
-        let mut offered = self.offer(running, state, &offer, &mut |_| Decision::of("load"))?;
+        let mut offered =
+            self.offer(running, state, &offer, &mut |_| Decision::in_phase("load"))?;
         if let Some(end) = self.cut(offered.cut.take(), state) {
             return Ok(Some(end));
         }

@@ -197,7 +197,7 @@ impl Watched {
     }
 
     /// Returns the series of this name (or with this suffix) at every place.
-    fn of<'w>(&'w self, name: &'w str) -> impl Iterator<Item = ProbeSeries<'w>> {
+    fn series<'w>(&'w self, name: &'w str) -> impl Iterator<Item = ProbeSeries<'w>> {
         let all = self.series.iter();
         let named = all.filter(move |((of, _), _)| {
             if name.starts_with('.') {
@@ -302,8 +302,10 @@ impl LongWindow<'_> {
             one.bins.means().iter().map(|(_, value)| *value).collect()
         };
         let busiest = |name| {
-            let all =
-                self.watched.of(name).map(|one| (autocorrelation::variance(&values(&one)), one));
+            let all = self
+                .watched
+                .series(name)
+                .map(|one| (autocorrelation::variance(&values(&one)), one));
             all.reduce(|a, b| if b.0 > a.0 { b } else { a })
         };
         let pending = busiest(PENDING);
@@ -334,7 +336,7 @@ impl LongWindow<'_> {
     fn growths(&self) -> Vec<GrowthRecord> {
         let names = GROWING.iter().map(|(of, limit, _)| (*of, *limit)).chain([(SSTABLES, None)]);
         let all = names.flat_map(|(of, limit)| {
-            self.watched.of(of).map(move |one| {
+            self.watched.series(of).map(move |one| {
                 let limit = self.limit(&one, limit);
                 let lowest: Vec<(f64, f64)> =
                     one.bins.bins().map(|bin| (bin.min_s, bin.min)).collect();
@@ -358,7 +360,7 @@ impl LongWindow<'_> {
 
     /// Returns the growing values that no probe read.
     fn unseen(&self) -> Vec<String> {
-        let missing = GROWING.iter().filter(|(of, ..)| self.watched.of(of).next().is_none());
+        let missing = GROWING.iter().filter(|(of, ..)| self.watched.series(of).next().is_none());
         missing.map(|(of, _, what)| format!("{what}: no probe read {of}")).collect()
     }
 
@@ -368,7 +370,9 @@ impl LongWindow<'_> {
         let probed = [PENDING, HEAP, ANONYMOUS]
             .into_iter()
             .flat_map(|name| {
-                self.watched.of(name).map(|one| course(one.of, one.place, one.unit, one.bins))
+                self.watched
+                    .series(name)
+                    .map(|one| course(one.of, one.place, one.unit, one.bins))
             })
             .take(COURSES_MAX);
         [rate, p99].into_iter().chain(probed).collect()

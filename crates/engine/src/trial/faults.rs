@@ -55,7 +55,7 @@ impl<'a> Faults<'a> {
     /// Prepares the faults, without beginning any.
     ///
     /// # Errors
-    /// The agents that inject and heal are not available; or as [`Place::of`].
+    /// The agents that inject and heal are not available; or as [`Place::find`].
     pub fn new(
         planned: &'a [Fault],
         running: &Running,
@@ -65,7 +65,7 @@ impl<'a> Faults<'a> {
             // The agents are started before the load, and take nothing from it later.
             running.cluster.handles()?;
         }
-        let places = planned.iter().map(|fault| Place::of(fault, running, program));
+        let places = planned.iter().map(|fault| Place::find(fault, running, program));
         Ok(Faults {
             planned,
             places: places.collect::<Result<_>>()?,
@@ -297,7 +297,7 @@ impl Place {
     ///
     /// # Errors
     /// There is no such node.
-    pub fn of(fault: &Fault, running: &Running, program: &Arc<Program>) -> Result<Place> {
+    pub fn find(fault: &Fault, running: &Running, program: &Arc<Program>) -> Result<Place> {
         let all = running.cluster.nodes().iter().enumerate();
         let named = all.map(|(index, node)| (index, node.name.clone(), node.host.clone()));
         let hosts = running.cluster.host_names();

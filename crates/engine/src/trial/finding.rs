@@ -176,7 +176,7 @@ impl TrialRun<'_> {
         let looking_ns = state.clients.each.iter().map(|one| one.window.stalls_cpu_ns).max();
         let looking_s = looking_ns.unwrap_or(window.stalls_cpu_ns) as f64 / 1e9;
         let mut known = std::mem::take(&mut state.evidence);
-        let measured_ns = state.timeline.of("measure").unwrap_or_default();
+        let measured_ns = state.timeline.last("measure").unwrap_or_default();
         state.gather.tell(&mut known, measured_ns);
         let noted = known.environment.take().unwrap_or_default();
         let (exceptions, environment) = environment(running, noted, state);
@@ -191,7 +191,7 @@ impl TrialRun<'_> {
                 Point::Rate(rate) => {
                     let count = self.step.and_then(|step| step.limit.operations());
                     let span_s = window.span_s();
-                    Some(Offered::of(rate, span_s, count, self.settings.poisson))
+                    Some(Offered::at_rate(rate, span_s, count, self.settings.poisson))
                 }
             },
             planned_s: self.planned_s(window.seconds),

@@ -103,11 +103,13 @@ impl TrialRun<'_> {
             } else {
                 0
             },
-            ..Offer::of(stage, closed(IN_FLIGHT, rows), Limit::Operations(rows))
+            ..Offer::measured(stage, closed(IN_FLIGHT, rows), Limit::Operations(rows))
         };
         let levels = levels(self.settings, &self.program);
         let measured = self.read_at(stage, &levels)?;
-        let offered = self.offer(running, state, &offer, &mut |_| Decision::of("verify"));
+        let offered = self.offer(running, state, &offer, &mut |_| {
+            Decision::in_phase("verify")
+        });
         self.program = measured;
         let offered = offered?;
         running.written = offer.written.and_then(Arc::into_inner);
@@ -327,7 +329,7 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
     let takes_over = nodes_count > settings.keyspace.replication.copies();
     let blow = |fault: &study::settings::Fault| {
         // A target that could not be found was not hit.
-        let place = Place::of(fault, running, program).ok()?;
+        let place = Place::find(fault, running, program).ok()?;
         Some(FailureEvent {
             what: format!("{} of {}", fault.kind.name, place.name),
             nodes: place.nodes.into_iter().map(|(_, name)| name).collect(),

@@ -116,7 +116,7 @@ fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Resul
             after: next(),
             cut_by_fault: window.slices.last().is_some_and(|last| found.until_s < last.to_s),
             beside: found.beside.iter().map(|at| names[*at].clone()).collect(),
-            ..of(found, fault, &finding.faults[*at], &kept)
+            ..to_record(found, fault, &finding.faults[*at], &kept)
         };
         put(&mut finding.faults[*at], record);
     }
@@ -136,7 +136,12 @@ fn put(fault: &mut FaultRecord, record: RecoveryRecord) {
 }
 
 /// Returns the record, except the stretches.
-fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &NodeWatch) -> RecoveryRecord {
+fn to_record(
+    found: &Recovery,
+    fault: &Fault,
+    record: &FaultRecord,
+    kept: &NodeWatch,
+) -> RecoveryRecord {
     let before = found.before.as_ref();
     let level = |of: fn(&Before) -> Option<Level>| {
         let before = before.ok()?;

@@ -15,7 +15,7 @@ use target_spec::fault::{Hit, Options};
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Repair {
-        task: Task::of(hit.node()),
+        task: Task::new(hit.node()),
         before: None,
     })
 }

@@ -14,7 +14,7 @@ use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Snapshot(Task::of(hit.node())))
+    Box::new(Snapshot(Task::new(hit.node())))
 }
 
 /// Name of the snapshot. Only one exists at a time, so leftovers of an earlier one are noticed.

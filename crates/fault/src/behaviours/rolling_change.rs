@@ -22,7 +22,7 @@ pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
         yaml: options.yaml.clone(),
         before: Vec::new(),
         is_begun: false,
-        round: Round::of(Vec::new()),
+        round: Round::new(Vec::new()),
         within: Duration::ZERO,
     })
 }
@@ -56,7 +56,7 @@ fn shown(
     let pair = |row| Some((text(row, "name")?, text(row, "value")?));
     let settings: BTreeMap<String, String> = rows.iter().filter_map(pair).collect();
     let release = node_release::release(world, node)?;
-    let line = Line::of(&release).unwrap_or(versions::DEFAULT);
+    let line = Line::find(&release).unwrap_or(versions::DEFAULT);
     let name = format!("node{}", node + 1);
     Ok(Proof::of_yaml(yaml, &settings, &name, line))
 }
@@ -123,7 +123,7 @@ impl Fault for Change {
         let nodes: Vec<usize> = (0..world.nodes().len()).collect();
         self.within = within;
         self.is_begun = true;
-        self.round = Round::of(nodes);
+        self.round = Round::new(nodes);
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl Fault for Change {
     }
 
     fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<Healed> {
-        let mut back = Round::of(self.round.touched());
+        let mut back = Round::new(self.round.touched());
         let restart = &mut |world: &mut dyn World, node: usize| world.heal_node(node);
         let mut renewal = Renewal::default();
         loop {

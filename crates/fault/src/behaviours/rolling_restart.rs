@@ -14,7 +14,7 @@ use target_spec::fault::{Hit, Options};
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart {
         before: Vec::new(),
-        round: Round::of(Vec::new()),
+        round: Round::new(Vec::new()),
     })
 }
 
@@ -26,7 +26,7 @@ struct Restart {
 
 impl Fault for Restart {
     fn inject(&mut self, world: &mut dyn World, _: Duration) -> Result<()> {
-        self.round = Round::of((0..world.nodes().len()).collect());
+        self.round = Round::new((0..world.nodes().len()).collect());
         Ok(())
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
         upgrades_files: options.upgrade_sstables,
         within: Duration::ZERO,
         is_begun: false,
-        stage: Stage::Nodes(Round::of(Vec::new())),
+        stage: Stage::Nodes(Round::new(Vec::new())),
         way_back: match options.back {
             Back::Snapshot => Some(WayBack::default()),
             Back::Never => None,
@@ -78,7 +78,7 @@ impl Upgrade {
         let (mut words, mut upgraded, mut schemas) = (Vec::new(), 0, BTreeSet::new());
         for node in 0..count {
             let name = format!("node{}", node + 1);
-            match Itself::of(world, node, limit) {
+            match Itself::read(world, node, limit) {
                 Ok(seen) => {
                     upgraded += usize::from(seen.release == to && chosen.contains(&node));
                     words.push(format!("{name} is {}", seen.release));
@@ -133,7 +133,7 @@ impl Upgrade {
         }
         let Some((mut task, before)) = task else {
             let before = files(world, node)?;
-            let mut task = Task::of(node);
+            let mut task = Task::new(node);
             let upgrade = |keyspaces| Operation::Upgrade(UpgradeStep::Sstables { keyspaces });
             task.begin(world, self.within, upgrade)?;
             self.stage = Stage::Files(at, Some((task, before)));
@@ -263,7 +263,7 @@ impl Fault for Upgrade {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         self.within = within;
         self.is_begun = true;
-        self.stage = Stage::Nodes(Round::of(self.chosen(world)));
+        self.stage = Stage::Nodes(Round::new(self.chosen(world)));
         Ok(())
     }
 

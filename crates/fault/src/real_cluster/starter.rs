@@ -63,7 +63,7 @@ impl Starter for Live {
         };
         // A node without its data must not start in the usual way, which would stream none.
         let what = Injection::Kill(match self.emptied.get(&node) {
-            Some(anew) => anew.of(again.process),
+            Some(anew) => anew.for_process(again.process),
             None => again,
         });
         let agent = Arc::clone(&known.agent);

@@ -7,7 +7,7 @@ use cluster::UpgradeStep;
 use target_spec::fault::{Back, Hit, Kind, Options};
 
 fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<Step>, Sim) {
-    let kind = Kind::of("rolling-upgrade").unwrap().with(&options);
+    let kind = Kind::find("rolling-upgrade").unwrap().with(&options);
     let mut sim = Sim {
         works,
         ordered_ns: 60 * S,
@@ -24,7 +24,7 @@ fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<Step>, Sim) {
 #[test]
 fn all_nodes_are_brought_to_another_release_and_stay_it() {
     let to = |line: &str| Options {
-        to: versions::Release::of(line).ok(),
+        to: versions::Release::parse(line).ok(),
         upgrade_sstables: true,
         ..Options::default()
     };
@@ -32,7 +32,7 @@ fn all_nodes_are_brought_to_another_release_and_stay_it() {
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
     assert_eq!(
         sim.works.releases,
-        [versions::Line::of("5.0").unwrap().pinned; 3]
+        [versions::Line::find("5.0").unwrap().pinned; 3]
     );
     assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 1, 1]);
     assert_eq!(
@@ -57,7 +57,7 @@ fn all_nodes_are_brought_to_another_release_and_stay_it() {
 #[test]
 fn a_canary_is_one_node_and_only_requested_nodes_are_drained() {
     let options = Options {
-        to: versions::Release::of("6.0").ok(),
+        to: versions::Release::parse("6.0").ok(),
         nodes: vec![1],
         drain: Some(false),
         ..Options::default()
@@ -75,7 +75,7 @@ fn a_canary_is_one_node_and_only_requested_nodes_are_drained() {
 fn a_node_that_restarts_unchanged_ends_the_upgrade() {
     let works = Works::staying();
     let options = Options {
-        to: versions::Release::of("5.0").ok(),
+        to: versions::Release::parse("5.0").ok(),
         ..Options::default()
     };
     let (verdict, steps, sim) = upgrades(works, options);
@@ -90,7 +90,7 @@ fn a_node_that_restarts_unchanged_ends_the_upgrade() {
 
 fn taken_back(line: &str, nodes: &[usize]) -> Options {
     Options {
-        to: versions::Release::of(line).ok(),
+        to: versions::Release::parse(line).ok(),
         nodes: nodes.to_vec(),
         back: Back::Snapshot,
         ..Options::default()
@@ -130,7 +130,7 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
 /// The canary is observed for the study's duration, counted from when it is up.
 #[test]
 fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
-    let kind = Kind::of("rolling-upgrade").unwrap();
+    let kind = Kind::find("rolling-upgrade").unwrap();
     let (back, stays) = (
         taken_back("5.0", &[0]),
         Options {

@@ -76,7 +76,7 @@ impl Two {
 
 fn reach(from: &Namespace, to: Ipv4Addr, port: u16, limit: Duration) -> Reach {
     let address = SocketAddr::from((to, port));
-    from.inside(|| Reach::of(address, limit)).unwrap().unwrap()
+    from.inside(|| Reach::connect(address, limit)).unwrap().unwrap()
 }
 
 fn all_of(tcp_ports: &[u16], end: PortEnd, peers: &[Ipv4Addr]) -> HostLoss {

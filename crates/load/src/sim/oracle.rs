@@ -380,7 +380,7 @@ impl Oracle {
                     "the first comes first"
                 );
                 begun.retries += 1;
-                self.recorded.of(begun.kind).counts[KindCount::Retries] += 1;
+                self.recorded.counts(begun.kind).counts[KindCount::Retries] += 1;
                 self.seen.retried += 1;
                 return false;
             }
@@ -390,7 +390,7 @@ impl Oracle {
                 panic!("{number} waits {} times already", beside.len())
             };
             assert!(first.sent_ns + after_ns <= turn_ns && !first.is_second);
-            self.recorded.of(begun.kind).counts[KindCount::Speculations] += 1;
+            self.recorded.counts(begun.kind).counts[KindCount::Speculations] += 1;
             return true;
         }
         let intended_ns = self.take_next(number);

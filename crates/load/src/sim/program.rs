@@ -72,7 +72,7 @@ pub fn program(
         },
         token: |n| Some(mix(n) as i64),
         begun: world::begun,
-        ..Script::of(&statements, first)
+        ..Script::new(&statements, first)
     };
     Arc::new(Program::of_source(kinds, statements, Arc::new(script)))
 }

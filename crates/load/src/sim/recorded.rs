@@ -190,7 +190,7 @@ impl Recorded {
         }
     }
 
-    pub fn of(&mut self, kind: u8) -> &mut Counts {
+    pub fn counts(&mut self, kind: u8) -> &mut Counts {
         &mut self.counts[usize::from(kind)]
     }
 

@@ -33,7 +33,7 @@ impl Program {
     ///
     /// # Errors
     /// There is none, with the places searched and the way to get it.
-    pub(super) fn of(machine: &str) -> Result<Arc<Program>> {
+    pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.get_or_insert_default();
         if let Some(known) = programs.get(machine) {
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_program_for_another_processor_is_named_with_its_place() {
-        let error = format!("{:#}", Program::of("riscv64").unwrap_err());
+        let error = format!("{:#}", Program::for_machine("riscv64").unwrap_err());
         assert!(error.contains("its processor is riscv64"), "{error}");
         assert!(error.contains("/cassay-riscv64"), "{error}");
         assert!(

@@ -115,12 +115,12 @@ pub(super) fn runs(sides: &[Side<'_>]) -> Section {
             more => format!("{} (and {} more)", reasons[0], more - 1),
         }
     };
-    let table = Table::of("", sides)
+    let table = Table::from_records("", sides)
         .text("Run", |side| {
             Cell::new(&side.run.name).link(side.link.clone().unwrap_or_default())
         })
         .text("Verdict", |side| {
-            let verdict = Verdict::of(side.run.verdict);
+            let verdict = Verdict::from_record(side.run.verdict);
             Cell::new(verdict.name()).tone(verdict.tone())
         })
         .number("Trials", "", |side| {

@@ -36,7 +36,7 @@ pub(super) fn history(history: &History) -> Page {
             question: format!("How has {} changed over its runs?", history.study),
             alarms: Vec::new(),
             answer: answer(history),
-            verdict: Verdict::of(history.verdict),
+            verdict: Verdict::from_record(history.verdict),
             is_missed: false,
             meaning: "That of the newest run. Invalid and damaged runs are left out.".into(),
             reasons: history
@@ -46,7 +46,9 @@ pub(super) fn history(history: &History) -> Page {
                 .collect(),
             figures: Vec::new(),
         },
-        folds: Fold::of("runs", "Runs", true, [section, runs(history)]).into_iter().collect(),
+        folds: Fold::with_sections("runs", "Runs", true, [section, runs(history)])
+            .into_iter()
+            .collect(),
         data: history.json(),
     }
 }
@@ -84,12 +86,12 @@ pub fn section(history: &History) -> Option<Section> {
 
 /// Lists the runs of the history, newest first, each with a link to its report.
 fn runs(history: &History) -> Option<Section> {
-    let table = Table::of("", history.runs.iter().rev())
+    let table = Table::from_records("", history.runs.iter().rev())
         .text("Run", |run| {
             Cell::new(&run.stamp).link(run.link.clone().unwrap_or_default())
         })
         .text("Verdict", |run| {
-            let verdict = Verdict::of(run.verdict);
+            let verdict = Verdict::from_record(run.verdict);
             Cell::new(verdict.name()).tone(verdict.tone())
         })
         .text("cassay", |run| &run.cassay)
@@ -220,7 +222,7 @@ pub(super) fn name(history: &History, line: &Line) -> String {
 }
 
 fn changes(history: &History) -> Option<Table> {
-    Table::of("Changes, newest first", all_changes(history))
+    Table::from_records("Changes, newest first", all_changes(history))
         .text("Since run", |(_, change)| &history.runs[change.run].stamp)
         .text("Series", |(line, _)| name(history, line))
         .number("Change", "", |(_, change)| {
@@ -241,7 +243,7 @@ fn changes(history: &History) -> Option<Table> {
 }
 
 fn table(history: &History) -> Table {
-    Table::of("Series", &history.lines)
+    Table::from_records("Series", &history.lines)
         .text("Variant", |line| variant(history, line))
         .text("Point", |line| place(line.point))
         .text("Metric", |line| {

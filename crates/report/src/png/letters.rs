@@ -34,7 +34,7 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
     for node in document.descendants() {
         let range = node.range();
         let drawn = if node.has_tag_name((SVG, "text")) {
-            let style = Style::of(node, &sheet);
+            let style = Style::from_node(node, &sheet);
             path(node, &style, if style.is_bold { &bold } else { &regular })
         } else if node.is_text() && node.parent().is_some_and(|of| of.has_tag_name((SVG, "style")))
         {
@@ -61,7 +61,7 @@ struct Style {
 
 impl Style {
     /// Applies the matching rules; a more specific rule comes later.
-    fn of(node: Node, sheet: &StyleSheet) -> Style {
+    fn from_node(node: Node, sheet: &StyleSheet) -> Style {
         let mut style = Style {
             size_px: SIZE_PX,
             is_bold: false,

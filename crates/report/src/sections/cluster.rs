@@ -150,7 +150,7 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
         rack.then_with(|| natural(&a.host, &b.host))
             .then_with(|| natural(&a.name, &b.name))
     });
-    Table::of(format!("Nodes and their shares of the data{of}"), nodes)
+    Table::from_records(format!("Nodes and their shares of the data{of}"), nodes)
         .text("Host", |node| &node.host)
         .text("Rack", |node| &node.rack)
         .text("Node", |node| &node.name)
@@ -192,7 +192,7 @@ fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
         )
     });
     let rows: Vec<(&HostRecord, Vec<&HostRecord>)> = everywhere.collect();
-    Table::of(format!("Hosts and their limits{of}"), &rows)
+    Table::from_records(format!("Hosts and their limits{of}"), &rows)
         .text("Host", |(host, _)| &host.name)
         .text("Address", |(host, _)| &host.address)
         .when(

@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    fn of(self, node: &NodeRecord) -> &BTreeMap<String, String> {
+    fn settings(self, node: &NodeRecord) -> &BTreeMap<String, String> {
         match self {
             Kind::Setting => &node.settings,
             Kind::Flag => &node.flags,
@@ -76,7 +76,7 @@ impl<'a> Effective<'a> {
                     nodes.push(&node.name);
                 }
                 for kind in Kind::ALL {
-                    for (key, value) in kind.of(node) {
+                    for (key, value) in kind.settings(node) {
                         let values = keys.entry((kind, key)).or_default();
                         let at = (variant, node.name.as_str());
                         values.entry(at).or_default().insert(without_own(value, node));
@@ -181,7 +181,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 /// Returns true if the nodes of a run were asked for their configuration.
 pub fn is_known(view: &RunView) -> bool {
     let mut nodes = view.trials.iter().filter_map(|t| t.nodes.as_ref()).flat_map(|n| &n.nodes);
-    nodes.any(|node| Kind::ALL.into_iter().any(|kind| !kind.of(node).is_empty()))
+    nodes.any(|node| Kind::ALL.into_iter().any(|kind| !kind.settings(node).is_empty()))
 }
 
 /// Shortens a value for a table.
@@ -212,7 +212,7 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         sets.iter().any(|set| *set != sets[0])
     };
     let differing = all.keys.iter().filter(differs);
-    let table = Table::of("What differed between the variants", differing)
+    let table = Table::from_records("What differed between the variants", differing)
         .text("Key", |((_, key), _)| *key)
         .text("What", |((kind, _), _)| kind.name())
         .each(&told, |table, variant| {
@@ -259,7 +259,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     );
     let own = rows.iter().any(|(.., text)| text.contains(OWN));
     let foot = own.then(|| format!("{OWN} stands for a node's own address, name or host."));
-    let table = Table::of("What differed between the nodes", &rows)
+    let table = Table::from_records("What differed between the nodes", &rows)
         .text("Key", |(_, key, ..)| *key)
         .text("What", |(kind, ..)| kind.name())
         .when(told.len() > 1, |table| {
@@ -317,7 +317,7 @@ fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> 
             _ => format!("{}: {text}", variant_name(all.variants[variant], view)),
         }
     };
-    let table = Table::of("", all.keys.iter().filter(|((k, _), _)| *k == kind))
+    let table = Table::from_records("", all.keys.iter().filter(|((k, _), _)| *k == kind))
         .text("Key", |((_, key), _)| *key)
         .text("Value", |(_, values)| {
             let distinct: BTreeSet<&BTreeSet<String>> = values.values().collect();

@@ -134,7 +134,7 @@ fn turns(one: &EnduredRecord) -> Table {
             signed(change)
         )
     });
-    Table::of(caption, &one.turns)
+    Table::from_records(caption, &one.turns)
         .text("Turn", |turn| match turn.role {
             Role::Beside(number) => format!("beside it, {}", u32::from(number) + 1),
             _ => "the long one".to_owned(),
@@ -189,7 +189,7 @@ fn growth_tone(growing: Growing) -> Tone {
 }
 
 fn drifts(shown: &EnduranceRecord) -> Table {
-    Table::of("Drift from the window's begin to its end", &shown.drifts)
+    Table::from_records("Drift from the window's begin to its end", &shown.drifts)
         .text("Of", |drift| name(&drift.of))
         .number("Drift", "%", |drift| {
             Cell::new(signed(drift.change)).detail(between(drift.ci95, signed))
@@ -219,7 +219,7 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
     // Each event is within a block of that share of the window, on either side.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
-    Table::of("Changes of level", &shown.changes)
+    Table::from_records("Changes of level", &shown.changes)
         .number("After", "", |change| number::duration(change.at_s))
         .text("Of", |change| name(&change.of))
         .number("Before", "", |change| number::rate(change.before))
@@ -281,7 +281,7 @@ fn amount(value: f64, unit: &str) -> String {
 fn growths(shown: &EnduranceRecord) -> Table {
     let show = |growth: &GrowthRecord, value: f64| amount(value, &growth.unit);
     let days = shown.growths.first().map_or(0.0, |growth| growth.horizon_days);
-    Table::of("What may grow", &shown.growths)
+    Table::from_records("What may grow", &shown.growths)
         .text("Of", |growth| name(&growth.of))
         .text("Where", |growth| &growth.place)
         .number("In the end", "", |growth| show(growth, growth.last))

@@ -48,7 +48,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn times(view: &RunView) -> Table {
     let between =
         |from: Option<f64>, to: Option<f64>| from.zip(to).map(|(a, b)| number::small(b - a));
-    Table::of(
+    Table::from_records(
         "Times of the break, and its observers",
         &view.findings.faults,
     )
@@ -101,7 +101,7 @@ fn tone(fault: &FaultRecord) -> Tone {
 /// Says when one of the two series of a fault was back to normal. `None` for a fault without a
 /// level before it.
 fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Option<Cell> {
-    let aftermath = Aftermath::of(fault)?;
+    let aftermath = Aftermath::from_fault(fault)?;
     let from = since(fault);
     Some(match of(&aftermath)? {
         SeriesEnd::Usual => Cell::new(format!("normal from the {from} on")).tone(Tone::Good),

@@ -22,7 +22,7 @@ use store::record::{
 
 /// Returns the top of the page.
 pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
-    let verdict = Verdict::of(view.verdict);
+    let verdict = Verdict::from_record(view.verdict);
     let answer = if view.findings.answer.is_empty() {
         derived_answer(view, points)
     } else {
@@ -70,7 +70,8 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
 /// Says how many trials broke a rule, and how their numbers are used.
 fn of_invalid(view: &RunView) -> String {
     let trials = &view.findings.trials;
-    let is_invalid = |trial: &&TrialFinding| Verdict::of(Some(trial.verdict)) == Verdict::Invalid;
+    let is_invalid =
+        |trial: &&TrialFinding| Verdict::from_record(Some(trial.verdict)) == Verdict::Invalid;
     let invalid = trials.iter().filter(is_invalid).count();
     let of_all = measure::number::counted(trials.len(), "trial");
     let has_range = view.findings.searches.iter().any(|search| search.range.is_some());

@@ -263,7 +263,7 @@ fn distances(machine: &MachineTopologyRecord) -> Option<Table> {
     }
     let nodes = &machine.numa_nodes;
     let caption = "Distances between NUMA nodes, as the firmware states them";
-    let table = Table::of(caption, nodes.iter().zip(rows))
+    let table = Table::from_records(caption, nodes.iter().zip(rows))
         .text("From node", |(node, _)| node.os.to_string())
         .each(nodes.iter().enumerate(), |table, (at, node)| {
             table.number(&node.os.to_string(), "", |(_, row)| match row.get(at) {

@@ -22,7 +22,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 
 fn table(view: &RunView) -> Table {
     let requirements = &view.findings.requirements;
-    Table::of("", requirements)
+    Table::from_records("", requirements)
         .text("Requirement", words)
         .text("Variant", |one| variant_name(&one.variant, view))
         .text("Point", |one| place(one.point))

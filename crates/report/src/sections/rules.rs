@@ -109,7 +109,7 @@ fn mark(view: &RunView, rule: &str) -> Mark {
 
 fn table(view: &RunView, rules: &[&str]) -> Table {
     let judged: Vec<_> = rules.iter().map(|rule| (*rule, judge(view, rule))).collect();
-    Table::of("", &judged)
+    Table::from_records("", &judged)
         .text("Rule", |(rule, _)| *rule)
         .text("Result", |(_, (_, worst))| {
             let result = worst.map_or(Outcome::Unknown, |w| w.result);
@@ -149,13 +149,13 @@ fn reasons(view: &RunView) -> Option<Table> {
         }
     }
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.trials.len()));
-    Table::of("Why trials are not valid", &reasons)
+    Table::from_records("Why trials are not valid", &reasons)
         .text("Trials", |reason| {
             Cell::new(measure::number::counted(reason.trials.len(), "trial"))
                 .hint(reason.trials.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
         })
         .text("At worst", |reason| {
-            let verdict = Verdict::of(Some(reason.worst.verdict));
+            let verdict = Verdict::from_record(Some(reason.worst.verdict));
             Cell::new(verdict.name()).tone(verdict.tone())
         })
         .text("Why", |reason| {
@@ -190,7 +190,7 @@ fn about(words: &str) -> &str {
 /// Lists the trials that are not valid, and why, a row each.
 fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
     let trials = view.findings.trials.iter();
-    let judged = trials.map(|trial| (trial, Verdict::of(Some(trial.verdict))));
+    let judged = trials.map(|trial| (trial, Verdict::from_record(Some(trial.verdict))));
     let not_valid = judged.filter(|(_, verdict)| *verdict != Verdict::Valid);
     trial_table(view, "", not_valid)
         .wide_number("Block", "", |(trial, _)| (trial.block + 1).to_string())

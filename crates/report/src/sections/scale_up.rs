@@ -176,7 +176,7 @@ fn arm_table<'a, T>(
         .iter()
         .enumerate()
         .flat_map(|(index, arm)| of(arm).iter().map(move |one| (index, one)));
-    Table::of(format!("{caption}{}", under(arms)), rows).when(has_arms(arms), |table| {
+    Table::from_records(format!("{caption}{}", under(arms)), rows).when(has_arms(arms), |table| {
         table.text("Arm", |(index, _)| arm_cell(index))
     })
 }
@@ -212,7 +212,7 @@ fn points(arms: &[&ScaleUpRecord]) -> Table {
         })
         .text("Verdict", |(_, point)| match &point.missing {
             None => {
-                let verdict = Verdict::of(Some(point.verdict));
+                let verdict = Verdict::from_record(Some(point.verdict));
                 Cell::new(verdict.name()).tone(verdict.tone())
             }
             Some(why) => Cell::new(why).tone(Tone::Warn),

@@ -299,7 +299,7 @@ fn widest_of<'a>(
 /// Lists, for every quantity, the trial with the widest spread.
 fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
     let widest = MEASURES.iter().filter_map(|measure| widest_of(measure, all));
-    Table::of("The widest spread of every quantity", widest)
+    Table::from_records("The widest spread of every quantity", widest)
         .text("Quantity", |(_, spread)| spread.name)
         .text("Unit", |(_, spread)| &spread.unit)
         .number("Smallest", "", |(_, spread)| end(spread.low()))
@@ -334,7 +334,7 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
     if widest > COLUMNS_MAX {
         owners.clear();
     }
-    Table::of(caption, spreads)
+    Table::from_records(caption, spreads)
         .text("Quantity", |spread| spread.name)
         .text("Unit", |spread| &spread.unit)
         .each(owners, |table, owner| {

@@ -25,7 +25,7 @@ const FLOATS: usize = 4;
 const FLOAT_BYTES: usize = 4;
 
 impl Place {
-    fn of(bin: &Bin) -> Place {
+    fn from_bin(bin: &Bin) -> Place {
         let ends = if bin.min_s <= bin.max_s {
             [bin.min, bin.max]
         } else {
@@ -83,7 +83,7 @@ pub(super) fn pack(bins: &Bins) -> String {
     let mut bytes = Vec::new();
     for (slot, bin) in bins.numbered() {
         bytes.resize(slot * FLOATS * FLOAT_BYTES, 0);
-        let Place { count, mean, ends } = Place::of(bin);
+        let Place { count, mean, ends } = Place::from_bin(bin);
         for value in [count as f64, mean, ends[0], ends[1]] {
             bytes.extend((value as f32).to_le_bytes());
         }

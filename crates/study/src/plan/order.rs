@@ -61,7 +61,7 @@ fn of_blocks(study: &Study, outlooks: &[ProcedureEstimate], seed: u64, blocks: u
     let mut chance = Chance(Draws::sequence(seed));
     let turns: Vec<Turns> = groups_by_target(study)
         .iter()
-        .map(|group| Turns::of(blocks, outlooks, group, &mut chance))
+        .map(|group| Turns::arrange(blocks, outlooks, group, &mut chance))
         .collect();
     let groups_in_order = balanced(turns.len(), blocks, &mut chance);
     let in_blocks = groups_in_order.iter().enumerate();
@@ -106,7 +106,7 @@ enum Turns {
 }
 
 impl Turns {
-    fn of(
+    fn arrange(
         blocks: usize,
         outlooks: &[ProcedureEstimate],
         group: &[Chain],

@@ -18,7 +18,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.has("target.null") && subject.target_replaced {
         return;
     }
-    let draft = Draft::of(subject.tree);
+    let draft = Draft::from_tree(subject.tree);
     if let Some(missing) = missing(subject, &draft) {
         let message = "`faults` need nodes to break, but this target has none".to_owned();
         subject.say("faults", message, Some(missing), out);
@@ -28,7 +28,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     };
     // Mistakes in an item have been reported, and are skipped here.
-    let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::of).collect();
+    let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::new).collect();
     let ground = draft.ground();
     for item in &items {
         item.names(&draft, out);
@@ -61,7 +61,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.at("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
         let name = &entry.key;
-        let why = match target_spec::fault::Kind::of(name) {
+        let why = match target_spec::fault::Kind::find(name) {
             Some(_) => Some("a built-in fault has this name".to_owned()),
             None => crate::check::name(name).err(),
         };
@@ -93,7 +93,7 @@ struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn of((node, draft): (&'a Node, &'a FaultDraft)) -> Item<'a> {
+    fn new((node, draft): (&'a Node, &'a FaultDraft)) -> Item<'a> {
         Item { node, draft }
     }
 

@@ -38,7 +38,7 @@ pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<Written<'s>> {
             path: OF_FAULTS,
             node: node.at("yaml")?,
             tree: tree.at("yaml")?,
-            upgraded_to: to.and_then(|to| Release::of(to).ok()),
+            upgraded_to: to.and_then(|to| Release::parse(to).ok()),
         })
     });
     let of_nodes = of_nodes.map(|(node, tree)| Written {
@@ -52,7 +52,7 @@ pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<Written<'s>> {
 
 /// Refuses keys that the nodes would refuse only when they start.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let local = super::cassandra::found(&Draft::of(subject.tree), subject);
+    let local = super::cassandra::found(&Draft::from_tree(subject.tree), subject);
     for written in written(subject) {
         let Written {
             path, node, tree, ..

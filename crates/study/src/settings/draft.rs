@@ -347,7 +347,7 @@ impl Draft {
             ..self.hosts.clone()
         });
         let nodes = hosts.as_ref().map(|hosts| hosts.nodes(self.nodes_per_host));
-        let release = self.release.as_deref().and_then(|text| Release::of(text).ok());
+        let release = self.release.as_deref().and_then(|text| Release::parse(text).ok());
         let spec = LocalSpec {
             release: release.unwrap_or_else(|| self.local.release.clone()),
             origin: self.own.origin(),

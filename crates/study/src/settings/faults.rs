@@ -290,16 +290,16 @@ impl Draft {
             Kind::Attach => {
                 let own = self.commands_of(name).map(target_spec::fault::Kind::from);
                 let on_machines =
-                    || target_spec::fault::Kind::of(name).filter(|_| self.reaches(name));
+                    || target_spec::fault::Kind::find(name).filter(|_| self.reaches(name));
                 own.or_else(on_machines)
             }
-            Kind::Local | Kind::Null => target_spec::fault::Kind::of(name),
+            Kind::Local | Kind::Null => target_spec::fault::Kind::find(name),
         }
     }
 
     /// Returns true if a built-in kind is possible on the attached cluster's nodes.
     fn reaches(&self, name: &str) -> bool {
-        let kind = target_spec::fault::Kind::of(name);
+        let kind = target_spec::fault::Kind::find(name);
         let has_agents =
             !self.attached.each.is_empty() || self.attached_kubernetes.agents.is_some();
         let are_pods = self.attached_kubernetes.owner.is_some();

@@ -11,7 +11,7 @@ fn fetched(way: Way, begin: &str) -> (tempfile::TempDir, Served, Result<(), Fail
     if !begin.is_empty() {
         std::fs::write(folder.path().join("a.jar.part"), begin).unwrap();
     }
-    let served = Served::of(&[("a.jar", TEXT, way)]);
+    let served = Served::start(&[("a.jar", TEXT, way)]);
     let files = vec![pinned("a.jar", TEXT)];
     let before = Progress::default();
     let ended = fetch(
@@ -139,7 +139,7 @@ fn an_unreachable_repository_is_named_with_its_setting() {
 
 #[test]
 fn a_folder_that_cannot_be_written_to_is_named() {
-    let served = Served::of(&[("a.jar", TEXT, Way::Well)]);
+    let served = Served::start(&[("a.jar", TEXT, Way::Well)]);
     let gone = std::path::Path::new("/nonexistent/jars");
     let files = vec![pinned("a.jar", TEXT)];
     let before = Progress::default();
@@ -158,7 +158,7 @@ fn many_files_load_in_parallel_and_the_last_progress_has_all() {
     let names: Vec<String> = (0..20).map(name).collect();
     let served: Vec<_> =
         names.iter().map(|name| (name.as_str(), name.as_str(), Way::Well)).collect();
-    let served = Served::of(&served);
+    let served = Served::start(&served);
     let files = names.iter().map(|name| pinned(name, name)).collect();
     let before = Progress {
         files_wanted: 20,

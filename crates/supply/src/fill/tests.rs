@@ -14,7 +14,7 @@ fn recipe() -> (tempfile::TempDir, Recipe) {
 }
 
 fn served(second: Way) -> Served {
-    Served::of(&[("a.jar", SERVER, Way::Well), ("b.jar", AGENT, second)])
+    Served::start(&[("a.jar", SERVER, Way::Well), ("b.jar", AGENT, second)])
 }
 
 /// Returns the settings of a machine with these files in its Maven cache.

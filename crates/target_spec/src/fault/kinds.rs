@@ -239,7 +239,7 @@ kinds! {
 
 impl Kind {
     /// Returns the kind of this name.
-    pub fn of(name: &str) -> Option<Kind> {
+    pub fn find(name: &str) -> Option<Kind> {
         KINDS.iter().find(|kind| kind.name == name).cloned()
     }
 }

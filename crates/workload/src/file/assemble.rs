@@ -101,7 +101,7 @@ impl<'a> File<'a, '_> {
             rows,
             source: Arc::new(FileSource { expected, ..source }),
         };
-        Some((program, StatementPlaces::of(tables.places, &named)))
+        Some((program, StatementPlaces::new(tables.places, &named)))
     }
 
     /// Reads the CSV that the file names; it may name no other file.

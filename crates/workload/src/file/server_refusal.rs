@@ -21,7 +21,7 @@ pub(super) struct StatementPlaces {
 }
 
 impl StatementPlaces {
-    pub(super) fn of(schema: Vec<Place>, named: &[Named]) -> StatementPlaces {
+    pub(super) fn new(schema: Vec<Place>, named: &[Named]) -> StatementPlaces {
         let parts = named.iter().flat_map(|named| &named.parts);
         let written = parts.map(|part| {
             let markers = part.binds.iter().map(|bind| Marker {

@@ -40,13 +40,13 @@ impl Place {
             Packed::program(program.into_bytes()),
         );
         for path in ["share/man/man1/cassay.1", "share/doc/cassay/a b.txt", more] {
-            contents.insert(path.to_owned(), Packed::of(number));
+            contents.insert(path.to_owned(), Packed::plain(number));
         }
         let name = format!("cassay-{number}-{}", one.target());
         let bytes = archive::packed(&contents, &name, 86_400).unwrap();
         let sha256 = sha256(&bytes);
         std::fs::write(self.path(&format!("release/{name}.tar.gz")), bytes).unwrap();
-        let script = of(number, &[Archive { one, sha256 }], None).unwrap();
+        let script = build(number, &[Archive { one, sha256 }], None).unwrap();
         std::fs::write(self.path(&format!("release/{NAME}")), script).unwrap();
     }
 

@@ -84,12 +84,12 @@ fn what_was_scheduled_is_what_was_due_whatever_ends_the_window() {
         // By whichever comes first, and here it is the time.
         (1000, 2.0, Some(5000), 2000.0),
     ] {
-        let offered = Offered::of(rate, span_s, count, false);
+        let offered = Offered::at_rate(rate, span_s, count, false);
         assert_eq!(
             offered.operations, due,
             "{rate}/s for {span_s} s, {count:?}"
         );
     }
-    let random = Offered::of(1001, 2.5, Some(9000), true);
+    let random = Offered::at_rate(1001, 2.5, Some(9000), true);
     assert_eq!(random.operations, 2502.5);
 }

@@ -25,7 +25,7 @@ impl Build {
     }
 
     fn of_version(version: &str) -> Result<Build> {
-        let release = Release::of(version)
+        let release = Release::parse(version)
             .map_err(|unknown| anyhow::anyhow!("{}\nhint: {}", unknown.why, unknown.hint))?;
         Ok(Build {
             name: release.to_string(),

@@ -55,7 +55,7 @@ pub(super) fn of_cluster(
     let asks = connection(words, &|name| inputs.read(name));
     let mut all = Defined::default();
     for (name, text) in read {
-        let (Some(undefined), Some(asks)) = (Undefined::of(text), &asks) else {
+        let (Some(undefined), Some(asks)) = (Undefined::find(text), &asks) else {
             continue;
         };
         match described(name, &undefined, asks, overrides)? {
@@ -84,7 +84,7 @@ fn described(
     asks: &Connection,
     overrides: &Overrides,
 ) -> Result<Definition> {
-    let secret = Secret::of(asks)?;
+    let secret = Secret::for_connection(asks)?;
     let laid = Overrides {
         target: overrides.target.clone(),
         granted: Granted {

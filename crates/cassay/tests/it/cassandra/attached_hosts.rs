@@ -118,7 +118,7 @@ impl<'a> Theirs<'a> {
     }
 
     fn jvm(&self) -> Option<Identity> {
-        jvms(self.lab).first().and_then(|pid| Identity::of(*pid as u32))
+        jvms(self.lab).first().and_then(|pid| Identity::read(*pid as u32))
     }
 
     fn run(&self) -> Started {
@@ -144,7 +144,7 @@ impl Drop for Theirs<'_> {
     fn drop(&mut self) {
         // Its agent ends only the processes that it started itself, not later ones.
         for pid in jvms(self.lab) {
-            if let Some(process) = Identity::of(pid as u32) {
+            if let Some(process) = Identity::read(pid as u32) {
                 process.signal(Signal::KILL);
                 process.wait_gone(std::time::Duration::from_secs(60));
             }

@@ -8,7 +8,7 @@ use crate::program::{Lab, line, wait_until};
 fn lines() -> [&'static versions::Line; 2] {
     let lines = versions::LINES;
     let to = line().map_or(versions::DEFAULT, |line| {
-        versions::Line::of(&line).expect("a line")
+        versions::Line::find(&line).expect("a line")
     });
     // The first line has none before it. It is where the upgrade begins.
     let at = to.age().max(1);

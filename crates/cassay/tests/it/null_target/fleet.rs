@@ -251,7 +251,7 @@ fn a_client_clock_1000_s_ahead_is_aligned_within_the_bound() {
         std::env::var("PATH").expect("a path")
     );
     started.env("PATH", path).env("XDG_CACHE_HOME", lab.path().join("cache"));
-    let said = Said::of(started.output().expect("the program runs")).measured(&lab);
+    let said = Said::from_output(started.output().expect("the program runs")).measured(&lab);
     let trial = said.json()["trials"][0].clone();
     let clocks = lines(&lab, "clocks.ndjson");
     let theirs: Vec<&Value> = clocks.iter().filter(|one| one["client"] == "client2").collect();

@@ -98,7 +98,7 @@ impl Theirs {
 
     fn cassay(&self, arguments: &[&str]) -> Said {
         let mut command = self.machines.command(arguments);
-        Said::of(command.env("CASSAY_SHARED_MACHINE", "1").output().unwrap())
+        Said::from_output(command.env("CASSAY_SHARED_MACHINE", "1").output().unwrap())
     }
 
     fn started(&self, arguments: &[&str]) -> Started {
@@ -117,7 +117,7 @@ impl Theirs {
     }
 
     fn process(&self) -> Option<Identity> {
-        Identity::of(self.node("pid").trim().parse().ok()?)
+        Identity::read(self.node("pid").trim().parse().ok()?)
     }
 
     /// The folder of the only trial.
@@ -336,13 +336,13 @@ impl Theirs {
             let words = host::process::command_line(process.pid).unwrap_or_default().join(" ");
             words.contains(part) && !words.contains(but)
         };
-        let all = host::process::all_pids().into_iter().filter_map(Identity::of);
+        let all = host::process::all_pids().into_iter().filter_map(Identity::read);
         all.filter(fits).collect()
     }
 
     /// Returns the agents on its machine, and their guards.
     fn agents(&self) -> (Vec<Identity>, Vec<Identity>) {
-        let all = self.machines.running("db1").into_iter().filter_map(Identity::of);
+        let all = self.machines.running("db1").into_iter().filter_map(Identity::read);
         let is_guard = |process: &Identity| {
             let words = host::process::command_line(process.pid).unwrap_or_default();
             words.last().is_some_and(|word| word == "guard")

@@ -50,7 +50,8 @@ fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     let sets: Vec<String> =
         sets.iter().flat_map(|set| ["--set".to_owned(), (*set).to_owned()]).collect();
     let far = arguments(&sets);
-    let said = Said::of(machines.command(&texts(&far)).output().expect("the program runs"));
+    let said =
+        Said::from_output(machines.command(&texts(&far)).output().expect("the program runs"));
     let together = said.measured(lab).json()["trials"][0].clone();
     for name in CLIENTS {
         machines.wait_until_left(name);
@@ -201,7 +202,7 @@ fn a_client_whose_ssh_stalls_is_missed_and_leaves_nothing() {
 struct Stopped(u32);
 
 impl Stopped {
-    fn of(pid: u32) -> Stopped {
+    fn stop(pid: u32) -> Stopped {
         signal(pid, Signal::STOP);
         Stopped(pid)
     }
@@ -228,7 +229,7 @@ fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     };
     let before_s = heard_until_s(&machines, "client2");
     let session = parent_of(client).expect("a client has a session of sshd");
-    let stopped = Stopped::of(session);
+    let stopped = Stopped::stop(session);
     // Neither this side, which goes on, nor the session has closed the connection.
     machines.wait_until_left("load2");
     let said = started.end().ended_with(3);

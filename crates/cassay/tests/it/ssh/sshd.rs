@@ -286,7 +286,7 @@ impl Machines {
     /// Runs `cassay topology show` with arguments. It asks each machine a few questions.
     pub fn show(&self, arguments: &[&str]) -> Said {
         let arguments = [&["topology", "show", "--json"], arguments].concat();
-        Said::of(self.command(&arguments).output().unwrap())
+        Said::from_output(self.command(&arguments).output().unwrap())
     }
 
     /// Returns the processes that run a program from the folder of a machine.

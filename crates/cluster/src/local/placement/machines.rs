@@ -25,7 +25,7 @@ impl Layout {
                 },
                 ..spec.clone()
             };
-            let layout = Layout::of(&own, machine).with_context(|| name.clone())?;
+            let layout = Layout::plan(&own, machine).with_context(|| name.clone())?;
             let index_of = |slot: usize| {
                 let index = seats.iter().position(|seat| *seat == Seat { host, slot });
                 index.unwrap_or_default()

@@ -53,7 +53,7 @@ fn limit_proof(
         node: node.to_string(),
         key: key.to_string(),
         wanted,
-        effect: Effect::of(Some((shown, holds)), ""),
+        effect: Effect::from_comparison(Some((shown, holds)), ""),
         source,
     }
 }
@@ -91,7 +91,7 @@ fn link_proofs(limits: &HostSpec, found: &BTreeMap<String, String>, node: &str) 
 fn volume(wanted: u64, found: Option<u64>) -> Effect {
     // An image consists of whole sectors.
     let judged = found.map(|found| (format!("{found} bytes"), found == wanted / 512 * 512));
-    Effect::of(judged, "the node's folder is on no block device")
+    Effect::from_comparison(judged, "the node's folder is on no block device")
 }
 
 impl NodeReport {
@@ -111,7 +111,7 @@ impl NodeReport {
             key: key.to_string(),
             wanted,
             source: CONTAINER,
-            effect: Effect::of(found.map(|found| (found, holds)), why),
+            effect: Effect::from_comparison(found.map(|found| (found, holds)), why),
         };
         let mut proofs = Vec::new();
         if let Some(cpus) = &host.cpus {

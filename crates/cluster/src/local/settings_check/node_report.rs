@@ -250,7 +250,7 @@ impl NodeReport {
             node: node.to_string(),
             key: "collector".to_string(),
             wanted: wanted.name().to_string(),
-            effect: Effect::of(judged, NO_AGENT),
+            effect: Effect::from_comparison(judged, NO_AGENT),
             source: FLAGS,
         }
     }
@@ -269,7 +269,7 @@ impl NodeReport {
             node: node.to_string(),
             key: "class_sharing".to_string(),
             wanted: "true".to_string(),
-            effect: Effect::of(judged, NO_AGENT),
+            effect: Effect::from_comparison(judged, NO_AGENT),
             source: MAPPED,
         }
     }
@@ -288,7 +288,7 @@ impl NodeReport {
             node: node.to_string(),
             key,
             wanted,
-            effect: Effect::of(shown, NO_AGENT),
+            effect: Effect::from_comparison(shown, NO_AGENT),
             source,
         })
     }

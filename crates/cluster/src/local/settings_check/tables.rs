@@ -123,7 +123,7 @@ fn of_option(
             node: node.to_string(),
             key: format!("{whose} {key}"),
             wanted,
-            effect: Effect::of(judged, why),
+            effect: Effect::from_comparison(judged, why),
             source,
         }
     };

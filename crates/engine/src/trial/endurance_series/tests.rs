@@ -110,7 +110,7 @@ fn what_is_before_and_after_the_window_is_no_part_of_it() {
     watched.end(8 * SECOND);
     watched.end(20 * SECOND);
     watched.push(&reading(9, HEAP, 4.0));
-    let all: Vec<_> = watched.of(HEAP).map(|one| one.bins.means()).collect();
+    let all: Vec<_> = watched.series(HEAP).map(|one| one.bins.means()).collect();
     assert_eq!(all, [[(1.5, 3.0)]]);
 }
 
@@ -174,7 +174,7 @@ fn a_month_takes_no_more_than_minutes() {
         ));
         watched.push(&reading(minute * 60, PENDING, (minute % 2) as f64));
     }
-    let bins: usize = watched.of(HEAP).map(|one| one.bins.bins().count()).sum();
+    let bins: usize = watched.series(HEAP).map(|one| one.bins.bins().count()).sum();
     assert!(bins <= BINS, "{bins}");
     assert_eq!(watched.pauses.len(), RARE_MAX);
     assert!(

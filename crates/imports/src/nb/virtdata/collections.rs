@@ -80,7 +80,7 @@ pub(super) enum Seed {
 impl Collection {
     fn value(&self, input: i64) -> Val<'_> {
         let size = match &self.size {
-            Some(size) => size.of(input).clamp(0, ELEMENTS_MAX) as usize,
+            Some(size) => size.value(input).clamp(0, ELEMENTS_MAX) as usize,
             None => self.first.len(),
         };
         let mut hashed = input;

@@ -33,7 +33,7 @@ const NUMERIC: [Ty; 6] = [
 pub(super) const ROWS: &[Row] = &[
     // Numbers of other types.
     row(&["Identity"], |given| {
-        plain(given, &[Ty::Object], Ty::Long, &Step::of(|value| value))
+        plain(given, &[Ty::Object], Ty::Long, &Step::apply(|value| value))
     }),
     row(&["ToInt"], |given| {
         let scale = scale(given, INT_MASK)?;
@@ -44,11 +44,11 @@ pub(super) const ROWS: &[Row] = &[
         plain(given, &[Ty::Object], Ty::Long, &Step::long(|x| x))
     }),
     row(&["ToDouble"], |given| {
-        let step = Step::of(|value| Val::Double(value.double()));
+        let step = Step::apply(|value| Val::Double(value.double()));
         plain(given, &[Ty::Object], Ty::Double, &step)
     }),
     row(&["ToFloat"], |given| {
-        let step = Step::of(|value| Val::Float(value.double() as f32));
+        let step = Step::apply(|value| Val::Float(value.double() as f32));
         plain(given, &[Ty::Object], Ty::Float, &step)
     }),
     row(&["ToShort"], |given| {
@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Row] = &[
             Val::Uuid((u128::from(upper as u64) << 64 | u128::from(lower)).to_be_bytes())
         })?;
         if given.is_empty() {
-            let parse = Step::of(|value| Val::Uuid(parse_uuid(&value.text())));
+            let parse = Step::apply(|value| Val::Uuid(parse_uuid(&value.text())));
             found.push(flavour(Ty::Text, Ty::Uuid, parse));
         }
         Some(found)
@@ -248,7 +248,7 @@ pub(super) const ROWS: &[Row] = &[
             Val::Bytes(bytes)
         })?;
         if given.is_empty() {
-            let own = Step::of(|value| {
+            let own = Step::apply(|value| {
                 let mut bytes = Vec::new();
                 value.append(&mut bytes);
                 Val::Bytes(bytes.split_off(4))
@@ -268,10 +268,10 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row(&["ToCqlVector"], |given| {
         let inputs = [Ty::Floats, Ty::List];
-        plain(given, &inputs, Ty::Vector, &Step::of(|value| value))
+        plain(given, &inputs, Ty::Vector, &Step::apply(|value| value))
     }),
     row(&["NormalizeCqlVector"], |given| {
-        plain(given, &[Ty::Vector], Ty::Vector, &Step::of(normalize))
+        plain(given, &[Ty::Vector], Ty::Vector, &Step::apply(normalize))
     }),
     row(&["HashedFloatVectors"], |given| match given {
         [size] => float_vectors(size, 0.0, 1.0),
@@ -414,7 +414,7 @@ fn float_vectors(size: &Argument, min: f64, max: f64) -> Flavours {
     made(Ty::Floats, move |x| {
         let image = hash(x as u64) as i64;
         let item = |index| of.value(image.wrapping_add(index)).double() as f32;
-        let items = (0..size.of(x)).map(|index| Val::Float(item(index)));
+        let items = (0..size.value(x)).map(|index| Val::Float(item(index)));
         Val::List(items.collect())
     })
 }

@@ -71,7 +71,7 @@ pub(crate) struct Variant {
 pub(crate) struct Step(Arc<dyn Effect>);
 
 trait Effect: Send + Sync {
-    fn of<'a>(&'a self, value: Val<'a>) -> Val<'a>;
+    fn apply<'a>(&'a self, value: Val<'a>) -> Val<'a>;
 }
 
 /// A state, and a function of it and a value.
@@ -83,7 +83,7 @@ where
     F: for<'a> Fn(&'a T, Val<'a>) -> Val<'a> + Send + Sync,
 {
     #[inline]
-    fn of<'a>(&'a self, value: Val<'a>) -> Val<'a> {
+    fn apply<'a>(&'a self, value: Val<'a>) -> Val<'a> {
         (self.1)(&self.0, value)
     }
 }
@@ -109,7 +109,7 @@ impl Step {
     }
 
     /// Creates an effect from a function of a value.
-    pub(super) fn of(effect: impl Fn(Val) -> Val + Send + Sync + 'static) -> Step {
+    pub(super) fn apply(effect: impl Fn(Val) -> Val + Send + Sync + 'static) -> Step {
         Step::with((), move |(), value| effect(value))
     }
 
@@ -135,7 +135,7 @@ impl Step {
 
     #[inline]
     pub(super) fn apply<'a>(&'a self, value: Val<'a>) -> Val<'a> {
-        self.0.of(value)
+        self.0.apply(value)
     }
 }
 
@@ -147,7 +147,7 @@ pub(super) enum Count {
 }
 
 impl Count {
-    pub(super) fn of(&self, input: i64) -> i64 {
+    pub(super) fn new(&self, input: i64) -> i64 {
         match self {
             Count::Fixed(count) => *count,
             // A function's result is known only here.

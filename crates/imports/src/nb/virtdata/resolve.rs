@@ -17,7 +17,7 @@ impl Recipe {
 
     /// Returns the names that a recipe saves and loads; empty for an invalid one.
     pub(crate) fn uses(text: &str) -> Uses {
-        parse(text).map_or_else(|_| Uses::default(), |calls| Uses::of(&calls))
+        parse(text).map_or_else(|_| Uses::default(), |calls| Uses::names(&calls))
     }
 
     /// Adds the conversion that Cassandra applies to the value in a statement's text.

@@ -52,7 +52,7 @@ impl Tree {
         for (name, value) in effective.into_iter().zip(["0-7\n", "0-1\n"]) {
             std::fs::write(root.path().join(name), value).unwrap();
         }
-        let group = Group::of(vec![place.clone()]);
+        let group = Group::existing(vec![place.clone()]);
         let tree = Tree { root, place, group };
         tree.empty();
         for (name, value) in [

@@ -80,7 +80,7 @@ impl Oracle {
             }
             Reply::Forgotten => {
                 let kind = self.begun[&number].kind;
-                self.recorded.of(kind).counts[KindCount::Reprepared] += 1;
+                self.recorded.counts(kind).counts[KindCount::Reprepared] += 1;
                 self.seen.forgotten += 1;
                 self.stream(stream).prepares = true;
             }
@@ -100,7 +100,7 @@ impl Oracle {
         let statement = &self.program.statements()[usize::from(begun.statement)];
         let is_read = statement.returns_rows || statement.conditional;
         let (then, part) = (statement.then, statement.part);
-        let counts = self.recorded.of(begun.kind);
+        let counts = self.recorded.counts(begun.kind);
         *(if is_read {
             &mut counts.reads
         } else {
@@ -128,7 +128,7 @@ impl Oracle {
             return;
         }
         let is_missing = statement.returns_rows && begun.rows == 0;
-        self.recorded.of(begun.kind).counts[KindCount::RowsMissing] += u64::from(is_missing);
+        self.recorded.counts(begun.kind).counts[KindCount::RowsMissing] += u64::from(is_missing);
         let is_early = self.is_early(begun.intended_ns);
         let since = |ns: u64| self.arrived_ns - ns;
         if let Some(part) = part {
@@ -174,7 +174,7 @@ impl Oracle {
     fn win(&mut self, stream: u16, made: Try) {
         let kind = self.begun[&made.number].kind;
         if std::mem::take(&mut self.stream(stream).is_second) {
-            self.recorded.of(kind).counts[KindCount::SpeculationsWon] += 1;
+            self.recorded.counts(kind).counts[KindCount::SpeculationsWon] += 1;
             self.seen.second_won += 1;
         }
         let twin = self.streams.iter().find(|(other, other_made)| {

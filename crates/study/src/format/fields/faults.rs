@@ -191,7 +191,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.to",
         Type::Name(|d, text| {
-            let release = Release::of(text).ok();
+            let release = Release::parse(text).ok();
             d.fault().options.to = release;
         }),
         "Release that a rolling upgrade installs: `5.0.9`, or a line such as `5.0`.",

@@ -187,5 +187,5 @@ fn an_upgrade_that_goes_back_holds_for_its_time() {
         "{}",
         back.words()
     );
-    assert_eq!(back.options.to, Release::of("5.0").ok());
+    assert_eq!(back.options.to, Release::parse("5.0").ok());
 }
