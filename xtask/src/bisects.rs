@@ -195,7 +195,7 @@ fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value
         ("CASSAY_SHARED_MACHINE", "1".to_owned()),
     ];
     // An inconclusive bisection does not exit with 0, but still prints its result.
-    let (said, _) = process::said(&program, &words, &variables, false)?;
+    let (said, _) = process::read_output(&program, &words, &variables, false)?;
     let mut values = serde_json::Deserializer::from_str(&said).into_iter();
     let found = values.next().and_then(|found| found.ok());
     found.with_context(|| format!("the bisection has found nothing: {said}"))

@@ -47,7 +47,7 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
             every,
         } => Box::new(stutter::Stutter::new(process, stopped, every)),
         Injection::Kill(one) => Box::new(process::Ended::killed(one)),
-        Injection::Stop(one) => Box::new(process::Ended::asked(one)),
+        Injection::Stop(one) => Box::new(process::Ended::terminate(one)),
         Injection::Wipe { process, folders } => Box::new(Emptied::new(process, folders, When::Now)),
         Injection::Leave {
             process,

@@ -151,7 +151,7 @@ impl<'h> Search<'h> {
     fn steps(&self) -> Vec<Step> {
         let candidates = self.candidates();
         let only_asks = |&place: &usize| {
-            !matches!(self.known(place).what, RegisterEvent::Write(_))
+            !matches!(self.operation(place).what, RegisterEvent::Write(_))
                 && self.effect(&self.known, place) == Some(self.value)
         };
         // An order that is valid stays so if this one comes next: the search tries nothing else.
@@ -195,7 +195,7 @@ impl<'h> Search<'h> {
     fn candidates(&self) -> Vec<usize> {
         let mut earliest_ns = u64::MAX;
         let left = self.known.rest().map_while(|place| {
-            let operation = self.known(place);
+            let operation = self.operation(place);
             // Those that were invoked later returned later still.
             let is_candidate = operation.invoked_ns <= earliest_ns;
             earliest_ns = earliest_ns.min(operation.returned_ns.unwrap_or(u64::MAX));
@@ -206,14 +206,14 @@ impl<'h> Search<'h> {
 
     /// Returns the operations of unknown outcome that can be next.
     fn unknown_candidates(&self, candidates: &[usize]) -> impl Iterator<Item = usize> {
-        let returned = candidates.iter().filter_map(|&place| self.known(place).returned_ns);
+        let returned = candidates.iter().filter_map(|&place| self.operation(place).returned_ns);
         let earliest_ns = returned.min().unwrap_or(u64::MAX);
         let invoked =
             move |&place: &usize| self.history[self.unknown.order[place]].invoked_ns <= earliest_ns;
         self.unknown.rest().take_while(invoked)
     }
 
-    fn known(&self, place: usize) -> &Operation {
+    fn operation(&self, place: usize) -> &Operation {
         &self.history[self.known.order[place]]
     }
 

@@ -121,7 +121,7 @@ impl Show {
                     self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
                 }
             }
-            Event::Said(text) => self.said(&text),
+            Event::Said(text) => self.print(&text),
             Event::PhaseStarted { .. } => self.phase(now_ns),
             Event::TrialFinished { name, finding, .. } => match shown_as(self.manner) {
                 Manner::Plain => terminal::say(&finished(&name, &finding)),
@@ -162,14 +162,16 @@ impl Show {
         }
     }
 
-    fn said(&self, text: &str) {
+    fn print(&self, text: &str) {
         match shown_as(self.manner) {
             Manner::Screen => {}
             Manner::Moving => {
                 let state = self.shared.state();
                 let (place, name) = state.current().unwrap_or_default();
                 let phase = state.phase.name;
-                terminal::show_moving(&Line::plain(&format!("{place} {name} · {phase}: {text}")));
+                terminal::show_moving(&Line::from_text(&format!(
+                    "{place} {name} · {phase}: {text}"
+                )));
             }
             Manner::Plain => terminal::say(&format!("    {text}")),
         }

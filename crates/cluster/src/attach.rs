@@ -89,7 +89,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
             answered => break answered?,
         }
     };
-    let nodes = pods.named(of_datacenter(nodes, spec.datacenter.as_deref())?);
+    let nodes = pods.name_nodes(of_datacenter(nodes, spec.datacenter.as_deref())?);
     let count = nodes.len();
     let noun = if count == 1 { "node" } else { "nodes" };
     say(&format!("attached to {count} {noun} through {point}"));
@@ -251,7 +251,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
         Ok(peers) => nodes_of(&peers, |row| {
             let port = row.get(1).and_then(Value::as_i64);
             let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(own.port());
-            Ok(session.known(SocketAddr::new(ip_of(row.first())?, port)))
+            Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, port)))
         })?,
         // Before 4.0 there is no `peers_v2`, and all nodes use the same port.
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
@@ -259,7 +259,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
                 .context("ask the node about the others")?;
             nodes_of(&peers, |row| {
-                Ok(session.known(SocketAddr::new(ip_of(row.first())?, own.port())))
+                Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, own.port())))
             })?
         }
         Err(error) => return Err(error.context("ask the node about the others")),

@@ -238,7 +238,7 @@ impl Door {
 fn unreadable(fault: &Fault, cql: &str) -> anyhow::Error {
     anyhow!(
         "a statement cannot be read as Cassandra would read it, and is not sent: {}: {cql}",
-        fault.said(cql)
+        fault.describe(cql)
     )
 }
 

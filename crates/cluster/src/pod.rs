@@ -51,8 +51,8 @@ impl PodHandle {
     ///
     /// # Errors
     /// Kubernetes does not answer.
-    pub fn seen(&self) -> Result<PodSeen> {
-        let seen = self.pod.seen()?;
+    pub fn refresh(&self) -> Result<PodSeen> {
+        let seen = self.pod.report()?;
         if let Some(ip) = seen.address.filter(|_| seen.is_ready) {
             self.moves.note(self.known, SocketAddr::new(ip, self.known.port()));
         }

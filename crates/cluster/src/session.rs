@@ -364,8 +364,8 @@ impl Session {
     }
 
     /// Returns the first address of the node that calls itself `now`.
-    pub(crate) fn known(&self, now: SocketAddr) -> SocketAddr {
-        self.moves.known(now)
+    pub(crate) fn first_address(&self, now: SocketAddr) -> SocketAddr {
+        self.moves.first_address(now)
     }
 
     /// Returns the first address of the node.
@@ -819,7 +819,7 @@ fn name_of(header: &Header) -> String {
 }
 
 fn unreadable(fault: &Fault, cql: &str, shown: &str) -> anyhow::Error {
-    let (at, shown) = (fault.said(cql), shorten(shown));
+    let (at, shown) = (fault.describe(cql), shorten(shown));
     anyhow!("a statement cannot be read as Cassandra would read it: {at} (statement: {shown})")
 }
 

@@ -204,7 +204,7 @@ impl Words<'_> {
 mod tests {
     use super::*;
 
-    fn said(cql: &str) -> String {
+    fn change_words(cql: &str) -> String {
         let words = |change: &Change| {
             let object = change.object.as_ref().map(ToString::to_string).unwrap_or("?".to_owned());
             let absent = if change.if_absent { " if absent" } else { "" };
@@ -276,7 +276,7 @@ mod tests {
             ("SELECT a FROM s.t;;", ""),
             ("-- a\r\nDROP TABLE s.t -- b\r", "drop s.t"),
         ] {
-            assert_eq!(said(cql), expected, "{cql}");
+            assert_eq!(change_words(cql), expected, "{cql}");
         }
     }
 

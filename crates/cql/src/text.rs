@@ -46,7 +46,7 @@ pub struct Fault {
 impl Fault {
     /// Returns the mistake with its line and column in the text, both from 1. A line feed ends a
     /// line.
-    pub fn said(&self, text: &str) -> String {
+    pub fn describe(&self, text: &str) -> String {
         let before = &text[..self.at];
         let line_at = before.rfind('\n').map_or(0, |end| end + 1);
         let line = before.matches('\n').count() + 1;

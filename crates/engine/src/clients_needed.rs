@@ -82,7 +82,7 @@ pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<Clients
 pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> {
     let most = most_needed(all)?;
     let is_same = |one: &ClientsNeeded| one.sentence == most.sentence;
-    let sentence = match most.variant.named() {
+    let sentence = match most.variant.name() {
         Some(variant) if !all.iter().all(is_same) => format!("“{variant}”: {}", most.sentence),
         _ => most.sentence.clone(),
     };

@@ -309,7 +309,7 @@ impl<'a> Engine<'a> {
     fn trials(&mut self) -> Result<End> {
         let plan = self.plan;
         for turn in &plan.trials {
-            let asked = self.histories.asked(turn, self.findings.get(&turn.index));
+            let asked = self.histories.next_step(turn, self.findings.get(&turn.index));
             if asked == NextStep::Done {
                 continue;
             }

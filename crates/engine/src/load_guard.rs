@@ -134,7 +134,7 @@ pub fn rise(guard: Option<&Guard>) -> Duration {
 ///
 /// # Errors
 /// A node cannot be asked.
-pub fn said(guard: &Guard, running: &Running) -> Result<Option<String>> {
+pub fn describe(guard: &Guard, running: &Running) -> Result<Option<String>> {
     let before = GuardState::look(guard, running)?;
     let there = match &before {
         GuardState::Unasked => None,

@@ -199,7 +199,7 @@ fn unplaceable(study: &Study) -> Vec<String> {
     let local = study
         .variants
         .iter()
-        .filter_map(|variant| Some((variant.name.named(), variant.settings.target.local()?)));
+        .filter_map(|variant| Some((variant.name.name(), variant.settings.target.local()?)));
     let (names, specs): (Vec<Option<&str>>, Vec<&LocalSpec>) = local.unzip();
     let mut all: Vec<String> = Vec::new();
     for (name, why) in names.into_iter().zip(cluster::unplaceable(&specs)) {

@@ -52,7 +52,7 @@ impl<'a> Histories<'a> {
 
     /// Decides what happens to a turn. `found` is what the turn has already found, if anything; it
     /// is noted if it still counts.
-    pub fn asked(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
+    pub fn next_step(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
         let next = self.next(turn);
         if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
             self.note(&turn.at(ask, self.settings(turn.variant)), Some(finding));
@@ -60,7 +60,7 @@ impl<'a> Histories<'a> {
         }
         match self.ended_before(turn.block) {
             Some(ended) => NextStep::Nowhere(ended.words().to_owned()),
-            None => asked(turn.point, next),
+            None => decide(turn.point, next),
         }
     }
 
@@ -131,7 +131,7 @@ impl NextStep {
 }
 
 /// Decides about a turn that is planned at a point, or at no point yet.
-fn asked(planned: Option<Point>, next: Next) -> NextStep {
+fn decide(planned: Option<Point>, next: Next) -> NextStep {
     match (next, planned) {
         (Next::Answer(answer), _) => NextStep::Nowhere(answer.words()),
         (Next::Measure(asks), Some(point)) => {
@@ -171,7 +171,7 @@ pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>
     let mut histories = Histories::new(study);
     let mut left = 0;
     for turn in &plan.trials {
-        let asked = histories.asked(turn, finished.get(&turn.index));
+        let asked = histories.next_step(turn, finished.get(&turn.index));
         left += usize::from(matches!(asked, NextStep::Here(_) | NextStep::Elsewhere));
     }
     left
@@ -221,7 +221,7 @@ mod tests {
             let mut histories = Histories::new(study);
             let mut now = 0;
             for turn in &plan.trials {
-                let Ok(ask) = histories.asked(turn, finished.get(&turn.index)).here() else {
+                let Ok(ask) = histories.next_step(turn, finished.get(&turn.index)).here() else {
                     continue;
                 };
                 if now == most {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     /// Finding whose throughput depends on variant and block alone; `b` is faster by `effect`.
-    fn known(trial: &Trial, effect: f64) -> TrialFinding {
+    fn finding_with_effect(trial: &Trial, effect: f64) -> TrialFinding {
         let seed = (trial.block * 2 + trial.variant) as u64;
         let mut chance = workload::random::Draws::sequence(seed);
         let noise = 0.02 * (chance.unit() + chance.unit() + chance.unit() - 1.5);
@@ -293,7 +293,7 @@ mod tests {
             let mut histories = Histories::new(study);
             let mut now = 0;
             for turn in &plan.trials {
-                let ask = match histories.asked(turn, finished.get(&turn.index)) {
+                let ask = match histories.next_step(turn, finished.get(&turn.index)) {
                     NextStep::Here(ask) => ask,
                     NextStep::Nowhere(reason) => {
                         why = reason;
@@ -307,7 +307,7 @@ mod tests {
                 now += 1;
                 ran.push(turn.index);
                 let trial = turn.at(ask, &study.variants[turn.variant].settings);
-                let found = known(&trial, effect);
+                let found = finding_with_effect(&trial, effect);
                 histories.note(&trial, Some(&found));
                 finished.insert(turn.index, found);
             }
@@ -359,11 +359,11 @@ mod tests {
                 histories.may_come(turn),
                 histories.looked.1.is_none() || turn.block > 5
             );
-            match histories.asked(turn, None) {
+            match histories.next_step(turn, None) {
                 NextStep::Here(ask) => {
                     ran.push(turn.block);
                     let trial = turn.at(ask, &study.variants[turn.variant].settings);
-                    let mut found = known(&trial, 0.05);
+                    let mut found = finding_with_effect(&trial, 0.05);
                     // One of three pairs is left.
                     if turn.block < 2 && turn.variant == 1 {
                         found.verdict = store::record::Verdict::Invalid;
@@ -386,7 +386,7 @@ mod tests {
                 let trial = turn.at(ask, &study.variants[turn.variant].settings);
                 TrialFinding {
                     verdict: Verdict::Invalid,
-                    ..known(&trial, 0.05)
+                    ..finding_with_effect(&trial, 0.05)
                 }
             })
             .collect();

@@ -55,7 +55,7 @@ pub fn machine() -> MachineFacts {
 }
 
 fn of_machine(machine: &MachineFacts) -> Vec<String> {
-    let facts = machine.named().into_iter();
+    let facts = machine.facts().into_iter();
     let absent = facts.filter(|(_, fact)| fact.is_none());
     absent.map(|(name, _)| format!("the machine's {name}")).collect()
 }

@@ -192,7 +192,7 @@ where
     P: Copy + Into<Option<Point>>,
 {
     let mut parts = Vec::new();
-    let variant = study.variants[trial.variant].name.named();
+    let variant = study.variants[trial.variant].name.name();
     parts.extend(variant.map(str::to_owned));
     let role = match trial.role {
         Role::Probe => String::new(),

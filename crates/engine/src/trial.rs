@@ -305,7 +305,7 @@ impl TrialRun<'_> {
         });
         state.pids = running.pids();
         state.log_marks = running.cluster.log_marks();
-        state.told = running.cluster.told();
+        state.told = running.cluster.query_reports();
         state.writer.write_nodes(&record)
     }
 

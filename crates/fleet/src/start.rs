@@ -32,7 +32,7 @@ impl Clients {
     }
 
     fn begin(&self, config: &Config) -> Result<Together> {
-        let workers = shares(&self.asked(), config.in_flight() as usize);
+        let workers = shares(&self.wanted_workers(), config.in_flight() as usize);
         let shares: Vec<(&Client, ClientConfig)> = self
             .all()
             .iter()
@@ -95,7 +95,7 @@ impl Clients {
     }
 
     /// Returns the workers that each client would have with enough load.
-    fn asked(&self) -> Vec<usize> {
+    fn wanted_workers(&self) -> Vec<usize> {
         self.all().iter().map(Client::workers).collect()
     }
 }

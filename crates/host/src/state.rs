@@ -93,7 +93,7 @@ impl HostsState {
     /// Returns the ssh names of the machines, each with its machine type if known. Empty for
     /// simulated hosts.
     pub fn machine_names(&self) -> Vec<String> {
-        self.machines.iter().map(RemoteHost::named).collect()
+        self.machines.iter().map(RemoteHost::ssh_name).collect()
     }
 
     /// Returns true if the hosts are remote machines.

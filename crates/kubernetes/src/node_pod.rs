@@ -73,7 +73,7 @@ impl NodePod {
     ///
     /// # Errors
     /// The cluster sends no report.
-    pub fn seen(&self) -> Result<PodSeen> {
+    pub fn status(&self) -> Result<PodSeen> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let pods = match &mut *told {
             Some(pods) => pods,
@@ -147,7 +147,7 @@ impl NodePod {
     /// # Errors
     /// The cluster does not report its node.
     pub fn cordon(&self) -> Result<[Vec<String>; 2]> {
-        let node = self.seen()?.node;
+        let node = self.status()?.node;
         ensure!(!node.is_empty(), "the pod {} is on no node yet", self.name);
         Ok(["cordon", "uncordon"].map(|what| self.kubectl.program_words(&[what, &node])))
     }

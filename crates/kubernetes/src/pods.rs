@@ -82,7 +82,7 @@ impl PodSeen {
         let waiting = &state["waiting"];
         let is_stuck = waiting["reason"].as_str().is_some_and(|why| STUCK.contains(&why));
         let stuck = if is_stuck {
-            Some(said(waiting))
+            Some(describe(waiting))
         } else if ["Failed", "Succeeded"].contains(&phase) {
             Some(format!("it has ended{}", because(&ended(status))))
         } else {
@@ -93,8 +93,8 @@ impl PodSeen {
             .iter()
             .find(|one| one["type"] == "PodScheduled" && one["status"] == "False");
         let waits_for = match unmet {
-            Some(unmet) => Some(said(unmet)),
-            None => (!waiting.is_null()).then(|| said(waiting)),
+            Some(unmet) => Some(describe(unmet)),
+            None => (!waiting.is_null()).then(|| describe(waiting)),
         };
         let disrupted = conditions
             .iter()
@@ -103,7 +103,7 @@ impl PodSeen {
         let fate = if let Some(disrupted) = disrupted {
             Some(format!(
                 "it was taken from its node {node}: {}",
-                said(disrupted)
+                describe(disrupted)
             ))
         } else if !meta["deletionTimestamp"].is_null() {
             Some(format!("somebody has deleted it on node {node}"))
@@ -130,14 +130,14 @@ impl PodSeen {
 }
 
 /// Returns reason and message of a part of a status.
-fn said(of: &Value) -> String {
+fn describe(of: &Value) -> String {
     let texts = [&of["reason"], &of["message"]].into_iter().filter_map(Value::as_str);
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
 /// Returns how a pod has ended: its own reason, or that of its container.
 fn ended(status: &Value) -> String {
-    let own = said(status);
+    let own = describe(status);
     if !own.is_empty() {
         return own;
     }
@@ -174,7 +174,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn known(&self) -> MutexGuard<'_, KnownPods> {
+    fn lock(&self) -> MutexGuard<'_, KnownPods> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -188,7 +188,7 @@ impl Shared {
         mut found: impl FnMut(&PodsSeen) -> Result<Option<T>>,
         late: impl Fn(&PodsSeen) -> anyhow::Error,
     ) -> Result<T> {
-        let mut known = self.known();
+        let mut known = self.lock();
         loop {
             if let Some(found) = found(&known.pods)? {
                 return Ok(found);
@@ -247,7 +247,7 @@ impl Pods {
 
     /// Returns the last state of each, by name.
     pub fn all(&self) -> Vec<PodSeen> {
-        self.shared.known().pods.values().cloned().collect()
+        self.shared.lock().pods.values().cloned().collect()
     }
 
     /// Waits like [`Shared::until`].
@@ -283,7 +283,7 @@ impl Pods {
                 Err(error) => error.downcast::<Waiting>()?,
             };
             if deadline.passed() {
-                return Err(late(&self.shared.known().pods));
+                return Err(late(&self.shared.lock().pods));
             }
             if !waiting.0.is_empty() && waiting.0 != *told {
                 say(&format!("pods do not run yet: {waiting}"));
@@ -308,7 +308,7 @@ impl Pods {
 
 impl Drop for Pods {
     fn drop(&mut self) {
-        let mut known = self.shared.known();
+        let mut known = self.shared.lock();
         known.is_over = true;
         known.watch.iter_mut().for_each(kubectl::end);
         self.shared.news.notify_all();
@@ -319,7 +319,7 @@ impl Drop for Pods {
 fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Shared) {
     loop {
         let told = watch.stdout.take();
-        let mut known = shared.known();
+        let mut known = shared.lock();
         if known.is_over {
             return kubectl::end(&mut watch);
         }
@@ -332,7 +332,7 @@ fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Sha
             take(&event, shared);
         }
         watch = loop {
-            let mut known = shared.known();
+            let mut known = shared.lock();
             known.watch.take().iter_mut().for_each(kubectl::end);
             if known.is_over {
                 return;
@@ -355,7 +355,7 @@ fn take(event: &Value, shared: &Shared) {
         (pod.is_running, pod.is_ready) = (false, false);
         pod.fate.get_or_insert_with(|| format!("it is gone from node {}", pod.node));
     }
-    shared.known().pods.insert(pod.name.clone(), pod);
+    shared.lock().pods.insert(pod.name.clone(), pod);
     shared.news.notify_all();
 }
 

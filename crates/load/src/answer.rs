@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn an_error_that_any_request_may_get_has_its_outcomes_name() {
         let mut found = 0;
-        for code in ErrorCode::known() {
+        for code in ErrorCode::all() {
             let named = ErrorCode::of_any_request(outcome_of(code).name());
             let names_what_was_asked =
                 matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared);

@@ -292,7 +292,7 @@ fn refused(what: &str, error: &response::ErrorBody<'_>) -> io::Error {
 }
 
 fn unreadable(cql: &str, fault: Fault) -> io::Error {
-    io::Error::other(format!("{} (statement: {cql})", fault.said(cql)))
+    io::Error::other(format!("{} (statement: {cql})", fault.describe(cql)))
 }
 
 fn unexpected(what: &str, response: &Response<'_>) -> io::Error {

@@ -265,7 +265,7 @@ impl Written {
         let mut generator = program.generator(stage);
         let recorded = history.operations().filter_map(|(number, happened)| {
             let key = generator.begin(number).key;
-            let asked = generator.asked()?;
+            let asked = generator.register_request()?;
             Some(Recorded {
                 key,
                 stage,

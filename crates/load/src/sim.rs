@@ -117,7 +117,7 @@ impl Runs {
         assert!(end.ledger == oracle.ledger, "the ledger is another");
         self.operations += end.ended;
         self.planted = oracle.recorded.planted;
-        self.seen.add(&oracle.seen());
+        self.seen.add(&oracle.coverage());
         self.expected = oracle.recorded.end();
     }
 

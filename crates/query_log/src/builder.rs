@@ -8,7 +8,7 @@ use crate::log_record::{Bound, Entry, Request, Why};
 use crate::recording::{
     Choice, Form, KindCount, LogRead, Operation, Part, Recording, STATEMENTS_MAX,
 };
-use crate::statement::{KnownStatement, Verb, known};
+use crate::statement::{KnownStatement, Verb, analyse};
 use cql::Consistency;
 use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
@@ -105,7 +105,7 @@ impl Builder {
         if request.continues {
             return Err(Why::FurtherPage);
         }
-        let known = self.known(request)?;
+        let known = self.parse_request(request)?;
         if self.is_full || !self.has_room(request) {
             self.is_full = true;
             return Err(Why::NoRoom);
@@ -114,14 +114,14 @@ impl Builder {
     }
 
     /// Returns its parsed statements. An error in one statement is an error of the request.
-    fn known(&mut self, request: &Request) -> Result<Vec<KnownStatement>, Why> {
+    fn parse_request(&mut self, request: &Request) -> Result<Vec<KnownStatement>, Why> {
         let mut all = Vec::with_capacity(request.statements.len());
         for bound in &request.statements {
             let key = (bound.cql.clone(), request.keyspace.clone());
             let found = match self.known.get(&key) {
                 Some(found) => found.clone(),
                 None => {
-                    let found = known(&bound.cql, request.keyspace.as_deref());
+                    let found = analyse(&bound.cql, request.keyspace.as_deref());
                     self.known_bytes += bound.cql.len();
                     if self.known.len() < KNOWN_MAX && self.known_bytes < KNOWN_BYTES_MAX {
                         self.known.insert(key, found.clone());

@@ -45,11 +45,11 @@ pub enum ReadError {
         why: String,
     },
     /// None of its records can be replayed.
-    #[error("nothing of the log can be offered again{}", said(.0))]
+    #[error("nothing of the log can be offered again{}", describe(.0))]
     Nothing(Nothing),
 }
 
-fn said(nothing: &Nothing) -> String {
+fn describe(nothing: &Nothing) -> String {
     let all: Vec<String> =
         nothing.left_out.iter().map(|(why, count)| left_out(*why, *count)).collect();
     match all.as_slice() {

@@ -56,7 +56,7 @@ pub struct KnownStatement {
 ///
 /// # Errors
 /// The reason for which it cannot be replayed.
-pub fn known(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
+pub fn analyse(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
     let tokens = cql::text::tokens(cql).map_err(|_| Why::Unknown)?;
     let words = Words(&tokens);
     let verb = match words.word(0).unwrap_or_default() {
@@ -220,8 +220,8 @@ impl Words<'_> {
 mod tests {
     use super::*;
 
-    fn said(cql: &str, used: Option<&str>) -> String {
-        match known(cql, used) {
+    fn analyse_text(cql: &str, used: Option<&str>) -> String {
+        match analyse(cql, used) {
             Ok(known) => format!(
                 "{} {}.{} {} markers{}: {}",
                 known.verb.name(),
@@ -284,8 +284,8 @@ mod tests {
             ("INSERT INTO", "unknown"),
             ("SELECT", "unknown"),
         ] {
-            assert_eq!(said(cql, Some("shop")), expected, "{cql}");
+            assert_eq!(analyse_text(cql, Some("shop")), expected, "{cql}");
         }
-        assert_eq!(said("SELECT a FROM t", None), "no_keyspace");
+        assert_eq!(analyse_text("SELECT a FROM t", None), "no_keyspace");
     }
 }

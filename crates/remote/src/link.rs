@@ -462,7 +462,7 @@ fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>
     };
     let is_meant = lock(&shared.heard).ended.is_some();
     let fate = way.as_ref().and_then(|way| way.fate.as_ref()).filter(|_| !is_meant);
-    let fate = fate.and_then(Fate::told).map_or_else(String::new, |fate| format!("; {fate}"));
+    let fate = fate.and_then(Fate::reason).map_or_else(String::new, |fate| format!("; {fate}"));
     let mut heard = lock(&shared.heard);
     heard.lost = Some(why + &fate);
     heard.waiting.clear();

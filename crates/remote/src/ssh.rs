@@ -210,7 +210,7 @@ impl Connection {
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = process::spawn(command, Life::Ours)
-            .map_err(|error| Trouble::told(format!("{error:#}"), remedy))?;
+            .map_err(|error| Trouble::with_hint(format!("{error:#}"), remedy))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(writer), Some(reader), Some(stderr)) = pipes else {
             return Err(Trouble::of_error(&anyhow!("it has no pipes")));
@@ -241,7 +241,7 @@ impl Connection {
         };
         self.reached_at = self.reached_at.or(at.parse().ok());
         if system != "Linux" {
-            return Err(Trouble::told(
+            return Err(Trouble::with_hint(
                 format!("its system is {system}"),
                 "cassay runs on Linux: name a machine that does",
             ));
@@ -308,7 +308,7 @@ impl Connection {
                 let lines = self.last_words.lines(LAST_WORDS_LIMIT);
                 end(format!("it hung up while {what}"), status, lines)
             }
-            Unheard::TooMuch => Trouble::told(
+            Unheard::TooMuch => Trouble::with_hint(
                 "the start files of its login shell print more than 64 KiB",
                 "let them print only where somebody looks: `[ -t 1 ] && …`",
             ),
@@ -356,7 +356,7 @@ impl Connection {
         if no.is_other_build {
             let file = self.other.as_ref().and_then(|program| program.other());
             let file = file.map_or("this program".into(), |file| file.display().to_string());
-            return Err(Trouble::told(
+            return Err(Trouble::with_hint(
                 format!("{file}, which is put there, is of another build than this program"),
                 "take the one of the same release, or of the same sources",
             ));

@@ -29,7 +29,7 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.extend(page.headline.lead.clone().map(|figure| ("answer".to_owned(), figure)));
     all.extend(load_figure(view, &points).map(|figure| ("load".to_owned(), figure)));
     for (index, variant) in variants(view).into_iter().enumerate() {
-        let name = match variant.named() {
+        let name = match variant.name() {
             Some(name) => format!("latency-{}", plain_name(name)),
             None => "latency".to_owned(),
         };

@@ -340,7 +340,7 @@ impl UsedRun {
         for line in &run.journal {
             match &line.event {
                 JournalEvent::RunStarted { machine: facts, .. } => {
-                    let named = facts.named().into_iter();
+                    let named = facts.facts().into_iter();
                     machine =
                         named.filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect();
                 }

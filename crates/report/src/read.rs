@@ -191,7 +191,7 @@ fn last<T>(journal: &[JournalRecord], which: impl Fn(&JournalEvent) -> Option<T>
 
 fn machine(journal: &[JournalRecord]) -> Vec<(String, String)> {
     let machine = last(journal, |event| match event {
-        JournalEvent::RunStarted { machine, .. } => Some(machine.named()),
+        JournalEvent::RunStarted { machine, .. } => Some(machine.facts()),
         _ => None,
     });
     let facts = machine.into_iter().flatten();

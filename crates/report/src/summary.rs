@@ -324,7 +324,7 @@ pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
 
 /// Returns the name of a variant: that of the study if it has only one.
 pub fn variant_name<'a>(variant: &'a VariantName, view: &'a RunView) -> &'a str {
-    variant.named().unwrap_or(&view.plan.study)
+    variant.name().unwrap_or(&view.plan.study)
 }
 
 /// Begins a table with a row for each trial and its item; the first columns name the trial.

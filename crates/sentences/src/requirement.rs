@@ -14,7 +14,7 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
     let open: Vec<_> = requirements.iter().filter(|one| one.is_open()).collect();
     let mut said = Vec::new();
     if !missed.is_empty() {
-        said.push(format!("Missed: {}.", named(&missed)));
+        said.push(format!("Missed: {}.", list_names(&missed)));
     }
     said.extend(counts(requirements.len(), missed.len(), &open));
     if !missed.is_empty() && verdict == Verdict::Invalid {
@@ -31,7 +31,7 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
 fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<String> {
     let untold = match open.len() {
         0 => String::new(),
-        number => format!(" {number} cannot be told: {}.", named(open)),
+        number => format!(" {number} cannot be told: {}.", list_names(open)),
     };
     Some(match (all, missed, open.len()) {
         (0, ..) => return None,
@@ -51,7 +51,7 @@ fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<Stri
 }
 
 /// Returns the first requirements with their numbers.
-fn named(requirements: &[&RequirementRecord]) -> String {
+fn list_names(requirements: &[&RequirementRecord]) -> String {
     let first = requirements.iter().take(NAMED_MAX);
     let mut clauses: Vec<String> = first.map(|one| one.in_short().to_owned()).collect();
     let more = requirements.len().saturating_sub(NAMED_MAX);

@@ -83,7 +83,7 @@ pub(crate) fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
 
 /// For example `writes at 28 threads`.
 fn name_of(trial: &TrialFinding) -> String {
-    let variant = trial.variant.named().unwrap_or("trial");
+    let variant = trial.variant.name().unwrap_or("trial");
     match trial.point {
         None => variant.to_owned(),
         place => format!("{variant} at {}", point_words(place)),

@@ -89,7 +89,7 @@ mod tests {
     use crate::resolve::resolve;
     use crate::settings::Overrides;
 
-    fn said(faults: &str, window: &str) -> Vec<String> {
+    fn warnings_for(faults: &str, window: &str) -> Vec<String> {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{local: {{nodes: 3}}}}\n\
              workload: {{use: kv, mix: {{write: 1}}}}\n\
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_window_too_short_for_a_restart_names_a_sufficient_one() {
         let kill = "{kind: node-kill, where: {node: 2}, at: 20s, for: 20s}";
-        let all = said(kill, "75s");
+        let all = warnings_for(kill, "75s");
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
             all[0].contains("recovery from `node-kill` is visible, which ends 40 s after"),

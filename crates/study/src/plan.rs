@@ -260,7 +260,7 @@ fn turns(study: &Study, works: &[Work], outlooks: &[ProcedureEstimate]) -> Vec<T
 
 fn slug(study: &Study, cell: Cell, (point, role): (Option<Point>, Role), number: &str) -> String {
     let mut slug = number.to_owned();
-    if let Some(variant) = study.variants[cell.variant].name.named() {
+    if let Some(variant) = study.variants[cell.variant].name.name() {
         slug += &format!("-{variant}");
     }
     slug += &match point {

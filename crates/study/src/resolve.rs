@@ -99,7 +99,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     primary(&root, &resolved, &mut out);
     let is_whole = overrides.scale.is_none() && resolved.has_all_of(&root);
     let sides = (&resolved.variants[..], is_whole);
-    let published = Published::read(&root, &resolved.tree, sides, &inputs, &mut out);
+    let published = Published::for_study(&root, &resolved.tree, sides, &inputs, &mut out);
     required::check(&root, &resolved.variants, &mut out);
     let blocks = resolved.tree.at("repeat.blocks").or(resolved.tree.at("repeat.max"));
     sizes::trials(
@@ -242,7 +242,7 @@ impl Resolved {
     fn has_all_of(&self, root: &Node) -> bool {
         let written = root.at("variants").and_then(Node::entries).unwrap_or_default();
         let is_there = |name: &str| {
-            let mut names = self.variants.iter().filter_map(|variant| variant.name.named());
+            let mut names = self.variants.iter().filter_map(|variant| variant.name.name());
             names.any(|known| known == name || known.starts_with(&format!("{name}-")))
         };
         written.iter().all(|entry| is_there(&entry.key))
@@ -402,7 +402,7 @@ impl Resolver<'_> {
             }
         };
         let variant = |(step, settings): (Option<String>, Settings)| Variant {
-            name: match (&step, name.named()) {
+            name: match (&step, name.name()) {
                 (None, _) => name.clone(),
                 (Some(step), None) => step.as_str().into(),
                 (Some(step), Some(name)) => format!("{name}-{step}").into(),

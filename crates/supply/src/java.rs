@@ -52,7 +52,7 @@ impl Java {
 /// There is none; the message lists the others, and says how to install one here.
 pub fn find(wanted: &JavaWanted) -> Result<Java> {
     if let Some(home) = &wanted.home {
-        return named(home, wanted);
+        return java_in(home, wanted);
     }
     let home = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty());
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -68,7 +68,7 @@ pub fn find(wanted: &JavaWanted) -> Result<Java> {
 }
 
 /// Returns the Java in a folder that the user named.
-fn named(home: &Path, wanted: &JavaWanted) -> Result<Java> {
+fn java_in(home: &Path, wanted: &JavaWanted) -> Result<Java> {
     let said = version_of(&home.join("bin/java"))
         .with_context(|| format!("look at the Java in {}", home.display()))?;
     let is_fitting = java_major(&said.0).is_some_and(|major| wanted.majors.contains(&major));

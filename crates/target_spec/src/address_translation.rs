@@ -70,7 +70,7 @@ impl Translation {
 
     /// Returns the reported address of a node whose CQL port is reached at an address, if that is
     /// translated. `usual_port` is its port if the pair has none.
-    pub fn said(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
+    pub fn reported_address(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
         let leads_here = |place: &NodePlace| {
             place.ip == reached.ip() && place.port.is_none_or(|port| port == reached.port())
         };
@@ -162,7 +162,7 @@ mod tests {
             ("192.0.2.7:9142", Some("10.1.0.7:9142")),
             ("127.0.0.1:9042", None),
         ] {
-            assert_eq!(all.said(at(reached), 9042), said.map(at));
+            assert_eq!(all.reported_address(at(reached), 9042), said.map(at));
         }
     }
 }

@@ -132,7 +132,7 @@ pub struct RemoteHost {
 
 impl RemoteHost {
     /// Returns its name for ssh, with its machine type if stated: `db1 (i4i.2xlarge)`.
-    pub fn named(&self) -> String {
+    pub fn ssh_name(&self) -> String {
         match &self.machine_type {
             Some(of) => format!("{} ({of})", self.ssh),
             None => self.ssh.clone(),
@@ -167,7 +167,7 @@ pub struct HostsSpec {
 impl HostsSpec {
     /// Returns the names of remote machines for `ssh`, each with its machine type if stated.
     pub fn names(&self) -> Vec<String> {
-        self.machines.iter().map(RemoteHost::named).collect()
+        self.machines.iter().map(RemoteHost::ssh_name).collect()
     }
 
     /// Returns the number of nodes on all of them, with `each` for a host that does not state its

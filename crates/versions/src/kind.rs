@@ -97,12 +97,12 @@ impl<'a> Kind<'a> {
             _ => false,
         };
         (!is_right).then(|| WrongValue {
-            takes: self.said(),
+            takes: self.describe(),
             example: self.near(value),
         })
     }
 
-    fn said(self) -> String {
+    fn describe(self) -> String {
         let takes = match self.takes {
             Takes::Switch => "true or false".to_owned(),
             Takes::Whole(Width::Int) => "a whole number below 2147483648".to_owned(),
@@ -192,8 +192,8 @@ fn whole(text: &str) -> Option<i128> {
 fn count(text: &str, smallest: &str) -> Option<i128> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
-    let (measure, factor): (Measure, f64) = quantity::known(unit)?;
-    let (own, least) = quantity::known(smallest)?;
+    let (measure, factor): (Measure, f64) = quantity::parse_unit(unit)?;
+    let (own, least) = quantity::parse_unit(smallest)?;
     if measure != own || factor < least || quantity::is_old(unit) {
         return None;
     }

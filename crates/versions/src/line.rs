@@ -111,7 +111,7 @@ impl Formats {
     }
 
     /// Returns the readable formats for a sentence: `ma to oa, and da to da`.
-    pub fn said(&self) -> String {
+    pub fn describe(&self) -> String {
         let bti = self.bti.map(|bti| match bti {
             BTI_OLDEST => format!(", and {bti}"),
             _ => format!(", and {BTI_OLDEST} to {bti}"),

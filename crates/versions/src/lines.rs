@@ -72,10 +72,10 @@ mod tests {
             assert!(!not.iter().any(|letters| reads(line, letters)), "{line}");
         }
         assert_eq!(
-            Line::find("6.0").unwrap().formats.said(),
+            Line::find("6.0").unwrap().formats.describe(),
             "ma to pa, and da to ea"
         );
-        assert_eq!(Line::find("4.1").unwrap().formats.said(), "ma to nb");
+        assert_eq!(Line::find("4.1").unwrap().formats.describe(), "ma to nb");
     }
 
     #[test]

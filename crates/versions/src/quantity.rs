@@ -91,8 +91,8 @@ impl<'a> Unit<'a> {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(text.len());
         let (count, written) = text.split_at(end);
         let count: i64 = count.parse().ok()?;
-        let (kind, factor) = known(written.trim())?;
-        let (old_kind, old_factor) = known(unit)?;
+        let (kind, factor) = parse_unit(written.trim())?;
+        let (old_kind, old_factor) = parse_unit(unit)?;
         let old = count as f64 * factor / old_factor;
         let is_whole = kind == old_kind && old.fract() == 0.0 && old.abs() < 9e15;
         is_whole.then(|| (old as i64).into())
@@ -100,14 +100,14 @@ impl<'a> Unit<'a> {
 }
 
 /// Returns the quantity that a unit measures, and its size in the smallest unit of its kind.
-pub(crate) fn known(unit: &str) -> Option<(Kind, f64)> {
+pub(crate) fn parse_unit(unit: &str) -> Option<(Kind, f64)> {
     let found = UNITS.iter().find(|(name, ..)| *name == unit);
     found.map(|(_, kind, factor)| (*kind, *factor))
 }
 
 /// Returns the units of a setting, from this smallest one on.
 pub(crate) fn from(smallest: &str) -> Vec<&'static str> {
-    let Some((kind, least)) = known(smallest) else {
+    let Some((kind, least)) = parse_unit(smallest) else {
         return Vec::new();
     };
     let units = UNITS

@@ -309,11 +309,11 @@ mod tests {
         }
     }
 
-    fn asked(line: &str, name: &str, value: Value) -> Setting {
+    fn rename(line: &str, name: &str, value: Value) -> Setting {
         Line::find(line).unwrap().setting(name, &value)
     }
 
-    fn named(name: &str, value: Value) -> Setting {
+    fn expected_setting(name: &str, value: Value) -> Setting {
         Setting::Named {
             name: name.to_owned(),
             value,
@@ -321,7 +321,7 @@ mod tests {
     }
 
     fn refused(line: &str, name: &str) -> SettingRefusal {
-        match asked(line, name, json!(1)) {
+        match rename(line, name, json!(1)) {
             Setting::Refused(refusal) => refusal,
             other => panic!("{other:?}"),
         }
@@ -334,13 +334,13 @@ mod tests {
                 "5.0",
                 "compaction_throughput_mb_per_sec",
                 json!(64),
-                named("compaction_throughput", json!("64MiB/s")),
+                expected_setting("compaction_throughput", json!("64MiB/s")),
             ),
             (
                 "4.0",
                 "compaction_throughput",
                 json!("64MiB/s"),
-                named("compaction_throughput_mb_per_sec", json!(64)),
+                expected_setting("compaction_throughput_mb_per_sec", json!(64)),
             ),
             (
                 "4.0",
@@ -358,16 +358,16 @@ mod tests {
                 "6.0",
                 "enable_sasi_indexes",
                 json!(true),
-                named("sasi_indexes_enabled", json!(true)),
+                expected_setting("sasi_indexes_enabled", json!(true)),
             ),
             (
                 "4.0",
                 "read_request_timeout",
                 json!("5s"),
-                named("read_request_timeout_in_ms", json!(5000)),
+                expected_setting("read_request_timeout_in_ms", json!(5000)),
             ),
         ] {
-            assert_eq!(asked(line, name, value), expected, "{name} in {line}");
+            assert_eq!(rename(line, name, value), expected, "{name} in {line}");
         }
     }
 
@@ -378,22 +378,22 @@ mod tests {
             (
                 "sstable_preemptive_open_interval_in_mb",
                 json!(-1),
-                named("sstable_preemptive_open_interval", Value::Null),
+                expected_setting("sstable_preemptive_open_interval", Value::Null),
             ),
             (
                 "sstable_preemptive_open_interval_in_mb",
                 json!(50),
-                named("sstable_preemptive_open_interval", json!("50MiB")),
+                expected_setting("sstable_preemptive_open_interval", json!("50MiB")),
             ),
             (
                 "index_summary_resize_interval_in_minutes",
                 json!(-1),
-                named("index_summary_resize_interval", Value::Null),
+                expected_setting("index_summary_resize_interval", Value::Null),
             ),
         ] {
-            assert_eq!(asked("5.0", name, value), expected, "{name}");
+            assert_eq!(rename("5.0", name, value), expected, "{name}");
         }
-        let known = asked("4.0", "sstable_preemptive_open_interval_in_mb", json!(-1));
+        let known = rename("4.0", "sstable_preemptive_open_interval_in_mb", json!(-1));
         assert_eq!(known, Setting::Known);
     }
 
@@ -405,7 +405,7 @@ mod tests {
                 "4.0",
                 "partition_size_warn_threshold",
                 json!("100MiB"),
-                named(
+                expected_setting(
                     "compaction_large_partition_warning_threshold_mb",
                     json!(100),
                 ),
@@ -414,7 +414,7 @@ mod tests {
                 "4.1",
                 "partition_size_warn_threshold",
                 json!("100MiB"),
-                named(
+                expected_setting(
                     "compaction_large_partition_warning_threshold",
                     json!("100MiB"),
                 ),
@@ -424,7 +424,7 @@ mod tests {
                 "4.0",
                 "key_cache_save_period",
                 json!("4h"),
-                named("key_cache_save_period", json!(14_400)),
+                expected_setting("key_cache_save_period", json!(14_400)),
             ),
             ("4.1", "key_cache_save_period", json!("4h"), Setting::Known),
             ("5.0", "concurrent_reads", json!(32), Setting::Known),
@@ -435,7 +435,7 @@ mod tests {
                 Setting::Known,
             ),
         ] {
-            assert_eq!(asked(line, name, value), expected, "{name} in {line}");
+            assert_eq!(rename(line, name, value), expected, "{name} in {line}");
         }
     }
 

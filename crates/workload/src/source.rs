@@ -86,7 +86,7 @@ pub trait OperationEncoder: Debug + Send {
 
     /// Returns the request of the operation last begun or sought to a register that was 0 when it
     /// was loaded; `None` if it is not about a register.
-    fn asked(&self) -> Option<RegisterRequest> {
+    fn register_request(&self) -> Option<RegisterRequest> {
         None
     }
 
@@ -141,8 +141,8 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         rows: &RawRows,
     ) -> Check;
 
-    /// Returns the request to a register, as [`OperationEncoder::asked`] does.
-    fn asked(&self, _operation: &Operation, _stage: Stage) -> Option<RegisterRequest> {
+    /// Returns the request to a register, as [`OperationEncoder::register_request`] does.
+    fn register_request(&self, _operation: &Operation, _stage: Stage) -> Option<RegisterRequest> {
         None
     }
 
@@ -250,8 +250,8 @@ impl<T: RowFunction> OperationEncoder for ChosenCursor<T> {
         table.check(&mut self.cursor, &self.operation, loaded, rows)
     }
 
-    fn asked(&self) -> Option<RegisterRequest> {
-        self.source.table.asked(&self.operation, self.stage)
+    fn register_request(&self) -> Option<RegisterRequest> {
+        self.source.table.register_request(&self.operation, self.stage)
     }
 
     fn amount(&self) -> Option<i64> {

@@ -96,7 +96,7 @@ struct Dependency {
 
 impl Package {
     /// Returns its name and version, `syn 2.0.119`.
-    pub fn named(&self) -> String {
+    pub fn full_name(&self) -> String {
         format!("{} {}", self.name, self.version)
     }
 }
@@ -129,7 +129,7 @@ impl Rules {
             }
         }
         for one in packages {
-            let at = one.named();
+            let at = one.full_name();
             let Some(text) = &one.license else {
                 broken.push(format!("{at} states no licence in its Cargo.toml"));
                 continue;

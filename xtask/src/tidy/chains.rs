@@ -35,7 +35,8 @@ struct Renamed {
 impl<'ast> Visit<'ast> for Renamed {
     fn visit_block(&mut self, block: &'ast syn::Block) {
         for pair in block.stmts.windows(2) {
-            let (Some(first), Some(next)) = (named(&pair[0]), named(&pair[1])) else {
+            let (Some(first), Some(next)) = (let_statement(&pair[0]), let_statement(&pair[1]))
+            else {
                 continue;
             };
             let is_called = receiver(next.value).is_some_and(|name| name == next.name);
@@ -59,7 +60,7 @@ struct Named<'a> {
     value: &'a Expr,
 }
 
-fn named(statement: &Stmt) -> Option<Named<'_>> {
+fn let_statement(statement: &Stmt) -> Option<Named<'_>> {
     let Stmt::Local(local) = statement else {
         return None;
     };

@@ -52,7 +52,7 @@ pub fn circles(tree: &Tree) -> Vec<Violation> {
 mod tests {
     use super::*;
 
-    fn said(files: &[(&str, &str)]) -> Vec<String> {
+    fn messages(files: &[(&str, &str)]) -> Vec<String> {
         let tree = Tree::from_texts(files);
         circles(&tree).iter().map(ToString::to_string).collect()
     }
@@ -66,7 +66,7 @@ mod tests {
             "mod a;\nmod b;\nmod c;\npub use c::C;\n",
         );
         let back = ("crates/new/src/c.rs", "pub struct C(crate::a::A);\n");
-        let found = said(&[root, a, b, back]);
+        let found = messages(&[root, a, b, back]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("3 files"), "{found:?}");
         assert!(
@@ -74,7 +74,7 @@ mod tests {
             "{found:?}"
         );
         let forth = ("crates/new/src/c.rs", "pub struct C;\n");
-        assert_eq!(said(&[root, a, b, forth]), Vec::<String>::new());
+        assert_eq!(messages(&[root, a, b, forth]), Vec::<String>::new());
     }
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
         let b = ("crates/new/src/b.rs", "use crate::c::C;\npub struct B;\n");
         let tests = "pub struct C;\n#[cfg(test)]\nmod tests { use crate::a::A; }\n";
         assert_eq!(
-            said(&[root, a, b, ("crates/new/src/c.rs", tests)]),
+            messages(&[root, a, b, ("crates/new/src/c.rs", tests)]),
             Vec::<String>::new()
         );
     }

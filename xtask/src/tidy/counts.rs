@@ -122,7 +122,7 @@ pub fn large_crates(tree: &Tree) -> Vec<Violation> {
 mod tests {
     use super::*;
 
-    fn said(violations: &[Violation]) -> Vec<String> {
+    fn messages(violations: &[Violation]) -> Vec<String> {
         violations.iter().map(ToString::to_string).collect()
     }
 
@@ -130,7 +130,7 @@ mod tests {
     fn a_count_in_words_that_is_not_that_of_the_code_is_found() {
         let text = "Twenty-six points.\nNineteen rules.\nTwo rules.\n";
         let tree = Tree::from_texts(&[("STYLE.md", text)]);
-        let found = said(&numbers(&tree));
+        let found = messages(&numbers(&tree));
         assert!(
             found[0].contains("STYLE.md:1: says twenty-six points"),
             "{found:?}"
@@ -150,7 +150,7 @@ mod tests {
             ("ARCHITECTURE.md", &architecture),
             ("crates/measure/src/lib.rs", "//! Small.\n"),
         ]);
-        let missing = said(&commands(&tree));
+        let missing = messages(&commands(&tree));
         assert!(
             missing.iter().any(|what| what.ends_with("`cargo xtask docs`")),
             "{missing:?}"

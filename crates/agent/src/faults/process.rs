@@ -58,7 +58,7 @@ impl Ended {
     }
 
     /// Asks it to end (SIGTERM).
-    pub fn asked(one: Restartable) -> Ended {
+    pub fn terminate(one: Restartable) -> Ended {
         Ended::after(one, STOP_LIMIT)
     }
 

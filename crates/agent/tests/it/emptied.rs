@@ -39,7 +39,7 @@ impl Kept {
             folder: folder.to_owned(),
         };
         kept.fill();
-        wait_until("it has begun", || kept.said() == ["first"]);
+        wait_until("it has begun", || kept.lines() == ["first"]);
         kept
     }
 
@@ -75,7 +75,7 @@ impl Kept {
         }
     }
 
-    fn said(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<String> {
         let said = std::fs::read_to_string(self.folder.join("output")).unwrap_or_default();
         said.lines().map(str::to_owned).collect()
     }
@@ -90,13 +90,13 @@ fn a_process_without_data_restarts_on_command_or_timeout() {
         let broken = kept.agent.inject(kept.wipe(), within).unwrap();
         assert!(!kept.process.alive() && kept.is_empty());
         if within == SOON {
-            wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+            wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
         }
         let healed = kept.agent.heal(broken).unwrap();
         assert_eq!(healed.by_itself, within == SOON);
         let second = healed.processes[0];
         assert!(second.alive() && second != kept.process);
-        wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+        wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
 
         // Data written since stays, however often healing is requested.
         kept.fill();
@@ -124,7 +124,7 @@ fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
         kept.agent.inject(what, LIMIT).unwrap_err();
         assert!(kept.process.alive() && !kept.is_empty());
     }
-    assert_eq!(kept.said(), ["first"], "and nothing was started");
+    assert_eq!(kept.lines(), ["first"], "and nothing was started");
     kept.agent.end().unwrap();
 }
 
@@ -157,7 +157,7 @@ fn who_was_to_leave_is_emptied_when_it_has_left_and_no_sooner() {
     assert_eq!(healed.became, None);
     assert!(healed.processes[0].alive() && !kept.process.alive());
     assert!(kept.is_empty());
-    wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+    wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
     kept.agent.end().unwrap();
 }
 
@@ -176,7 +176,7 @@ fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
     clock::sleep(SOON * 10);
     assert!(kept.process.alive() && !kept.is_empty(), "it is a member");
     drop(listener);
-    wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+    wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
     let healed = kept.agent.heal(broken).unwrap();
     assert!(healed.by_itself && healed.became.is_none(), "{healed:?}");
     assert!(kept.is_empty());

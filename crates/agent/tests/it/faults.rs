@@ -25,7 +25,7 @@ fn start(agent: &Agent, folder: &Path) -> Identity {
     agent.start(&sleep(), &folder.join("cluster/output")).unwrap()
 }
 
-fn seen(agent: &Agent, process: Identity) -> Option<char> {
+fn state(agent: &Agent, process: Identity) -> Option<char> {
     match agent.see(Query::Process(process)).unwrap() {
         QueryAnswer::Process(state) => state,
         other => panic!("another answer: {other:?}"),
@@ -44,7 +44,7 @@ fn a_paused_process_continues_on_command_or_timeout() {
     let (one, other) = (start(&agent, root.path()), start(&agent, root.path()));
 
     let broken = agent.inject(Injection::Pause(one), LIMIT).unwrap();
-    wait_until("it is stopped", || seen(&agent, one) == Some('T'));
+    wait_until("it is stopped", || state(&agent, one) == Some('T'));
     assert!(!is_stopped(other) && other.alive(), "and no other");
     // A new guard gets the list too.
     let guards = of_cluster(&cluster, "machine", true);
@@ -189,7 +189,7 @@ fn a_killed_process_restarts_on_command_or_timeout() {
     begun(1);
     let broken = agent.inject(again(first), LIMIT).unwrap();
     wait_until("its end is told", || agent.how_ended(first).is_some());
-    assert_eq!(seen(&agent, first), None);
+    assert_eq!(state(&agent, first), None);
     let healed = agent.heal(broken).unwrap();
     let second = healed.processes[0];
     assert!(second.alive() && second != first && !healed.by_itself);

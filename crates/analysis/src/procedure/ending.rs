@@ -200,7 +200,7 @@ impl Ending {
                 above,
             } => {
                 let held = if *is_held { ", held twice" } else { "" };
-                let (at, bound, above) = (found(at), bound.words(), seen(above.as_ref()));
+                let (at, bound, above) = (found(at), bound.words(), failure_words(above.as_ref()));
                 if is_by_client {
                     format!("the client is the limit{above}; {at} has a {bound}{held}")
                 } else {
@@ -209,7 +209,8 @@ impl Ending {
             }
             Ending::None { from, bound, above } => {
                 let limit = limit(is_by_client);
-                let (from, bound, above) = (from.words(), bound.words(), seen(above.as_ref()));
+                let (from, bound, above) =
+                    (from.words(), bound.words(), failure_words(above.as_ref()));
                 format!("{limit}none at or above {from} has a {bound}{above}")
             }
             Ending::NotHeld {
@@ -218,7 +219,7 @@ impl Ending {
                 point,
                 above,
             } => {
-                let (limit, above) = (limit(is_by_client), seen(above.as_ref()));
+                let (limit, above) = (limit(is_by_client), failure_words(above.as_ref()));
                 let not_held = || format!("no {} was held with a {}", point.noun(), bound.words());
                 let said = range.map_or_else(not_held, |range| range.words(bound));
                 format!("{limit}{said}{above}")
@@ -234,7 +235,7 @@ impl Ending {
                 range,
                 bound,
             } => {
-                let known = known(*range, bound);
+                let known = range_words(*range, bound);
                 format!("{known}; the client is the limit at {} ({why})", at.words())
             }
             Ending::Untold {
@@ -282,7 +283,7 @@ impl Range {
 }
 
 /// Returns the failure in words: `; at 49,100 op/s p99 was 12.3 ms`.
-fn seen(above: Option<&Above>) -> String {
+fn failure_words(above: Option<&Above>) -> String {
     above.map_or(String::new(), |above| {
         format!("; at {} {}", above.at.words(), above.why)
     })
@@ -309,7 +310,7 @@ fn sides(below: Option<u32>, above: Option<u32>) -> String {
 }
 
 /// Returns the known range of a search that found no load, in words.
-fn known(range: Option<Range>, bound: &Bound) -> String {
+fn range_words(range: Option<Range>, bound: &Bound) -> String {
     match range {
         Some(range) => range.words(bound),
         None => format!("no load is known to have a {}", bound.words()),

@@ -121,7 +121,7 @@ fn walk(
         let is_again = ask.role == Role::Probe && answered.any(is_probed);
         assert!(!is_again, "{point:?} once");
         assert_eq!(
-            Role::named(&ask.role.name()),
+            Role::parse(&ask.role.name()),
             ask.role,
             "as it is read back"
         );
@@ -424,7 +424,7 @@ const BAND: Band = Band {
 #[test]
 fn a_point_is_known_by_its_axis_and_value() {
     for point in [Point::Threads(28), Point::Rate(5000)] {
-        assert_eq!(Point::named(point.axis(), point.value()), Some(point));
+        assert_eq!(Point::on_axis(point.axis(), point.value()), Some(point));
     }
     let unknown = [
         ("threads", 1.5),
@@ -433,6 +433,6 @@ fn a_point_is_known_by_its_axis_and_value() {
         ("nodes", 1.0),
     ];
     for (axis, value) in unknown {
-        assert_eq!(Point::named(axis, value), None, "{axis} {value}");
+        assert_eq!(Point::on_axis(axis, value), None, "{axis} {value}");
     }
 }

@@ -46,7 +46,7 @@ impl Role {
 
     /// Returns the role of this name. Any other name is a probe, since files leave out the role
     /// where probes are the only one.
-    pub fn named(name: &str) -> Role {
+    pub fn parse(name: &str) -> Role {
         match name {
             "hold" => Role::Hold,
             "expected" => Role::Expected,
@@ -78,7 +78,7 @@ impl From<Role> for String {
 
 impl From<String> for Role {
     fn from(name: String) -> Role {
-        Role::named(&name)
+        Role::parse(&name)
     }
 }
 

@@ -20,13 +20,13 @@ pub fn unseen(mut error: Error) -> Error {
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else {
         return error;
     };
-    let said = said(value);
+    let said = key(value);
     error.insert(ContextKind::InvalidValue, ContextValue::String(said));
     error
 }
 
 /// Returns the name before `=`, if it is a plain name, and `…` for the rest.
-fn said(value: &str) -> String {
+fn key(value: &str) -> String {
     let is_name = |name: &&str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         !name.is_empty() && name.chars().all(is_plain)

@@ -229,7 +229,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     }
     let options = options(&args.knobs);
     for knob in FaultOption::ALL {
-        let said = knob.said(&options).is_some();
+        let said = knob.describe(&options).is_some();
         if said && !kind.takes(knob) {
             bail!("{} does not apply to {}: remove it", knob.name(), kind.name);
         }
@@ -349,7 +349,7 @@ fn one(
     held: Held,
     cluster: &mut Cluster,
 ) -> Result<FaultRun> {
-    let on = named(hit, cluster);
+    let on = describe(hit, cluster);
     terminal::say(&format!("{} of {on}", kind.name));
     let (order, orders) = ::fault::orders();
     let order = Arc::new(order);
@@ -422,7 +422,7 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
 }
 
 /// Describes the target by the names of nodes and hosts.
-fn named(hit: &Hit, cluster: &Cluster) -> String {
+fn describe(hit: &Hit, cluster: &Cluster) -> String {
     let hosts = cluster.host_names();
     match hit {
         Hit::Node(index) => cluster.nodes()[*index].name.clone(),

@@ -112,7 +112,7 @@ fn list(common: &Common) {
             let questions = template.questions.iter().map(|question| {
                 let place = template.usual_place();
                 let usual = question.usual(&place, &usual_answers(template, &place));
-                json!({"key": question.key, "asks": question.asked(&place), "default": usual})
+                json!({"key": question.key, "asks": question.question(&place), "default": usual})
             });
             json!({
                 "template": template.name,
@@ -182,7 +182,7 @@ fn ask(
 ) -> String {
     let usual = question.usual(place, answers);
     loop {
-        let answer = terminal::ask(&question.asked(place), &usual);
+        let answer = terminal::ask(&question.question(place), &usual);
         let mut with = answers.clone();
         with.insert(question.key, answer.clone());
         // Sides without defaults are asked for next.

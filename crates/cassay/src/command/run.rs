@@ -360,23 +360,24 @@ pub fn write_summaries(
 /// Returns the verdict, the answer and the main reasons against it, as at the top of the report.
 fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
-    let mut lines =
-        vec![Line::plain(&format!("{}: ", headline.study)).with(tone_of(verdict), verdict.name())];
+    let mut lines = vec![
+        Line::from_text(&format!("{}: ", headline.study)).with(tone_of(verdict), verdict.name()),
+    ];
     if headline.is_missed {
         lines[0] = std::mem::take(&mut lines[0]).with(Tone::Bad, ", requirements missed");
     }
     lines.extend(headline.answer.iter().map(|sentence| {
         if headline.alarms.contains(sentence) {
-            Line::plain("  ").with(Tone::Bad, sentence)
+            Line::from_text("  ").with(Tone::Bad, sentence)
         } else {
-            Line::plain(&format!("  {sentence}"))
+            Line::from_text(&format!("  {sentence}"))
         }
     }));
     let reasons = headline.main_reasons().iter();
-    lines.extend(reasons.map(|reason| Line::plain(&format!("  ! {reason}"))));
+    lines.extend(reasons.map(|reason| Line::from_text(&format!("  ! {reason}"))));
     if let Some(next) = &headline.next {
-        lines.push(Line::plain(&format!("  next: {}:", next.says)));
-        lines.push(Line::plain(&format!("    {}", next.command)));
+        lines.push(Line::from_text(&format!("  next: {}:", next.says)));
+        lines.push(Line::from_text(&format!("    {}", next.command)));
     }
     lines
 }

@@ -159,7 +159,7 @@ fn heard<T>(work: impl FnOnce(&mut ::supply::Voice<'_>) -> Result<T>) -> Result<
     }
     let done = work(&mut |said| match said {
         Message::Line(line) => terminal::say(line),
-        Message::Progress(progress) => show_moving(&Line::plain(&progress.words())),
+        Message::Progress(progress) => show_moving(&Line::from_text(&progress.words())),
     });
     end_moving();
     done

@@ -75,7 +75,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         collector: args.gc,
         jvm_options: args.jvm.clone(),
         class_sharing: args.class_sharing,
-        topology: super::topology::asked(&args.placing),
+        topology: super::topology::requested(&args.placing),
         start_timeout: Duration::from_nanos(args.start_timeout),
         authentication: if args.authentication {
             Authentication::Password

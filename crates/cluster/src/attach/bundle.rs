@@ -128,7 +128,7 @@ pub(super) fn nodes(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo
                 Some(id @ Value::Uuid(_)) => proxy.note(at, &id.to_string()),
                 other => bail!("the node {at} has no id, by which it is asked for: {other:?}"),
             }
-            Ok(session.known(at))
+            Ok(session.first_address(at))
         })?);
     }
     Ok(all)

@@ -252,8 +252,12 @@ fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socke
     let first = local.rows.first().and_then(|row| address_of(row));
     all.extend(first.map(|address| (own, address)));
     let peers = session.query(OTHERS)?;
-    let peer =
-        |row: &Vec<Value>| Some((session.known(address_of(row)?), address_of(row.get(2..)?)?));
+    let peer = |row: &Vec<Value>| {
+        Some((
+            session.first_address(address_of(row)?),
+            address_of(row.get(2..)?)?,
+        ))
+    };
     all.extend(peers.rows.iter().filter_map(peer));
     Ok(all)
 }

@@ -50,7 +50,7 @@ impl Pods {
     }
 
     /// Names nodes after their pods, because pod names stay when addresses change.
-    pub fn named(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
+    pub fn name_nodes(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
         for node in &mut nodes {
             if let Some(pod) = self.all.get(&node.address) {
                 node.name.clone_from(&pod.name);

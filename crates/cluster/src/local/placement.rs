@@ -106,7 +106,7 @@ impl Layout {
         let wish = &spec.topology;
         let allowed = ground.allowed_cpus();
         let quota = quota(spec);
-        let asked = asked(spec, ground);
+        let asked = request(spec, ground);
         let vcpus = asked.vcpus;
         if wish.placing == Placing::None {
             self.nodes = (0..spec.nodes)
@@ -114,7 +114,7 @@ impl Layout {
                 .collect();
             self.sentences.push(format!(
                 "the nodes run anywhere on {}, where the kernel puts them",
-                allowed.named()
+                allowed.describe()
             ));
             return Ok(());
         }
@@ -190,7 +190,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
 }
 
 /// Builds the request to the planner.
-fn asked(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
+fn request(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let wish = &spec.topology;
     let nodes = spec.nodes.max(1) as u32;
     let mut asked = PlacementRequest::new(nodes, 1);
@@ -242,7 +242,7 @@ fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
             "place {} of {} each on {}",
             counted(asked.instances as usize, "node"),
             counted(asked.vcpus as usize, "CPU"),
-            ground.allowed_cpus().named()
+            ground.allowed_cpus().describe()
         )
     })
 }

@@ -33,7 +33,7 @@ pub(super) fn refuse_different(
     tables: &[&str],
     statements: &[String],
 ) -> Result<bool> {
-    let mut found = schema::known(session, keyspace)?;
+    let mut found = schema::query_tables(session, keyspace)?;
     found.retain(|name, _| tables.contains(&name.as_str()));
     if found.is_empty() {
         return Ok(false);
@@ -156,7 +156,7 @@ mod tests {
     const TABLE: &str = "CREATE TABLE k.t (\n a int PRIMARY KEY,\n b text\n) WITH ID = 7a-b\n    \
                          AND comment = ''\n    AND compression = {'class': 'LZ4', 'x': '16 and'}";
 
-    fn said(there: &[&str], wanted: &[&str]) -> String {
+    fn differences(there: &[&str], wanted: &[&str]) -> String {
         let owned = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         difference(&owned(there), &owned(wanted), "k").unwrap_or("none".to_owned())
     }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn columns_options_types_and_indexes_that_differ_are_named() {
         let check = |there: &str, wanted: &str, parts: &[&str]| {
-            let said = said(&[there], &[wanted]);
+            let said = differences(&[there], &[wanted]);
             for part in parts {
                 assert!(said.contains(part), "{part}: {said}");
             }

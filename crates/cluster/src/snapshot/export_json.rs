@@ -330,7 +330,7 @@ fn unreadable(fault: &Fault, statement: &str) -> anyhow::Error {
     let shown: String = statement.chars().take(80).collect();
     anyhow!(
         "its statement {shown:?} cannot be read: {}",
-        fault.said(statement)
+        fault.describe(statement)
     )
 }
 

@@ -14,7 +14,7 @@ use super::export::{members, partitioner};
 use super::export_json::{Export, ExportedNode, files};
 use super::layout::File;
 use super::manifest::{self, Manifest, TableRecord, check_name};
-use super::progress::{Counter, told};
+use super::progress::{Counter, with_progress};
 use super::{definitions, hard_links, on_all, on_each};
 use crate::cluster::Cluster;
 use crate::node_files::NodeFiles;
@@ -83,7 +83,7 @@ pub(super) fn import(
         bytes(total),
         counted(places.len(), "node")
     ));
-    let brought = told(total, say, |counter| {
+    let brought = with_progress(total, say, |counter| {
         on_each(places, &parts, |place, part| {
             bring(place, part, &folder, name, counter)
         })
@@ -160,7 +160,7 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
              {version} reads {}; nothing was copied\nhint: import it into a cluster of the version \
              that it is of (`cassay target up --like FROM`)",
             export.version,
-            line.formats.said()
+            line.formats.describe()
         );
     }
     Ok(())

@@ -119,7 +119,7 @@ fn native_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socket
         if let [Value::Inet(peer), peer_port, Value::Inet(native), port] = row.as_slice()
             && let (Some(peer_port), Some(port)) = (port_of(peer_port), port_of(port))
         {
-            let native = session.known(SocketAddr::new(*native, port));
+            let native = session.first_address(SocketAddr::new(*native, port));
             addresses.insert(SocketAddr::new(*peer, peer_port), native);
         }
     }

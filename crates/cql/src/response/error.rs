@@ -85,7 +85,7 @@ impl ErrorCode {
     }
 
     /// Returns every code that version 4 defines.
-    pub fn known() -> impl Iterator<Item = ErrorCode> {
+    pub fn all() -> impl Iterator<Item = ErrorCode> {
         CODES.iter().map(|(_, code, _)| *code)
     }
 
@@ -96,7 +96,7 @@ impl ErrorCode {
         let is_named = |code: &ErrorCode| code.to_string().to_lowercase().replace(' ', "_") == name;
         let names_none =
             |code: &ErrorCode| !matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared);
-        ErrorCode::known().filter(names_none).find(is_named)
+        ErrorCode::all().filter(names_none).find(is_named)
     }
 
     /// Returns the number on the wire.

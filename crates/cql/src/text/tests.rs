@@ -12,7 +12,7 @@ fn read(cql: &str) -> String {
         words.collect::<Vec<_>>().join(" ")
     });
     read.unwrap_or_else(|fault| {
-        let said = fault.said(cql);
+        let said = fault.describe(cql);
         said.split(": ")
             .next()
             .expect("a place")

@@ -83,7 +83,7 @@ fn bare(mount: &Mount) -> Option<Judged> {
     mount.devices.is_empty().then(|| Judged::not_told(why).on(mount.place.clone()))
 }
 
-fn told<T>(value: &Reported<T>, judge: impl FnOnce(&T) -> Judged) -> Judged {
+fn judge_reported<T>(value: &Reported<T>, judge: impl FnOnce(&T) -> Judged) -> Judged {
     match value {
         Ok(value) => judge(value),
         Err(why) => Judged::not_told(why),
@@ -97,7 +97,7 @@ fn read_ahead(view: &View<'_>) -> Vec<Judged> {
         view,
         |index, _| index == 0,
         |device| {
-            told(&device.read_ahead_kib, |kib| {
+            judge_reported(&device.read_ahead_kib, |kib| {
                 let most = match device.is_rotational {
                     Ok(true) => AHEAD_KIB_MAX_ROTATIONAL,
                     _ => AHEAD_KIB_MAX,
@@ -119,7 +119,7 @@ fn scheduler(view: &View<'_>) -> Vec<Judged> {
         view,
         |_, device| !device.is_made_of_others,
         |device| {
-            told(&device.scheduler, |name| {
+            judge_reported(&device.scheduler, |name| {
                 let is_fine = ["none", "noop", "deadline", "mq-deadline", "kyber"];
                 Judged::new(
                     name,
@@ -135,7 +135,7 @@ fn rotational(view: &View<'_>) -> Vec<Judged> {
         view,
         |_, device| !device.is_made_of_others,
         |device| {
-            told(&device.is_rotational, |turns| {
+            judge_reported(&device.is_rotational, |turns| {
                 Judged::new(u8::from(*turns).to_string(), unless(!turns, Level::Advice))
             })
         },

@@ -109,7 +109,7 @@ fn of_searches<'a>(
     };
     let block = |block: usize| variants.iter().map(|v| found(block, v)).collect();
     let values: Vec<Vec<Option<Known>>> = (0..study.blocks()).map(block).collect();
-    let effects = seen(study, design, &values, &FOUND);
+    let effects = measured_effects(study, design, &values, &FOUND);
     (!effects.is_empty()).then_some(Matrix {
         study,
         axes,
@@ -126,7 +126,7 @@ fn of_searches<'a>(
 
 /// Returns the effects for the study's looks: if it goes on until it is answered, their intervals
 /// hold over all looks.
-fn seen(
+fn measured_effects(
     study: &Study,
     design: &Design,
     values: &[Vec<Option<Known>>],
@@ -162,7 +162,7 @@ fn of_step<'a>(
     };
     let matrix = |place: Option<Point>| {
         let (compared, values) = values(study, trials, variants, place)?;
-        let effects = seen(study, design, &values, compared);
+        let effects = measured_effects(study, design, &values, compared);
         Some(Matrix {
             study,
             axes,

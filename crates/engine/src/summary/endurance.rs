@@ -113,7 +113,7 @@ mod tests {
             index,
             variant: analysis::VariantName::default(),
             point: Some(Point::Threads(8)),
-            role: Role::named(role),
+            role: Role::parse(role),
             verdict: Verdict::Valid,
             seconds,
             ..TrialFinding::default()
@@ -158,7 +158,7 @@ mod tests {
         ]
     }
 
-    fn said(trials: &[TrialFinding]) -> String {
+    fn sentences(trials: &[TrialFinding]) -> String {
         let study = resolve("s", STUDY, &Overrides::default()).unwrap();
         let found = endured(&study, trials);
         let variants = study.variants.iter().flat_map(|variant| {
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_sources_answer_is_kept_with_its_latency_beside_it() {
         assert_eq!(
-            said(&published()),
+            sentences(&published()),
             "Throughput held for 24 h (change -0.3 %, 95 %: -0.8 to +0.2 %): 138,583 op/s at 8 \
              threads. Compared with the 1 h and 1 h before, throughput was within 3.7 % (95 %: \
              3.7 to 3.8 %); mean latency was 17 % higher. Nothing grows that would reach its \
@@ -183,13 +183,13 @@ mod tests {
     fn what_falls_is_apart_or_grows_is_said() {
         let mut trials = published();
         trials[0].all.ops_per_s = 160_000.0;
-        assert!(said(&trials).starts_with("Throughput did not hold for 24 h"));
+        assert!(sentences(&trials).starts_with("Throughput did not hold for 24 h"));
         let mut trials = published();
         let shown = trials[2].endurance.as_mut().unwrap();
         shown.drifts[0].course = analysis::endurance::Course::Falling;
         shown.growths[0].growing = analysis::endurance::Growing::Leaks;
         shown.growths[0].reaches_days = Some(3.25);
-        let text = said(&trials);
+        let text = sentences(&trials);
         assert!(
             text.starts_with("Throughput fell by 0.3 % (95 %: -0.2 to 0.8 %) within 24 h"),
             "{text}"
@@ -200,9 +200,9 @@ mod tests {
         );
         let mut trials = published();
         trials[1].all.ops_per_s_ci95 = None;
-        assert!(said(&trials).starts_with("It cannot be told if throughput held for 24 h"));
+        assert!(sentences(&trials).starts_with("It cannot be told if throughput held for 24 h"));
         trials[2].verdict = store::record::Verdict::Invalid;
-        assert_eq!(said(&trials), "No long trial is usable.");
+        assert_eq!(sentences(&trials), "No long trial is usable.");
     }
 
     #[test]

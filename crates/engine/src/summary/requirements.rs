@@ -102,7 +102,7 @@ impl RequirementFacts<'_> {
         match &variant.settings.require.at {
             Where::Every => measured,
             Where::Auto if are_known => measured,
-            Where::Auto | Where::Best => self.named(variant),
+            Where::Auto | Where::Best => self.answer_points(variant),
             Where::Values(values) => {
                 let is_rate = outlook.points.first().is_some_and(|at| at.is_rate());
                 let place = |value: &u64| {
@@ -118,7 +118,7 @@ impl RequirementFacts<'_> {
     }
 
     /// Returns the points that the answer names: the end of each search, or the best of a ladder.
-    fn named(&self, variant: &Variant) -> Vec<Option<Point>> {
+    fn answer_points(&self, variant: &Variant) -> Vec<Option<Point>> {
         let of = self.searches.iter().filter(|s| s.variant == variant.name);
         let mut named: Vec<Option<Point>> = Vec::new();
         for search in of {

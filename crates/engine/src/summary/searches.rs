@@ -41,7 +41,7 @@ pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
 
 fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
     let procedure = &variant.settings.procedure;
-    let seen: Vec<SeenTrial> = trials.iter().filter_map(|trial| seen(variant, trial)).collect();
+    let seen: Vec<SeenTrial> = trials.iter().filter_map(|trial| to_trial(variant, trial)).collect();
     let steps = trials.iter().zip(&seen).map(|(trial, seen)| step(procedure, trial, seen));
     let (ending, words) = match procedure.next(&seen) {
         Next::Answer(Answer::Searched(ending)) => {
@@ -79,7 +79,7 @@ fn range(range: Range) -> SearchRangeRecord {
 }
 
 /// Converts a trial to the procedure's view; a trial that no rule has judged has failed.
-fn seen(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
+fn to_trial(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
     let is_judged = !trial.rules.is_empty();
     Some(SeenTrial {
         point: trial.point?,

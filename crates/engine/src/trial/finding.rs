@@ -259,7 +259,7 @@ fn environment(
     let Some(running) = running else {
         return (None, None);
     };
-    let changes = running.cluster.told().since(&state.told);
+    let changes = running.cluster.query_reports().since(&state.told);
     let environment = running.settings_changed().ok().map(|settings_changed| Environment {
         settings_changed,
         nodes_restarted: running.pids_changed(&state.pids),

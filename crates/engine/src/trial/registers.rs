@@ -33,7 +33,7 @@ impl TrialRun<'_> {
     pub(super) fn has_registers(&self) -> bool {
         let mut generator = self.program.generator(Stage::Main);
         generator.begin(0);
-        generator.asked().is_some()
+        generator.register_request().is_some()
     }
 
     /// Adds the final reads to the histories, writes these to disk, and judges each.

@@ -77,7 +77,7 @@ impl Compact {
         self.before.get(folder).map(BTreeSet::len)
     }
 
-    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+    fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         if self.before.is_empty() {
             return Ok(Observation {
                 broken: Some(false),
@@ -140,7 +140,7 @@ impl Fault for Compact {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = self.seen(world, limit);
+        let seen = self.observation(world, limit);
         let seen = observation::or_unseen("the node", seen);
         seen.and(|| observation::client(world, self.task.node, limit))
     }

@@ -72,7 +72,7 @@ impl Repair {
         }
     }
 
-    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+    fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let compared = self.compared(world, limit)?;
         let before = self.before.get_or_insert_with(|| {
             let ids = compared.iter().map(|one| one.id.clone());
@@ -116,7 +116,7 @@ impl Fault for Repair {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = self.seen(world, limit);
+        let seen = self.observation(world, limit);
         let seen = observation::or_unseen("a replica", seen);
         seen.and(|| observation::client(world, self.task.node, limit))
     }

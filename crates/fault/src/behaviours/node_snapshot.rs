@@ -28,7 +28,7 @@ impl Snapshot {
         Operation::Snapshot { tag, keyspaces }
     }
 
-    fn seen(&mut self, world: &mut dyn World) -> Result<Observation> {
+    fn observation(&mut self, world: &mut dyn World) -> Result<Observation> {
         let Task {
             node, keyspaces, ..
         } = &mut self.0;
@@ -69,7 +69,7 @@ impl Fault for Snapshot {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = self.seen(world);
+        let seen = self.observation(world);
         let seen = observation::or_unseen("its disk", seen);
         seen.and(|| observation::client(world, self.0.node, limit))
     }

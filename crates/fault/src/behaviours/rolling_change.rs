@@ -79,7 +79,7 @@ fn words(proofs: &[Proof]) -> String {
 }
 
 impl Change {
-    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+    fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         if !self.is_begun {
             // Agents may still roll back the change of another command.
             self.before.clear();
@@ -128,7 +128,7 @@ impl Fault for Change {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = self.seen(world, limit);
+        let seen = self.observation(world, limit);
         rolling::and_all_up(world, seen, limit)
     }
 

@@ -71,7 +71,7 @@ impl Upgrade {
         observation::nodes_hit(&self.hit, world)
     }
 
-    fn seen(&self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+    fn observation(&self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let to = self.to()?.version().to_owned();
         let chosen = self.chosen(world);
         let count = world.nodes().len();
@@ -198,7 +198,7 @@ impl Upgrade {
                 Ok(Work::Did(format!("{words}{}", begun.unwrap_or_default())))
             }
             Work::Did(words) => {
-                let kept = self.way_back.as_ref().and_then(WayBack::said);
+                let kept = self.way_back.as_ref().and_then(WayBack::describe_files);
                 let kept = kept.map(|kept| format!("; {kept}"));
                 Ok(Work::Did(format!("{words}{}", kept.unwrap_or_default())))
             }
@@ -268,7 +268,7 @@ impl Fault for Upgrade {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = observation::or_unseen("a node", self.seen(world, limit));
+        let seen = observation::or_unseen("a node", self.observation(world, limit));
         rolling::and_all_up(world, seen, limit)
     }
 

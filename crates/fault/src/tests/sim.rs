@@ -191,7 +191,7 @@ impl Sim {
     }
 
     /// Returns the result of the study's observing program.
-    fn said(&self) -> host::ProgramResult {
+    fn program_result(&self) -> host::ProgramResult {
         let is_broken = self.is(|what| matches!(what, Injection::Command { .. }));
         host::ProgramResult {
             code: Some(match (self.is_blind, is_broken) {
@@ -203,7 +203,7 @@ impl Sim {
         }
     }
 
-    fn seen(&mut self, what: Query) -> QueryAnswer {
+    fn answer(&mut self, what: Query) -> QueryAnswer {
         match what {
             Query::Process(_) => {
                 let letter = if self.is_stopped() { 'T' } else { 'S' };
@@ -267,7 +267,7 @@ impl Sim {
                 received_packets: 0,
                 sent_packets: 0,
             },
-            Query::Command { .. } => QueryAnswer::Command(self.said()),
+            Query::Command { .. } => QueryAnswer::Command(self.program_result()),
             other => panic!("nobody looks at {other:?}"),
         }
     }

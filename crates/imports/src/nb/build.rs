@@ -309,7 +309,7 @@ impl<'a> Builder<'a> {
             if acts || value.is_empty() || self.file.parameters.contains(key) {
                 continue;
             }
-            let note = match params::told(On::Line, key) {
+            let note = match params::ignored_reason(On::Line, key) {
                 Some(why) => format!("{key}={value} {why}"),
                 None => {
                     let mut known: Vec<&str> = params::acting(On::Line).collect();

@@ -68,7 +68,7 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
         None => {}
         Some(Raw::Map(blocks)) => {
             for block in blocks {
-                let level = level.within(&block.value).named(&block.key);
+                let level = level.within(&block.value).name_block(&block.key);
                 collect(&block.value, &level, &mut ops);
             }
         }
@@ -79,7 +79,7 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
                     .and_then(Node::text)
                     .map(str::to_owned)
                     .unwrap_or_else(|| format!("block{number}"));
-                collect(block, &level.within(block).named(&name), &mut ops);
+                collect(block, &level.within(block).name_block(&name), &mut ops);
             }
         }
         Some(_) => out.add(
@@ -115,7 +115,7 @@ impl Level {
         }
     }
 
-    fn named(mut self, block: &str) -> Level {
+    fn name_block(mut self, block: &str) -> Level {
         self.tags.push(("block".to_owned(), block.to_owned()));
         self
     }

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     /// Returns the text with names and the recipes, or the reason why it cannot be parsed.
-    fn named(text: &str) -> Result<(String, Vec<String>), String> {
+    fn parse(text: &str) -> Result<(String, Vec<String>), String> {
         let mut op = Op::of_text("op", &Node::plain(text, yaml::Place::default()));
         name_recipes(&mut op)?;
         let recipes = op
@@ -182,7 +182,7 @@ mod tests {
             ),
         ] {
             let recipes: Vec<String> = recipes.into_iter().map(str::to_owned).collect();
-            assert_eq!(named(text), Ok((expected.to_owned(), recipes)), "{text}");
+            assert_eq!(parse(text), Ok((expected.to_owned(), recipes)), "{text}");
         }
     }
 
@@ -196,7 +196,7 @@ mod tests {
             "{<value>}",
         ] {
             let whole = format!("insert into t (k) values ({text})");
-            let said = named(&whole).expect_err(text);
+            let said = parse(&whole).expect_err(text);
             assert!(said.starts_with(&format!("`{text}` is neither")), "{said}");
         }
     }

@@ -203,7 +203,7 @@ pub(crate) fn acting(on: On) -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the reason why a setting has no effect.
-pub(crate) fn told(on: On, key: &str) -> Option<&'static str> {
+pub(crate) fn ignored_reason(on: On, key: &str) -> Option<&'static str> {
     let own = match on {
         On::Line => &[],
         On::Operation => TOLD_OF_OPERATIONS,
@@ -575,7 +575,7 @@ mod tests {
         for on in [On::Line, On::Operation] {
             let mut seen = std::collections::BTreeSet::new();
             for key in acting(on) {
-                assert!(told(on, key).is_none(), "{key}");
+                assert!(ignored_reason(on, key).is_none(), "{key}");
                 assert!(seen.insert(key), "{key} stands twice");
             }
         }

@@ -24,7 +24,7 @@ pub(crate) struct KnownParam {
 }
 
 /// Creates a row of the tables.
-pub(crate) const fn known(
+pub(crate) const fn new(
     form: &'static str,
     groups: u8,
     default: &'static str,

@@ -98,7 +98,7 @@ impl Losses {
     }
 
     /// Returns the first rows passed to [`Losses::name`].
-    pub fn named(&self) -> Vec<(u64, Missed, u32)> {
+    pub fn first_rows(&self) -> Vec<(u64, Missed, u32)> {
         let examples = self.examples.lock();
         examples.unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -139,7 +139,7 @@ impl Written {
             let since_ns = u64::from(tick.saturating_sub(1)) * TICK_NS;
             Some(self.epoch_ns? + since_ns)
         };
-        let named = self.losses.named().into_iter();
+        let named = self.losses.first_rows().into_iter();
         let rows = named.map(|(row, missed, acknowledged)| MissedRow {
             row,
             missed,

@@ -435,7 +435,7 @@ impl Oracle {
     }
 
     /// Returns the events that have happened at least once.
-    pub fn seen(&self) -> Coverage {
+    pub fn coverage(&self) -> Coverage {
         self.seen.clone()
     }
 

@@ -74,7 +74,7 @@ fn an_operation_has_one_try_and_as_many_more_as_retries() {
         let ran = run(&config(&[&server], writes(retries(n), false), 10));
         assert_eq!(counts(&ran.kinds[0]), [0, 10, 10 * u64::from(n)], "{n}");
         assert_eq!(ran.kinds[0].outcomes.get(Outcome::Overloaded), 10);
-        assert_eq!(server.asked().len(), 10 * (1 + usize::from(n)));
+        assert_eq!(server.requests().len(), 10 * (1 + usize::from(n)));
         assert_eq!(ran.summary.operations_ended, 10);
         assert_eq!(ran.kinds[0].errors.count(), 10);
     }
@@ -144,7 +144,7 @@ fn a_retry_goes_to_another_node() {
     let [ok, errors, retried] = counts(&ran.kinds[0]);
     assert_eq!([ok, errors], [40, 0]);
     assert_eq!(
-        (bad.asked().len() as u64, good.asked().len()),
+        (bad.requests().len() as u64, good.requests().len()),
         (retried, 40)
     );
     assert!(retried > 0);
@@ -204,7 +204,7 @@ fn the_first_answer_of_two_tries_wins_and_the_other_is_ignored() {
         write.counts[KindCount::SpeculationsWon] > 0
             && write.counts[KindCount::SpeculationsWon] <= write.counts[KindCount::Speculations]
     );
-    assert_eq!(quick.asked().len(), 24);
+    assert_eq!(quick.requests().len(), 24);
     assert_eq!(write.extra_uncertain, write.counts[KindCount::Speculations]);
     // Operations that waited at the late node were done elsewhere before its response.
     let longest = write.latency.quantile_ns(1.0);
@@ -227,7 +227,7 @@ fn an_error_of_one_try_leaves_the_other_one_waiting() {
     );
     assert_eq!((timeouts + failures, ran.summary.operations_ended), (8, 8));
     // Operations begun at the silent node do not end with the error of the other try.
-    assert_eq!(timeouts, silent.asked().len() as u64);
+    assert_eq!(timeouts, silent.requests().len() as u64);
     assert_eq!(ran.kinds[0].counts[KindCount::SpeculationsWon], 0);
 }
 
@@ -259,7 +259,7 @@ fn the_client_s_timestamps_ascend_and_a_retry_keeps_its_own() {
     let mut config = config(&[&server], script, 50);
     config.schedule = load::Schedule::Closed { in_flight: 50 };
     run(&config);
-    let asked = server.asked();
+    let asked = server.requests();
     let of = |number: u64| -> Vec<i64> {
         let of = asked.iter().filter(|asked| asked.number == number);
         of.map(|asked| asked.timestamp_us.unwrap()).collect()

@@ -40,7 +40,7 @@ fn statements_of_an_operation_form_one_batch_of_the_given_kind() {
         let program = batches(write(), vec![batch(of), text], &[0], entries, second);
         let ran = run(&config(&[&server], program, 100));
         assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 100);
-        let asked = server.asked();
+        let asked = server.requests();
         let (batches, single): (Vec<Asked>, Vec<Asked>) =
             asked.into_iter().partition(|asked| asked.what == name);
         assert_eq!((batches.len(), single.len()), (50, 50));
@@ -84,7 +84,7 @@ fn values_too_large_for_a_frame_are_client_errors_without_panic() {
     let dropped: u64 = ran.intervals.iter().map(|i| i.client.counts[ClientCount::Dropped]).sum();
     assert_eq!((ran.summary.operations_sent, dropped), (4, 4));
     assert_eq!(ran.summary.operations_ended, 8);
-    let lengths: Vec<usize> = server.asked().iter().map(|a| a.cql.len()).collect();
+    let lengths: Vec<usize> = server.requests().iter().map(|a| a.cql.len()).collect();
     assert_eq!(lengths.iter().filter(|&&n| n == 65_535).count(), 2);
     let first = &ran.summary.first_errors[0];
     assert!(first.message.contains("65536 statements"), "{first:?}");
@@ -98,10 +98,10 @@ fn an_unprepared_statement_is_sent_as_text_with_its_values() {
         ..statement(INSERT, 0)
     };
     run(&config(&[&server], program(write(), vec![text], &[0]), 20));
-    let mut numbers: Vec<u64> = server.asked().iter().map(|asked| asked.number).collect();
+    let mut numbers: Vec<u64> = server.requests().iter().map(|asked| asked.number).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..20).collect::<Vec<u64>>());
-    assert!(server.asked().iter().all(|a| a.what == "QUERY" && a.cql == [INSERT]));
+    assert!(server.requests().iter().all(|a| a.what == "QUERY" && a.cql == [INSERT]));
 }
 
 fn paged(pages_max: Option<u32>) -> workload::Program {
@@ -136,7 +136,7 @@ fn an_operation_ends_with_its_last_page_and_counts_its_rows() {
         );
         assert_eq!(read.latency.count(), 50);
         assert_eq!(read.extra_reads, 50 * (pages as i64 - 1));
-        let asked = server.asked();
+        let asked = server.requests();
         assert_eq!(asked.len() as u64, 50 * pages);
         for later in asked.iter().filter(|asked| asked.paging_state.is_some()) {
             let first = asked.iter().find(|a| a.number == later.number).unwrap();
@@ -168,7 +168,7 @@ fn pages_without_end_are_an_error_and_the_run_goes_on() {
     let ran = run(&config(&[&server], paged(None), 10));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::EndlessPages), 1);
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 9);
-    let stuck = server.asked().iter().filter(|a| a.number == 3).count();
+    let stuck = server.requests().iter().filter(|a| a.number == 3).count();
     assert_eq!(stuck, 2, "the same paging state is asked for once");
 }
 
@@ -272,7 +272,7 @@ fn a_chain_is_counted_as_one_and_as_its_parts() {
     let whole = ran.kinds[0].latency.mean_ns();
     let parts = ran.kinds[1].latency.mean_ns() + ran.kinds[2].latency.mean_ns();
     assert!(whole > 0.0 && parts > 0.0);
-    let asked = server.asked();
+    let asked = server.requests();
     for number in 0..30 {
         let of: Vec<&str> = asked
             .iter()
@@ -329,7 +329,7 @@ fn every_forgotten_statement_of_a_batch_is_prepared_again() {
     let ran = run(&config(&[&server], program, 10));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 10);
     assert_eq!(ran.kinds[0].counts[KindCount::Reprepared], 20);
-    assert_eq!(server.asked().len(), 30);
+    assert_eq!(server.requests().len(), 30);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn the_ledger_says_of_each_write_what_the_server_said() {
             let ledger = summary.ledger.unwrap();
             let sent = summary.operations_sent;
             assert!(sent > 0);
-            let asked: Vec<u64> = server.asked().iter().map(|asked| asked.number).collect();
+            let asked: Vec<u64> = server.requests().iter().map(|asked| asked.number).collect();
             for number in asked {
                 assert_eq!(ledger.state(number), expected(number), "{number}");
             }

@@ -61,7 +61,7 @@ fn an_abandoned_run_does_not_wait_for_a_silent_servers_timeout() {
         ..endless(&server)
     };
     let mut load = Load::start(&config).unwrap();
-    while server.asked().is_empty() {
+    while server.requests().is_empty() {
         assert!(matches!(load.next(clock::now_ns() + MS), Next::Time));
     }
     load.steer(Flow::Abandon);

@@ -35,7 +35,7 @@ fn stream_ids_are_never_negative_after_many_operations() {
     let server = Server::start(|_| Does::Acknowledges);
     let ran = run(&config(&[&server], writes(), 70_000));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 70_000);
-    assert!(server.asked().iter().all(|asked| asked.stream >= 0));
+    assert!(server.requests().iter().all(|asked| asked.stream >= 0));
 }
 
 /// The last interval of a run is shorter than a second; a division by a whole second shows a slower
@@ -75,7 +75,7 @@ fn what_is_caught_up_after_a_stall_is_counted_once() {
         (write.latency.count(), write.service.count()),
         (total, total)
     );
-    assert_eq!(server.asked().len() as u64, total);
+    assert_eq!(server.requests().len() as u64, total);
     let limited: u64 = ran.intervals.iter().map(|i| i.client.counts[ClientCount::Limited]).sum();
     assert!(limited > 0, "more was due than may be in flight");
 }

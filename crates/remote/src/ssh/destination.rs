@@ -28,7 +28,7 @@ impl Fate {
         Fate(Arc::new(told))
     }
 
-    pub(crate) fn told(&self) -> Option<String> {
+    pub(crate) fn reason(&self) -> Option<String> {
         self.0()
     }
 }

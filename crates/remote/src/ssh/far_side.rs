@@ -151,7 +151,7 @@ mod tests {
         (child, FarSide { writer, reader })
     }
 
-    fn said(script: &str) -> Result<String, Unheard> {
+    fn run_script(script: &str) -> Result<String, Unheard> {
         let (mut child, mut far) = child(script);
         let line = far.line(LIMIT);
         drop(far);
@@ -163,7 +163,7 @@ mod tests {
     fn what_a_login_shell_says_before_is_passed_over_up_to_a_limit() {
         let before = ["echo hello; printf 'x\\0y\\n'", "printf 'no end of line'"];
         for before in before {
-            let ours = said(&format!("{before}; echo cassay-agent: is Linux"));
+            let ours = run_script(&format!("{before}; echo cassay-agent: is Linux"));
             assert_eq!(ours.unwrap(), "is Linux", "{before}");
         }
         assert!(matches!(said("echo hello"), Err(Unheard::HungUp)));

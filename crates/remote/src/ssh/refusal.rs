@@ -112,7 +112,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    pub(super) fn told(cause: impl Into<String>, hint: impl Into<String>) -> Trouble {
+    pub(super) fn with_hint(cause: impl Into<String>, hint: impl Into<String>) -> Trouble {
         Trouble::Told {
             cause: cause.into(),
             hint: Some(hint.into()),
@@ -136,23 +136,25 @@ impl Trouble {
         let because = lines.last().map(|line| format!(" ({line})")).unwrap_or_default();
         let there = |words: &str| wanted.command_words(words);
         match what {
-            "home" => Trouble::told("its user has no home there to put the program into", other),
-            "folder" => Trouble::told(
+            "home" => {
+                Trouble::with_hint("its user has no home there to put the program into", other)
+            }
+            "folder" => Trouble::with_hint(
                 format!("the folder {folder} cannot be made{because}"),
                 other,
             ),
-            "exec" => Trouble::told(
+            "exec" => Trouble::with_hint(
                 format!("no program can be started from {folder}, which is mounted with noexec"),
                 other,
             ),
-            "write" => Trouble::told(
+            "write" => Trouble::with_hint(
                 format!("the program cannot be written into {folder}{because}"),
                 format!(
                     "see `{}`, and make room there, or {other}",
                     there(&format!("df -h {folder}"))
                 ),
             ),
-            "whole" => Trouble::told(
+            "whole" => Trouble::with_hint(
                 format!("the program has arrived in {folder} with other bytes than were sent"),
                 format!("check its disk and memory: `{}`", there("dmesg")),
             ),

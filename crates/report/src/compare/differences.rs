@@ -23,7 +23,7 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
             let names: Vec<String> = points
                 .iter()
                 .filter(|p| !known(p))
-                .map(|p| match p.variant.named() {
+                .map(|p| match p.variant.name() {
                     Some(variant) => format!("{variant} at {}", p.label()),
                     None => p.label(),
                 })

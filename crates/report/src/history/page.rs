@@ -209,7 +209,7 @@ fn amount(value: f64) -> String {
 }
 
 fn variant<'a>(history: &'a History, line: &'a Line) -> &'a str {
-    line.variant.named().unwrap_or(&history.study)
+    line.variant.name().unwrap_or(&history.study)
 }
 
 pub(super) fn name(history: &History, line: &Line) -> String {

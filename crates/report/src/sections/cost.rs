@@ -37,13 +37,13 @@ pub fn section(view: &RunView) -> Option<Section> {
 }
 
 /// Returns the kinds of cost that are known anywhere, in order.
-fn known<'a>(costs: impl Iterator<Item = &'a CostRecord>) -> Vec<CostKind> {
+fn kinds<'a>(costs: impl Iterator<Item = &'a CostRecord>) -> Vec<CostKind> {
     let known: Vec<CostKind> = costs.map(|cost| cost.cost).collect();
     CostKind::ALL.into_iter().filter(|cost| known.contains(cost)).collect()
 }
 
 fn points_table(view: &RunView, points: &[&PointRecord]) -> Table {
-    let costs = known(points.iter().flat_map(|point| &point.costs));
+    let costs = kinds(points.iter().flat_map(|point| &point.costs));
     let cell = |point: &PointRecord, cost: CostKind| {
         let found = point.costs.iter().find(|one| one.cost == cost);
         found.map_or_else(Cell::absent, mean_cell)

@@ -117,7 +117,7 @@ impl<'a> Effective<'a> {
     }
 
     /// Returns the variants with values of any node.
-    fn told(&self) -> Vec<usize> {
+    fn variants_with_values(&self) -> Vec<usize> {
         let all = self.keys.values().flat_map(BTreeMap::keys);
         let told: BTreeSet<usize> = all.map(|(variant, _)| *variant).collect();
         told.into_iter().collect()
@@ -202,7 +202,7 @@ fn value_cell(values: &BTreeSet<String>) -> Cell {
 
 /// Lists keys whose values differ between variants.
 fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
-    let told = all.told();
+    let told = all.variants_with_values();
     if told.len() < 2 {
         return None;
     }
@@ -233,7 +233,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     if all.nodes.len() < 2 {
         return None;
     }
-    let told = all.told();
+    let told = all.variants_with_values();
     let mut rows = Vec::new();
     for ((kind, key), values) in &all.keys {
         let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -306,7 +306,7 @@ fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
 
 /// Lists all keys of one kind, behind a fold.
 fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> {
-    let told = all.told();
+    let told = all.variants_with_values();
     let of_variant = |values: &Values<'_>, variant: usize| {
         let mine = values.iter().filter(|((v, _), _)| *v == variant);
         let (nodes, sets): (Vec<&str>, Vec<BTreeSet<String>>) =

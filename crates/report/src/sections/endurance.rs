@@ -122,7 +122,7 @@ fn turns(one: &EnduredRecord) -> Table {
         });
         number::relative_error(turn.ops_per_s, ci95)
     };
-    let variant = (one.variant.named()).map_or_else(String::new, |name| format!("{name}: "));
+    let variant = (one.variant.name()).map_or_else(String::new, |name| format!("{name}: "));
     let caption = format!(
         "{variant}the same load for different times: {}",
         agreed(one)

@@ -63,7 +63,7 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
         1 => String::new(),
         _ => format!("block {}", search.block + 1),
     };
-    let variant = search.variant.named().unwrap_or_default().to_owned();
+    let variant = search.variant.name().unwrap_or_default().to_owned();
     let parts = [variant, block].into_iter().filter(|part| !part.is_empty());
     let name = parts.collect::<Vec<_>>().join(", ");
     if name.is_empty() {

@@ -107,7 +107,7 @@ pub(super) struct Above<'a> {
 /// if one is in the way; `ends` are those of the plot.
 pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) -> Vec<Above<'a>> {
     let mut named: Vec<(ColorRole, &str, f64)> =
-        plot.marks.iter().filter_map(|m| named(m, x)).collect();
+        plot.marks.iter().filter_map(|m| label(m, x)).collect();
     named.sort_by(|a, b| a.2.total_cmp(&b.2));
     let leans_left =
         |label: &str, at: f64| right - at < width_of(label) + 6.0 && right - at < at - left;
@@ -140,7 +140,7 @@ pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) 
 }
 
 /// Returns the name and position of an upright limit, or of a stretch.
-fn named<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> {
+fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> {
     let (paint, label, at) = match mark {
         LeadMark::Upright {
             x: value,

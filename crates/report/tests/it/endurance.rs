@@ -78,7 +78,7 @@ fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
         variant: view.findings.trials[0].variant.clone(),
         turns: ["beside-1", "endurance"]
             .map(|role| TurnRecord {
-                role: Role::named(role),
+                role: Role::parse(role),
                 seconds: 3600.0,
                 ops_per_s: 1000.0,
                 error: Some(5.0),

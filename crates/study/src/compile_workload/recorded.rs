@@ -21,7 +21,7 @@ pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Progra
     if let Some(name) = &recorded.schema {
         let text = inputs.read(name).map_err(|why| problem("schema", why))?;
         let statements = cql::text::split(&text)
-            .map_err(|fault| problem("schema", format!("{name}, {}", fault.said(&text))))?;
+            .map_err(|fault| problem("schema", format!("{name}, {}", fault.describe(&text))))?;
         schema.extend(statements.into_iter().map(|(_, cql)| cql.to_owned()));
     }
     Ok(::query_log::program(&recording, &recorded.name(), &schema))

@@ -156,7 +156,7 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
         local.build = Home::read(home).ok().and_then(|home| identified(&home));
     }
     let mut said = Vec::from_iter(preset::laid(local));
-    said.extend(named(&local.release, &mut local.yaml));
+    said.extend(rename_settings(&local.release, &mut local.yaml));
     let java = match &local.java {
         None => java_majors(&local.release).first().copied(),
         Some(JavaChoice::Major(major)) => Some(*major),
@@ -174,14 +174,14 @@ pub fn settle_all(settings: &mut Settings, node: &Node, overrides: &Overrides) -
         let options = settings.faults.iter_mut().map(|fault| &mut fault.options);
         renamed.extend(options.flat_map(|options| {
             let release = options.to.as_ref().unwrap_or(&local.release);
-            named(release, &mut options.yaml)
+            rename_settings(release, &mut options.yaml)
         }));
     }
     renamed
 }
 
 /// Renames settings to their names in a release; returns a sentence for each change.
-fn named(release: &Release, yaml: &mut Map<String, Value>) -> Vec<String> {
+fn rename_settings(release: &Release, yaml: &mut Map<String, Value>) -> Vec<String> {
     let line = release.line();
     let renamed = target_spec::yaml_renamed(line, yaml);
     *yaml = target_spec::yaml_named(line, yaml);

@@ -206,8 +206,13 @@ impl Fault {
     pub fn words(&self) -> String {
         // The place already names the nodes.
         let knobs = FaultOption::ALL.iter().filter(|knob| **knob != FaultOption::Nodes);
-        let said = knobs
-            .filter_map(|knob| Some(format!(", {} {}", knob.name(), knob.said(&self.options)?)));
+        let said = knobs.filter_map(|knob| {
+            Some(format!(
+                ", {} {}",
+                knob.name(),
+                knob.describe(&self.options)?
+            ))
+        });
         format!(
             "{} of {}{}",
             self.kind.name,

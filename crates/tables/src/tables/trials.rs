@@ -34,7 +34,7 @@ pub(super) struct ErrorRow<'r> {
 pub(super) fn table<'r>() -> Table<'r, TrialRow<'r>> {
     let table = Table::new("trials", "a finished trial.");
     let table = head::columns(table, |row: &TrialRow<'_>| &row.head);
-    let table = asked(table)
+    let table = add_columns(table)
         .number(
             "ops_per_s",
             "op/s",
@@ -53,7 +53,7 @@ pub(super) fn table<'r>() -> Table<'r, TrialRow<'r>> {
 }
 
 /// Adds the purpose, the verdict and the times of the trial.
-fn asked<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
+fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .words(
             "role",

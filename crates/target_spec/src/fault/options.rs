@@ -110,7 +110,7 @@ impl Options {
 
 impl FaultOption {
     /// Returns the value in words. `None` if it was not given.
-    pub fn said(self, options: &Options) -> Option<String> {
+    pub fn describe(self, options: &Options) -> Option<String> {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         match self {
             FaultOption::Cpus => options.cpus.map(|cores| cores.to_string()),

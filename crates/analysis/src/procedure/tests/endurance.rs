@@ -52,6 +52,6 @@ fn endurance_turns_have_their_windows_and_survive_failures() {
     assert_eq!(fixed.window_ns(Role::Hold, 60), 180);
     assert_eq!(fixed.window_ns(Role::Probe, 60), 60);
     for name in ["beside-0", "beside-", "beside-900", "other"] {
-        assert_eq!(Role::named(name), Role::Probe, "{name}");
+        assert_eq!(Role::parse(name), Role::Probe, "{name}");
     }
 }

@@ -54,7 +54,7 @@ pub struct Question {
 
 impl Question {
     /// Returns the question for this target.
-    pub fn asked(&self, place: &Place) -> String {
+    pub fn question(&self, place: &Place) -> String {
         if self.key == compare::WHAT {
             compare::asks(place)
         } else {

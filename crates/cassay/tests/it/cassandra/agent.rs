@@ -22,7 +22,7 @@ pub fn setting_value(settings: &str, name: &str) -> String {
 
 /// Calls an operation of the StorageService on `node1` of the only cluster in a folder, and returns
 /// the result.
-pub fn told(clusters: &Path, operation: &str, arguments: &[Value]) -> Value {
+pub fn call(clusters: &Path, operation: &str, arguments: &[Value]) -> Value {
     let text = settings(clusters);
     let of = |name: &str| setting_value(&text, name);
     let plain = format!("{}:{}", of("user"), of("password"));

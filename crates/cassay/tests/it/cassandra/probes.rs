@@ -361,8 +361,8 @@ fn uncaught_exceptions_and_schema_changes_are_reported() {
             .unwrap()
     };
     write_and_settle();
-    let before = cluster.told();
-    let same = cluster.told().since(&before);
+    let before = cluster.query_reports();
+    let same = cluster.query_reports().since(&before);
     assert_eq!(same.exceptions, Some(Vec::new()));
     assert_eq!(same.metadata, Vec::<String>::new());
     let handles = cluster.handles().unwrap();
@@ -380,7 +380,7 @@ fn uncaught_exceptions_and_schema_changes_are_reported() {
         .unwrap()
         .execute_schema("CREATE TABLE watched.more (key int PRIMARY KEY)")
         .unwrap();
-    let since = cluster.told().since(&before);
+    let since = cluster.query_reports().since(&before);
     let told = since.exceptions.unwrap();
     let names_it = !is_line_since("6.0") || told.iter().any(|one| one.contains("Corrupt"));
     assert!(!told.is_empty() && names_it, "{told:?}");

@@ -258,7 +258,7 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
     let is_on = || {
         let arguments = [json!("keyspace1"), json!(["standard1"])];
         let operation = "getAutoCompactionStatus(java.lang.String,[Ljava.lang.String;)";
-        agent::told(&lab.clusters(), operation, &arguments)["standard1"] == false
+        agent::call(&lab.clusters(), operation, &arguments)["standard1"] == false
     };
     let allow = "--allow=create=keyspace1";
     let arguments = ["run", "restoring.yaml", allow, "--trust"];

@@ -38,7 +38,7 @@ fn make_keyspaces(node: SocketAddr, access: &Access) {
 /// Returns the share that each address owns, as reported by the agent of node 1.
 fn owned_by_server(lab: &Lab, keyspace: &str) -> BTreeMap<String, f64> {
     let operation = "effectiveOwnership(java.lang.String)";
-    let answer = agent::told(&lab.clusters(), operation, &[json!(keyspace)]);
+    let answer = agent::call(&lab.clusters(), operation, &[json!(keyspace)]);
     let owned = answer.as_object().expect("shares");
     let share = |(address, share): (&String, &Value)| {
         // Java prints an address as name/address.

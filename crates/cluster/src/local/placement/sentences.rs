@@ -65,7 +65,7 @@ pub(super) fn of_plan(plan: &Plan, nodes: &[Placement], collector: Option<&str>)
 
 fn of_node(instance: &Instance, node: &Placement) -> String {
     let numa: CpuSet = instance.nodes.iter().copied().collect();
-    let cpus = node.confinement.cpus.as_ref().map(CpuSet::named);
+    let cpus = node.confinement.cpus.as_ref().map(CpuSet::describe);
     format!(
         "{} has {} of NUMA node {numa}, planned as {} under {}",
         node.confinement.name,

@@ -156,7 +156,7 @@ impl NodeReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node_report::tests::{brief, seen};
+    use super::super::node_report::tests::{brief, report};
     use super::*;
     use target_spec::LinkSpec;
 
@@ -168,7 +168,7 @@ mod tests {
             memory_bytes: Some(3 << 30),
             ..HostSpec::default()
         };
-        let limited = seen(&[
+        let limited = report(&[
             ("cpu_cpuset_cpus", "0-1"),
             ("cpu_quota", "150000"),
             ("cpu_period", "100000"),
@@ -181,7 +181,7 @@ mod tests {
             "memory: 3145728 KiB yes",
         ];
         assert_eq!(brief(&proofs), expected);
-        let free = seen(&[
+        let free = report(&[
             ("cpu_cpuset_cpus", "0-3"),
             ("cpu_quota", "no quota"),
             ("memory_limit_in_bytes", "unlimited"),
@@ -204,7 +204,7 @@ mod tests {
         };
         let own = CpuSet::parse_list("0-1").unwrap();
         let of = |shown: &str| {
-            let seen = seen(&[("cpu_cpuset_cpus", shown)]);
+            let seen = report(&[("cpu_cpuset_cpus", shown)]);
             brief(&seen.host_proofs(&host, Some(&own), "node1"))
         };
         assert_eq!(of("0-1"), ["cpus: 0-1 yes"]);

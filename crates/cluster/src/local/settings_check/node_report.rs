@@ -361,7 +361,7 @@ type ShownSetting = (String, bool, &'static str);
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::local::settings_check) fn seen(facts: &[(&str, &str)]) -> NodeReport {
+    pub(in crate::local::settings_check) fn report(facts: &[(&str, &str)]) -> NodeReport {
         let pair = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let text = "bool UseZGC = true {product} {command line}\n\
                     size_t MaxHeapSize = 536870912 {product} {command line}\n";
@@ -420,7 +420,7 @@ pub(super) mod tests {
             "-esa: absent no",
             "-XX:MaxHeapSize: 536870912 yes",
         ];
-        let proofs = seen(&[]).proofs(&spec, "node1");
+        let proofs = report(&[]).proofs(&spec, "node1");
         assert_eq!(brief(&proofs), expected);
         assert!(!format!("{proofs:?}").contains("hunter2"), "{proofs:?}");
         let blind = NodeReport::default().proofs(&spec, "node1");

@@ -209,7 +209,7 @@ impl NodeReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node_report::tests::{brief, seen};
+    use super::super::node_report::tests::{brief, report};
     use super::*;
     use host::Confinement;
 
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn the_jvm_counts_its_cpus_unless_the_study_gives_a_number() {
         let wanted = placement("0", Memory::Anywhere);
-        let one = seen(&[("processors", "1")]);
+        let one = report(&[("processors", "1")]);
         let brief_of = |seen: &NodeReport, options: &[String]| {
             brief(&seen.placed_proofs(&wanted, options, "node1"))
         };
@@ -311,7 +311,7 @@ mod tests {
             brief_of(&one, &[]),
             ["topology processors: 1 yes", "-ea: given yes"]
         );
-        let two = seen(&[("processors", "2")]);
+        let two = report(&[("processors", "2")]);
         assert_eq!(brief_of(&two, &[])[0], "topology processors: 2 no");
         let own = ["-XX:ActiveProcessorCount=2", "-ea"].map(str::to_owned);
         assert_eq!(brief_of(&two, &own), Vec::<String>::new());

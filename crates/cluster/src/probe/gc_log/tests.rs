@@ -300,7 +300,7 @@ fn remark(before_ms: u64, ms: f64) -> String {
     format!("[2026-11-21T09:09:{seconds:02}.{rest:03}+0000][1s][info][gc     ] {text}\n")
 }
 
-fn seen(offset_ms: i64, ms: f64) -> (String, i64, f64) {
+fn pause_row(offset_ms: i64, ms: f64) -> (String, i64, f64) {
     ("gc.pause.remark".to_string(), offset_ms, ms)
 }
 

@@ -30,7 +30,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
 fn brought_out(root: &Path, to: &Path) -> ExportedNode {
     let (host, manifest) = node(root);
     let place = NodeFiles::of_test(&host, root);
-    let part = told(1, &mut |_| (), |counter| {
+    let part = with_progress(1, &mut |_| (), |counter| {
         out::bring(&place, &manifest, to, counter)
     });
     let (manifest, contents) = part.unwrap();
@@ -49,7 +49,7 @@ fn brought_in(
     let place = NodeFiles::of_test(host, root);
     let folder = Folder::open(from)?;
     folder.check_sizes(part)?;
-    let brought = told(1, &mut |_| (), |counter| {
+    let brought = with_progress(1, &mut |_| (), |counter| {
         bring(&place, part, &folder, "new", counter)
     });
     let (print, contents) = brought?;
@@ -85,7 +85,7 @@ fn a_file_that_is_damaged_where_it_was_is_not_exported() {
     let table = manifest::table_folder(&manifest::folder(here.path(), "s"), "k", "t");
     std::fs::write(table.join("nb-2-big-TOC.txt"), "y").unwrap();
     let place = NodeFiles::of_test(&host, here.path());
-    let part = told(1, &mut |_| (), |counter| {
+    let part = with_progress(1, &mut |_| (), |counter| {
         out::bring(&place, &manifest, to.path(), counter)
     });
     let said = format!("{:#}", part.unwrap_err());

@@ -372,7 +372,7 @@ latency_seconds_sum 1.5 2000
     /// Name, place, unit and the points with milliseconds.
     type SeriesPoints<'a> = (&'a str, &'a str, &'a str, Vec<(u64, f64)>);
 
-    fn seen(series: &[Series]) -> Vec<SeriesPoints<'_>> {
+    fn points(series: &[Series]) -> Vec<SeriesPoints<'_>> {
         let mut all = Vec::new();
         for one in series {
             let point = |point: &Point| (point.unix_ns / 1_000_000, point.value);
@@ -458,7 +458,7 @@ latency_seconds_sum 1.5 2000
             file.set_modified(time).unwrap();
         }
         let found = read_prometheus(folder.path(), &[]).unwrap();
-        let seen = seen(&found);
+        let seen = points(&found);
         assert_eq!(seen[0].3, [(15000, 1.0), (15000, 1.0)]);
         assert_eq!(seen[1].3, [(20000, 0.5)]);
         let error = read_prometheus(folder.path(), &["none".to_string()]).unwrap_err();

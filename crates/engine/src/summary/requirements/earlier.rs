@@ -34,14 +34,14 @@ const P99: Watched = ("p99 latency", Metric::LATENCY, |trial| {
 /// # Errors
 /// There is no run of this name, or it has no findings.
 pub fn look_for_earlier(study: &Study, results: &Path) -> Result<Option<String>> {
-    let names = study.variants.iter().filter_map(named);
+    let names = study.variants.iter().filter_map(baseline_name);
     for name in names.filter(|name| *name != LATEST) {
         earlier(study, name, results, None)?;
     }
     Ok(without_earlier(study, results))
 }
 
-fn named(variant: &Variant) -> Option<&str> {
+fn baseline_name(variant: &Variant) -> Option<&str> {
     variant.settings.require.not_worse_than.as_deref()
 }
 
@@ -104,7 +104,7 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
     let own = path.file_name().and_then(|name| name.to_str());
     let (mut records, mut said) = (Vec::new(), Vec::new());
     for variant in &study.variants {
-        let Some(name) = named(variant) else {
+        let Some(name) = baseline_name(variant) else {
             continue;
         };
         let Some(Earlier { run, says }) = earlier(study, name, results, own)? else {
@@ -275,7 +275,7 @@ fn geometric_mean(values: &[Known]) -> f64 {
 
 /// Returns the message for a study that has no earlier run to compare with.
 fn without_earlier(study: &Study, results: &Path) -> Option<String> {
-    let asks = study.variants.iter().any(|variant| named(variant) == Some(LATEST));
+    let asks = study.variants.iter().any(|variant| baseline_name(variant) == Some(LATEST));
     let has_none = asks && store::last_good(results, &study.name, None).is_none();
     has_none.then(|| {
         format!(

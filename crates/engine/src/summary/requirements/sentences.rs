@@ -51,7 +51,7 @@ impl Required<'_> {
 
     /// Returns ` of “b” beside “a”`; empty if a study has one variant.
     pub(super) fn who(&self) -> String {
-        match (self.variant.named(), self.baseline) {
+        match (self.variant.name(), self.baseline) {
             (None, _) => String::new(),
             (Some(name), None) => format!(" of “{name}”"),
             (Some(name), Some(baseline)) => format!(" of “{name}” beside “{baseline}”"),

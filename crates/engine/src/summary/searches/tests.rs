@@ -30,7 +30,8 @@ fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFi
     let of = study.variants.iter().find(|one| one.name.as_str() == variant).unwrap();
     let mut trials: Vec<TrialFinding> = Vec::new();
     loop {
-        let so_far: Vec<SeenTrial> = trials.iter().filter_map(|trial| seen(of, trial)).collect();
+        let so_far: Vec<SeenTrial> =
+            trials.iter().filter_map(|trial| to_trial(of, trial)).collect();
         let Next::Measure(asks) = of.settings.procedure.next(&so_far) else {
             return trials;
         };

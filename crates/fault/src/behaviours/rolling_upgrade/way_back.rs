@@ -56,7 +56,7 @@ impl WayBack {
     }
 
     /// Describes the files that were kept last.
-    pub fn said(&self) -> Option<String> {
+    pub fn describe_files(&self) -> Option<String> {
         let kept = self.kept.last()?;
         Some(format!(
             "the files that it had as {} are kept",

@@ -105,7 +105,7 @@ impl Agents for Sim {
             return Ok(QueryAnswer::Process(None));
         }
         let Query::Reach { address, limit } = what else {
-            return Ok(self.seen(what));
+            return Ok(self.answer(what));
         };
         let of = |by: ExecutedBy| match by {
             ExecutedBy::Host(index) | ExecutedBy::Node(index) => Some(index),

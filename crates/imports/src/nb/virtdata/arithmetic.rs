@@ -88,7 +88,7 @@ pub(super) const ROWS: &[Row] = &[
             found.extend(kept(given, move |x| x.max(min).min(max)));
         }
         let (min, max) = (min.double()?, max.double()?);
-        let step = Step::apply(move |value| Val::Double(value.double().max(min).min(max)));
+        let step = Step::new(move |value| Val::Double(value.double().max(min).min(max)));
         found.push(flavour(Ty::Double, Ty::Double, step));
         Some(found)
     }),
@@ -220,7 +220,7 @@ fn int_hash(value: i64) -> i64 {
 fn doubles(given: &[Argument], f: fn(f64, f64) -> f64) -> Flavours {
     let [argument] = given else { return None };
     let with = argument.double()?;
-    let step = Step::apply(move |value| Val::Double(f(value.double(), with)));
+    let step = Step::new(move |value| Val::Double(f(value.double(), with)));
     match argument.int() {
         Some(_) => from(&[Ty::Double], Ty::Double, &step),
         None => from(&[Ty::Double, Ty::Long], Ty::Double, &step),

@@ -33,7 +33,7 @@ const NUMERIC: [Ty; 6] = [
 pub(super) const ROWS: &[Row] = &[
     // Numbers of other types.
     row(&["Identity"], |given| {
-        plain(given, &[Ty::Object], Ty::Long, &Step::apply(|value| value))
+        plain(given, &[Ty::Object], Ty::Long, &Step::new(|value| value))
     }),
     row(&["ToInt"], |given| {
         let scale = scale(given, INT_MASK)?;
@@ -44,11 +44,11 @@ pub(super) const ROWS: &[Row] = &[
         plain(given, &[Ty::Object], Ty::Long, &Step::long(|x| x))
     }),
     row(&["ToDouble"], |given| {
-        let step = Step::apply(|value| Val::Double(value.double()));
+        let step = Step::new(|value| Val::Double(value.double()));
         plain(given, &[Ty::Object], Ty::Double, &step)
     }),
     row(&["ToFloat"], |given| {
-        let step = Step::apply(|value| Val::Float(value.double() as f32));
+        let step = Step::new(|value| Val::Float(value.double() as f32));
         plain(given, &[Ty::Object], Ty::Float, &step)
     }),
     row(&["ToShort"], |given| {
@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Row] = &[
             Val::Uuid((u128::from(upper as u64) << 64 | u128::from(lower)).to_be_bytes())
         })?;
         if given.is_empty() {
-            let parse = Step::apply(|value| Val::Uuid(parse_uuid(&value.text())));
+            let parse = Step::new(|value| Val::Uuid(parse_uuid(&value.text())));
             found.push(flavour(Ty::Text, Ty::Uuid, parse));
         }
         Some(found)
@@ -248,7 +248,7 @@ pub(super) const ROWS: &[Row] = &[
             Val::Bytes(bytes)
         })?;
         if given.is_empty() {
-            let own = Step::apply(|value| {
+            let own = Step::new(|value| {
                 let mut bytes = Vec::new();
                 value.append(&mut bytes);
                 Val::Bytes(bytes.split_off(4))
@@ -268,10 +268,10 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row(&["ToCqlVector"], |given| {
         let inputs = [Ty::Floats, Ty::List];
-        plain(given, &inputs, Ty::Vector, &Step::apply(|value| value))
+        plain(given, &inputs, Ty::Vector, &Step::new(|value| value))
     }),
     row(&["NormalizeCqlVector"], |given| {
-        plain(given, &[Ty::Vector], Ty::Vector, &Step::apply(normalize))
+        plain(given, &[Ty::Vector], Ty::Vector, &Step::new(normalize))
     }),
     row(&["HashedFloatVectors"], |given| match given {
         [size] => float_vectors(size, 0.0, 1.0),

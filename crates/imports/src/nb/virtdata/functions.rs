@@ -109,7 +109,7 @@ impl Step {
     }
 
     /// Creates an effect from a function of a value.
-    pub(super) fn apply(effect: impl Fn(Val) -> Val + Send + Sync + 'static) -> Step {
+    pub(super) fn new(effect: impl Fn(Val) -> Val + Send + Sync + 'static) -> Step {
         Step::with((), move |(), value| effect(value))
     }
 
@@ -147,7 +147,7 @@ pub(super) enum Count {
 }
 
 impl Count {
-    pub(super) fn new(&self, input: i64) -> i64 {
+    pub(super) fn value(&self, input: i64) -> i64 {
         match self {
             Count::Fixed(count) => *count,
             // A function's result is known only here.

@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Row] = &[
 /// Returns bytes of hashes.
 fn bytes(length: Count) -> Flavours {
     made(Ty::Bytes, move |x| {
-        let length = length.new(x).clamp(0, LENGTH_MAX) as usize;
+        let length = length.value(x).clamp(0, LENGTH_MAX) as usize;
         let mut bytes = Vec::with_capacity(length + 8);
         for word in 0..=length as i64 / 8 {
             let hashed = hash(x.wrapping_add(word) as u64);
@@ -138,7 +138,7 @@ impl Image {
     }
 
     fn part(&self, input: i64) -> Val<'_> {
-        let size = self.size.new(input).clamp(0, self.text.len() as i64);
+        let size = self.size.value(input).clamp(0, self.text.len() as i64);
         let free = self.text.len() as i64 - size + 1;
         let start = ((hash(input as u64) as i64 & INT_MASK) % free) as usize;
         Val::Text(Cow::Borrowed(&self.text[start..start + size as usize]))

@@ -38,7 +38,7 @@ impl Recipe {
             return Err(Fault::new(message, calls[0].at));
         }
         let last = &calls[calls.len() - 1];
-        let wanted = last.output.as_deref().and_then(Ty::named);
+        let wanted = last.output.as_deref().and_then(Ty::parse);
         choose(&mut flavours, wanted);
         let chosen: Vec<Variant> = flavours.into_iter().map(|mut f| f.swap_remove(0)).collect();
         let ty = chosen[chosen.len() - 1].output;
@@ -65,7 +65,7 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, Fault> {
     }
     let type_of = |name: &Option<String>| match name {
         None => Ok(None),
-        Some(name) => Ty::named(name).map(Some).ok_or_else(|| {
+        Some(name) => Ty::parse(name).map(Some).ok_or_else(|| {
             let message = format!("type {name} behind {} is not known", call.name);
             Fault::new(message, call.at)
         }),

@@ -14,17 +14,17 @@ pub(super) const ROWS: &[Row] = &[
         [] => from(
             &[Ty::Long, Ty::Int, Ty::Double, Ty::Object],
             Ty::Text,
-            &Step::apply(to_text),
+            &Step::new(to_text),
         ),
         [_] => concatenated("{}", given, Seed::Same),
         _ => None,
     }),
     row(&["LongToString"], |given| {
-        plain(given, &[Ty::Long], Ty::Text, &Step::apply(to_text))
+        plain(given, &[Ty::Long], Ty::Text, &Step::new(to_text))
     }),
     row(&["ToHexString"], |given| {
         let hex = Step::made(|x| Val::Text(format!("{x:x}").into()));
-        let of_bytes = Step::apply(|value| Val::Text(value.text().to_uppercase().into()));
+        let of_bytes = Step::new(|value| Val::Text(value.text().to_uppercase().into()));
         let mut found = plain(given, &[Ty::Long], Ty::Text, &hex)?;
         found.push(flavour(Ty::Bytes, Ty::Text, of_bytes));
         Some(found)
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Row] = &[
         of_text(given, |_, text| text.to_owned())
     }),
     row(&["Trim"], |given| {
-        let step = Step::apply(|value| Val::Text(value.text().trim().to_owned().into()));
+        let step = Step::new(|value| Val::Text(value.text().trim().to_owned().into()));
         plain(given, &[Ty::Text], Ty::Text, &step)
     }),
     asking(&["Template"], template),
@@ -78,7 +78,7 @@ fn of_text(given: &[Argument], change: fn(&str, &str) -> String) -> Flavours {
         return None;
     };
     let arg = arg.clone();
-    let step = Step::apply(move |value| Val::Text(change(&value.text(), &arg).into()));
+    let step = Step::new(move |value| Val::Text(change(&value.text(), &arg).into()));
     from(&[Ty::Text], Ty::Text, &step)
 }
 

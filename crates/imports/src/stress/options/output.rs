@@ -7,7 +7,7 @@ use yaml::Diagnostics;
 
 use super::params_or_none;
 use crate::stress::command::Groups;
-use crate::stress::params::{KnownParam, Params, known};
+use crate::stress::params::{KnownParam, Params, new};
 use crate::stress::values;
 
 /// Output options.
@@ -45,18 +45,18 @@ pub enum Level {
 }
 
 pub(crate) const LOG: [KnownParam; 7] = [
-    known(
+    new(
         "level=",
         1,
         "normal",
         "How much is said: minimal, normal or verbose",
     ),
-    known("no-summary", 1, "", "Leave the block of results out"),
-    known("no-settings", 1, "", "Leave the list of settings out"),
-    known("file=", 1, "", "Write the text to this file too"),
-    known("hdrfile=", 1, "", "Write histograms to this file"),
-    known("interval=", 1, "1s", "Time between two lines: 1s, 500ms"),
-    known(
+    new("no-summary", 1, "", "Leave the block of results out"),
+    new("no-settings", 1, "", "Leave the list of settings out"),
+    new("file=", 1, "", "Write the text to this file too"),
+    new("hdrfile=", 1, "", "Write histograms to this file"),
+    new("interval=", 1, "1s", "Time between two lines: 1s, 500ms"),
+    new(
         "print-statements-on-error",
         1,
         "",
@@ -65,20 +65,20 @@ pub(crate) const LOG: [KnownParam; 7] = [
 ];
 
 pub(crate) const GRAPH: [KnownParam; 4] = [
-    known("file=", 1, "", "Without effect: the report has the graphs"),
-    known("revision=", 1, "unknown", "Without effect"),
-    known("title=", 1, "", "Without effect"),
-    known("op=", 1, "", "Without effect"),
+    new("file=", 1, "", "Without effect: the report has the graphs"),
+    new("revision=", 1, "unknown", "Without effect"),
+    new("title=", 1, "", "Without effect"),
+    new("op=", 1, "", "Without effect"),
 ];
 
 pub(crate) const REPORTING: [KnownParam; 2] = [
-    known(
+    new(
         "output-frequency=",
         1,
         "1s",
         "Time between two lines: 1s, 500ms",
     ),
-    known(
+    new(
         "header-frequency=",
         1,
         "",
@@ -87,8 +87,8 @@ pub(crate) const REPORTING: [KnownParam; 2] = [
 ];
 
 pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
-    known("wrap", 1, "", "Begin again behind the last token range"),
-    known(
+    new("wrap", 1, "", "Begin again behind the last token range"),
+    new(
         "split-factor=",
         1,
         "1",

@@ -25,7 +25,7 @@ impl Oracle {
     }
 
     /// Records that a request has reached the server.
-    pub fn asked(&mut self, connection: u16, asked: &SimRequest) {
+    pub fn record_request(&mut self, connection: u16, asked: &SimRequest) {
         self.say(|| format!("{connection} is asked {asked:?}"));
         let made = &self.streams[&(asked.stream as u16)];
         assert_eq!(made.connection, connection);

@@ -229,7 +229,7 @@ fn hints_of(hints: &HintsRecord) -> String {
 }
 
 /// Returns the stretches before, during and after.
-fn named(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &StretchRecord)> {
+fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &StretchRecord)> {
     let all = [
         ("before", &found.before),
         ("broken", &found.during),
@@ -240,7 +240,7 @@ fn named(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &Stretch
 
 /// Returns the clients' view.
 fn stretches(found: &RecoveryRecord) -> Table {
-    Table::from_records("", named(found))
+    Table::from_records("", three_stretches(found))
         .text("Clients saw", |(name, _)| name)
         .number("Length", "", |(_, stretch)| {
             number::duration(stretch.seconds)
@@ -280,7 +280,7 @@ fn stretches(found: &RecoveryRecord) -> Table {
 
 /// Lists failures by kind and error. `None` without failures.
 fn failures(found: &RecoveryRecord) -> Option<Table> {
-    let each = named(found).flat_map(|(name, stretch)| {
+    let each = three_stretches(found).flat_map(|(name, stretch)| {
         let kinds = stretch.errors.iter();
         kinds.flat_map(move |(kind, errors)| errors.iter().map(move |error| (name, kind, error)))
     });

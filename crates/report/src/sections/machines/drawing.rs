@@ -4,7 +4,7 @@
 //! Small machines show every core. On large ones, equal neighbouring cores are one tile, and if
 //! even that is too much, an L3 group is one.
 
-use super::machine_records::{Cpus, MachineView, Placed, list, named};
+use super::machine_records::{Cpus, MachineView, Placed, describe_cpus, list};
 use crate::number;
 use crate::page::{BoxGroup, Leaf, Part, Picture, Style};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -312,7 +312,7 @@ impl Drawing<'_> {
     fn legend(&self, nests: &[BoxGroup]) -> Vec<(Style, String)> {
         let mut legend = Vec::new();
         for one in self.placed {
-            let cpus = format!("{}: {}", one.record.who, named(&one.cpus));
+            let cpus = format!("{}: {}", one.record.who, describe_cpus(&one.cpus));
             let color = self.colors.get(one.record.who.as_str());
             match (one.record.is_client(), color) {
                 _ if one.cpus.is_empty() => {}
@@ -343,7 +343,7 @@ impl Drawing<'_> {
             } else {
                 one.record.who.as_str()
             };
-            words.push(format!("{who} may run on {}.", named(&one.cpus)));
+            words.push(format!("{who} may run on {}.", describe_cpus(&one.cpus)));
         }
         words.join(" ")
     }

@@ -77,14 +77,14 @@ pub fn machine_of<'a>(
     };
     let named = of.machines.iter().find(is_its);
     let is_one = matches!(of.isolation.as_str(), "hosts" | "loopback");
-    named.or_else(|| match &of.machines[..] {
+    describe_cpus.or_else(|| match &of.machines[..] {
         [only] if is_one => Some(only),
         _ => None,
     })
 }
 
 /// Names CPUs in a sentence: `CPU 3`, `CPUs 0-1,4`.
-pub fn named(cpus: &Cpus) -> String {
+pub fn describe_cpus(cpus: &Cpus) -> String {
     match cpus.len() {
         1 => format!("CPU {}", list(cpus)),
         _ => format!("CPUs {}", list(cpus)),

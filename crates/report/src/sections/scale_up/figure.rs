@@ -53,16 +53,16 @@ fn of_arm(index: usize, arm: &ScaleUpRecord) -> Vec<Series> {
     let best = drawn(arm);
     if let Some(x1) = x1(&measured, best) {
         let ends = [1.0, last].map(|units| (units, Some(units * x1)));
-        let name = named(arm, "N times one unit");
+        let name = label(arm, "N times one unit");
         series.push(line(name, Dash::Dot, ends.into()));
     }
     for (what, places) in best.map_or_else(Vec::new, |fit| curves(fit, &measured)) {
-        series.push(line(named(arm, &what), Dash::Solid, places));
+        series.push(line(label(arm, &what), Dash::Solid, places));
     }
     series
 }
 
-fn named(arm: &ScaleUpRecord, what: &str) -> String {
+fn label(arm: &ScaleUpRecord, what: &str) -> String {
     match &arm.arm {
         None => what.to_owned(),
         Some(name) => format!("{name}, {what}"),
