@@ -52,7 +52,7 @@ impl PodHandle {
     /// # Errors
     /// Kubernetes does not answer.
     pub fn refresh(&self) -> Result<PodSeen> {
-        let seen = self.pod.report()?;
+        let seen = self.pod.status()?;
         if let Some(ip) = seen.address.filter(|_| seen.is_ready) {
             self.moves.note(self.known, SocketAddr::new(ip, self.known.port()));
         }

@@ -437,17 +437,17 @@ mod tests {
     fn a_turn_without_a_point_is_measured_where_the_procedure_asks() {
         let (four, eight) = (Point::Threads(4), Point::Threads(8));
         let points = || Next::Measure([four, eight].map(Ask::probe).to_vec());
-        assert_eq!(asked(None, points()), NextStep::Here(Ask::probe(four)));
+        assert_eq!(decide(None, points()), NextStep::Here(Ask::probe(four)));
         assert_eq!(
-            asked(Some(eight), points()),
+            decide(Some(eight), points()),
             NextStep::Here(Ask::probe(eight))
         );
         assert_eq!(
-            asked(Some(Point::Threads(1)), points()),
+            decide(Some(Point::Threads(1)), points()),
             NextStep::Elsewhere
         );
         let answer = || Next::Answer(Answer::Complete);
-        assert!(matches!(asked(None, answer()), NextStep::Nowhere(_)));
+        assert!(matches!(decide(None, answer()), NextStep::Nowhere(_)));
 
         let study = study("procedure: {fixed: {threads: 4}}\n");
         let planned = &plan(&study).unwrap().trials[0];

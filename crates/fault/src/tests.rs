@@ -1,6 +1,6 @@
 //! Tests of life cycles on a simulated clock: nodes that behave as told, and nodes that do not.
 
-mod named;
+mod named_targets;
 mod sim;
 mod staged;
 mod upgrades;

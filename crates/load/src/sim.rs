@@ -15,9 +15,9 @@
 
 mod alloc;
 mod dice;
+mod expected_records;
 mod oracle;
 mod program;
-mod recorded;
 mod server;
 mod shape;
 mod stream;
@@ -31,8 +31,8 @@ use crate::control::Control;
 use crate::recorder::{Part, Recorder};
 use crate::statement_facts::Facts;
 use cql::Version;
+use expected_records::{Coverage, Expected, InjectedDefect, Recorded, part_with_room};
 use oracle::Oracle;
-use recorded::{Coverage, Expected, InjectedDefect, Recorded, part_with_room};
 use shape::{START_NS, Shape};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

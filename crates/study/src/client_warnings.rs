@@ -143,12 +143,15 @@ mod tests {
     #[test]
     fn this_machine_reaches_local_targets_others_foreign_clusters() {
         let here = "here, {ssh: me@localhost}, {ssh: 'ssh://me@127.0.0.1:2222'}";
-        assert_eq!(said("{null: {}}", here), Vec::<String>::new());
+        assert_eq!(warnings_for("{null: {}}", here), Vec::<String>::new());
         for elsewhere in [
             "{attach: {contact_points: [127.0.0.1, 10.0.0.1]}}",
             "{local: {machines: [{ssh: db1, folder: /data}]}}",
         ] {
-            assert_eq!(said(elsewhere, "{ssh: load1}"), Vec::<String>::new());
+            assert_eq!(
+                warnings_for(elsewhere, "{ssh: load1}"),
+                Vec::<String>::new()
+            );
         }
     }
 
@@ -163,14 +166,14 @@ mod tests {
             crate::plan::plan(&study).unwrap().warnings
         };
         let ranges = "'write n=5 -pop seq=1..5', 'write n=10 -pop seq=6..15'";
-        let all = said(ranges, "here, here");
+        let all = warnings_for(ranges, "here, here");
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
             all[0].contains("the 2 commands of `workload.stress` differ"),
             "{all:?}"
         );
-        assert_eq!(said(ranges, "here"), Vec::<String>::new());
+        assert_eq!(warnings_for(ranges, "here"), Vec::<String>::new());
         let steps = "'write n=5 -pop seq=1..5', 'read n=5 -pop seq=1..5'";
-        assert_eq!(said(steps, "here, here"), Vec::<String>::new());
+        assert_eq!(warnings_for(steps, "here, here"), Vec::<String>::new());
     }
 }

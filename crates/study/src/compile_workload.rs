@@ -4,7 +4,7 @@
 mod file;
 mod imported;
 mod own_table;
-mod recorded;
+mod recorded_traffic;
 
 pub use imported::{Steps, import, steps};
 pub use own_table::unread_tables;
@@ -104,7 +104,7 @@ pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) ->
 /// Compiles a workload that is not an import, before tuning.
 fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, Failed> {
     if let Some(recorded) = &parts.workload.recorded {
-        let program = recorded::program(recorded, inputs);
+        let program = recorded_traffic::program(recorded, inputs);
         return program.map_err(|problem| Failed::Problems(vec![problem]));
     }
     let spec = spec(parts, seed);

@@ -112,25 +112,25 @@ mod tests {
             "{all:?}"
         );
         assert!(all[0].contains("`window.measure: 150s`"), "{all:?}");
-        assert_eq!(said(kill, "150s"), Vec::<String>::new());
+        assert_eq!(warnings_for(kill, "150s"), Vec::<String>::new());
     }
 
     #[test]
     fn what_takes_no_process_away_needs_only_seconds_as_before() {
         let pause = "{kind: node-pause, where: {node: 2}, at: 20s, for: 20s}";
-        assert_eq!(said(pause, "70s"), Vec::<String>::new());
-        assert_eq!(said(pause, "69s").len(), 1);
+        assert_eq!(warnings_for(pause, "70s"), Vec::<String>::new());
+        assert_eq!(warnings_for(pause, "69s").len(), 1);
         // A fault that heals at once counts from its start.
         let restart = "{kind: node-restart, where: {node: 2}, at: 20s}";
-        assert_eq!(said(restart, "110s"), Vec::<String>::new());
-        assert_eq!(said(restart, "109s").len(), 1);
+        assert_eq!(warnings_for(restart, "110s"), Vec::<String>::new());
+        assert_eq!(warnings_for(restart, "109s").len(), 1);
     }
 
     #[test]
     fn a_repeating_fault_and_one_that_does_a_task_are_not_awaited() {
         let again = "{kind: node-pause, at: 10s, every: 30s, for: 10s}";
-        assert_eq!(said(again, "100s"), Vec::<String>::new());
+        assert_eq!(warnings_for(again, "100s"), Vec::<String>::new());
         let task = "{kind: node-compact, where: {node: 2}, at: 10s, for: 60s}";
-        assert_eq!(said(task, "75s"), Vec::<String>::new());
+        assert_eq!(warnings_for(task, "75s"), Vec::<String>::new());
     }
 }

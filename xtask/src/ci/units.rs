@@ -203,7 +203,7 @@ mod tests {
             names(&["z"]),
         ];
         assert_eq!(found, expected);
-        assert!(of(&program(), Vec::new(), &times).is_empty());
+        assert!(divide(&program(), Vec::new(), &times).is_empty());
         let all = together(&program(), names(&["long", "half"]), &times);
         assert_eq!(
             (all.len(), all[0].tests.len(), all[0].expected_s),

@@ -37,7 +37,7 @@ pub enum Ending {
         /// True if it was held twice.
         is_held: bool,
         /// Lowest load that was too much, if any.
-        above: Option<Above>,
+        above: Option<LowestOverload>,
     },
     /// No load is within the bound, from this one up.
     None {
@@ -46,7 +46,7 @@ pub enum Ending {
         /// The bound.
         bound: Bound,
         /// Lowest load that was too much, if any.
-        above: Option<Above>,
+        above: Option<LowestOverload>,
     },
     /// Some loads were within the bound, but none was held.
     NotHeld {
@@ -57,7 +57,7 @@ pub enum Ending {
         /// Any load of the axis.
         point: Point,
         /// Lowest load that was too much, if any.
-        above: Option<Above>,
+        above: Option<LowestOverload>,
     },
     /// The highest load to be tried is still within the bound.
     NotReached {
@@ -110,7 +110,7 @@ pub enum Ending {
 
 /// Lowest load that was too much.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Above {
+pub struct LowestOverload {
     /// The load.
     pub at: Point,
     /// Reason in words: `p99 was 12.3 ms`.
@@ -246,7 +246,7 @@ impl Ending {
                 bound,
             } => format!(
                 "{}; {} gave no answer, the last one at {} because {why}",
-                known(*range, bound),
+                range_words(*range, bound),
                 counted(*trials, "trial"),
                 at.words()
             ),
@@ -283,7 +283,7 @@ impl Range {
 }
 
 /// Returns the failure in words: `; at 49,100 op/s p99 was 12.3 ms`.
-fn failure_words(above: Option<&Above>) -> String {
+fn failure_words(above: Option<&LowestOverload>) -> String {
     above.map_or(String::new(), |above| {
         format!("; at {} {}", above.at.words(), above.why)
     })

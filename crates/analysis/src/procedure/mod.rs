@@ -22,7 +22,7 @@ mod tests;
 mod trial_outcome;
 
 pub use band::Band;
-pub use ending::{Above, Ending, Range, SearchOutcome};
+pub use ending::{Ending, LowestOverload, Range, SearchOutcome};
 pub use endurance::Endurance;
 pub use fixed::Fixed;
 pub use point::Point;

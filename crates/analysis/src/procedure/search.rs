@@ -11,7 +11,7 @@
 
 use super::trial_outcome::{Bound, BoundCheck, Despite, Percentile, Role, SeenTrial};
 use super::{
-    Above, Answer, Ask, Decide, Ending, Next, Point, ProcedureEstimate, REST_S, Range,
+    Answer, Ask, Decide, Ending, LowestOverload, Next, Point, ProcedureEstimate, REST_S, Range,
     SearchProcedure, SearchResult, Step,
 };
 use measure::number::count;
@@ -232,9 +232,9 @@ impl Search {
     }
 
     /// Returns the first failure above the result.
-    fn above(&self, path: &Path) -> Option<Above> {
+    fn above(&self, path: &Path) -> Option<LowestOverload> {
         let high = path.high.as_ref()?;
-        Some(Above {
+        Some(LowestOverload {
             at: self.at(high.value),
             why: high.why.clone(),
             is_by_client: high.is_by_client,

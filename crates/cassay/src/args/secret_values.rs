@@ -77,13 +77,13 @@ mod tests {
 
     #[test]
     fn only_what_looks_like_a_name_is_said_of_a_value() {
-        assert_eq!(said("db=hunter2"), "db=…");
+        assert_eq!(key("db=hunter2"), "db=…");
         assert_eq!(
-            said("target.attach.password=x=y"),
+            key("target.attach.password=x=y"),
             "target.attach.password=…"
         );
-        assert_eq!(said("hunter2"), "…");
-        assert_eq!(said("=hunter2"), "…");
-        assert_eq!(said("user:hunter2@db=x"), "…");
+        assert_eq!(key("hunter2"), "…");
+        assert_eq!(key("=hunter2"), "…");
+        assert_eq!(key("user:hunter2@db=x"), "…");
     }
 }

@@ -2,7 +2,7 @@
 //! files, existing tables and recorded traffic.
 
 mod check;
-mod recorded;
+mod recorded_traffic;
 mod twin;
 
 use crate::args::{Common, WorkloadCommand};
@@ -43,7 +43,7 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
         }
         WorkloadCommand::Check(args) => return check::run(args, common),
         WorkloadCommand::Twin(args) => return twin::run(args, common),
-        WorkloadCommand::Recorded(args) => return recorded::run(args, common),
+        WorkloadCommand::Recorded(args) => return recorded_traffic::run(args, common),
         WorkloadCommand::Sample { name, rows, seed } => {
             return print_samples(name, *rows, *seed, common);
         }

@@ -16,7 +16,7 @@ mod faults;
 pub(crate) mod hosts;
 mod lexer;
 mod machines;
-mod placed;
+mod placement;
 mod power;
 mod probes;
 mod refusals;

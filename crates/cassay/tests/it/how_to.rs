@@ -1,7 +1,7 @@
 //! Tests the pages of `docs/how-to/` and `SKILL.md`: their studies are planned, those without a
 //! cluster are run, and their command lines are parsed.
 
-use crate::null_target::recorded::lay_log;
+use crate::null_target::recorded_traffic::lay_log;
 use crate::program::Lab;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

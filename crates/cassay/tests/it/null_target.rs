@@ -15,7 +15,7 @@ mod imports;
 mod interruption;
 mod leaving;
 mod record;
-pub(crate) mod recorded;
+pub(crate) mod recorded_traffic;
 mod requests;
 mod screen;
 mod screening;

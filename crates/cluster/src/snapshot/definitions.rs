@@ -165,10 +165,10 @@ mod tests {
     fn ids_white_space_and_options_of_one_side_are_no_difference() {
         let other = "CREATE TABLE k.t (a int PRIMARY KEY, b text) WITH compression = {'class': \
                      'LZ4', 'x': '16 and'} AND memtable = 'default' AND ID = 9";
-        assert_eq!(said(&[other], &[TABLE]), "none");
+        assert_eq!(differences(&[other], &[TABLE]), "none");
         let keyspace = |copies| format!("CREATE KEYSPACE k WITH replication = {{'a': '{copies}'}}");
         let (one, two) = (keyspace(1), keyspace(2));
-        assert_eq!(said(&[&one, TABLE], &[&two, TABLE]), "none");
+        assert_eq!(differences(&[&one, TABLE], &[&two, TABLE]), "none");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Computes the findings of a scale-up study: its variants as numbers of units, arm by arm.
 
-mod chosen;
+mod variant_choice;
 
 use super::comparisons::blocks_of;
 use crate::scale_up::{Arm, Instances, Measured, Setting, Unpaired, record};

@@ -2,8 +2,8 @@
 //!
 //! Long because each table of examples is complete.
 
-mod chosen;
 mod effects;
+mod scenario_choices;
 
 use super::import;
 use super::virtdata::chain::Env;

@@ -13,8 +13,8 @@ mod answers;
 mod due;
 
 use self::due::Due;
+use super::expected_records::{Coverage, Recorded};
 use super::program::{self, BATCH};
-use super::recorded::{Coverage, Recorded};
 use super::shape::{START_NS, Shape};
 use crate::control::Control;
 use crate::ledger::{LedgerMode, LedgerPart, WriteState};

@@ -166,9 +166,12 @@ mod tests {
             let ours = run_script(&format!("{before}; echo cassay-agent: is Linux"));
             assert_eq!(ours.unwrap(), "is Linux", "{before}");
         }
-        assert!(matches!(said("echo hello"), Err(Unheard::HungUp)));
+        assert!(matches!(run_script("echo hello"), Err(Unheard::HungUp)));
         for endless in ["head -c 70000 /dev/zero", "yes hello"] {
-            assert!(matches!(said(endless), Err(Unheard::TooMuch)), "{endless}");
+            assert!(
+                matches!(run_script(endless), Err(Unheard::TooMuch)),
+                "{endless}"
+            );
         }
     }
 

@@ -26,7 +26,7 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
     let Some(imported) = &settings.workload.import else {
         let mut settings = settings;
         let recorded = settings.workload.recorded.clone();
-        let notes = recorded.map(|one| super::recorded::apply(&mut settings, &one, inputs));
+        let notes = recorded.map(|one| super::recorded_traffic::apply(&mut settings, &one, inputs));
         return Ok(Steps {
             steps: vec![(None, settings)],
             notes: notes.unwrap_or_default(),

@@ -54,7 +54,7 @@ mod kubernetes;
 mod machines;
 mod node_pods;
 mod procedure;
-mod recorded;
+mod recorded_traffic;
 mod repeat;
 mod require;
 mod row;
@@ -75,7 +75,7 @@ pub const FIELDS: [&[Field]; 21] = [
     attached::ALL,
     topology::FIELDS,
     SECTIONS,
-    recorded::FIELDS,
+    recorded_traffic::FIELDS,
     procedure::FIELDS,
     WINDOW,
     repeat::FIELDS,

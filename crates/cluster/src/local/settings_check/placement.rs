@@ -240,12 +240,12 @@ mod tests {
             ..EffectiveAffinity::default()
         };
         assert_eq!(
-            brief(&of(&wanted, &found, "node1")),
+            brief(&placement_proofs(&wanted, &found, "node1")),
             ["topology cpus: 0-1 for 40 threads yes"]
         );
         found.cpus.insert(set("0-3"), 1);
         assert_eq!(
-            brief(&of(&wanted, &found, "node1")),
+            brief(&placement_proofs(&wanted, &found, "node1")),
             ["topology cpus: 0-1 for 40 threads, 0-3 for 1 thread no"]
         );
     }

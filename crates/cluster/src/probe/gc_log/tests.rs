@@ -218,7 +218,7 @@ fn uptimes_count_from_a_start_that_the_newest_line_tells() {
     let remark =
         |uptime: &str| format!("[{uptime}s][info][gc] GC(4) Pause Remark 15M->15M(512M) 1.5ms\n");
     logs.append("gc.log", &(remark("7.250") + &remark("8.000")));
-    assert_eq!(logs.pauses(), [seen(-750, 1.5), seen(0, 1.5)]);
+    assert_eq!(logs.pauses(), [pause_row(-750, 1.5), pause_row(0, 1.5)]);
 }
 
 #[test]
@@ -315,9 +315,9 @@ fn earlier_log_lines_are_skipped_and_half_a_line_waits() {
     );
     assert_eq!(logs.look(), []);
     logs.append("gc-1.log", &format!("{}{begin}", remark(500, 2.0)));
-    assert_eq!(logs.pauses(), [seen(-500, 2.0)]);
+    assert_eq!(logs.pauses(), [pause_row(-500, 2.0)]);
     logs.append("gc-1.log", end);
-    assert_eq!(logs.pauses(), [seen(-400, 2.5)]);
+    assert_eq!(logs.pauses(), [pause_row(-400, 2.5)]);
     assert_eq!(logs.pauses(), []);
 }
 
@@ -330,9 +330,9 @@ fn a_node_that_is_started_again_is_followed_into_its_next_log() {
     logs.append("gc-1.log", &remark(700, 2.0));
     logs.append("gc-2.log", &remark(600, 3.0));
     // Files of the same time are ordered by name, and a later change of one does not reorder these.
-    assert_eq!(logs.pauses(), [seen(-700, 2.0), seen(-600, 3.0)]);
+    assert_eq!(logs.pauses(), [pause_row(-700, 2.0), pause_row(-600, 3.0)]);
     logs.append("gc-2.log", &remark(500, 4.0));
-    assert_eq!(logs.pauses(), [seen(-500, 4.0)]);
+    assert_eq!(logs.pauses(), [pause_row(-500, 4.0)]);
 }
 
 #[test]
@@ -344,11 +344,11 @@ fn a_restarted_or_renamed_log_is_read_from_its_beginning() {
     );
     assert_eq!(logs.look(), []);
     std::fs::write(logs.folder.path().join("gc-1.log"), remark(700, 2.0)).unwrap();
-    assert_eq!(logs.pauses(), [seen(-700, 2.0)]);
+    assert_eq!(logs.pauses(), [pause_row(-700, 2.0)]);
     let folder = logs.folder.path();
     std::fs::rename(folder.join("gc-1.log"), folder.join("gc-1.log.0")).unwrap();
     logs.append("gc-1.log", &remark(600, 3.0));
-    assert_eq!(logs.pauses(), [seen(-600, 3.0)]);
+    assert_eq!(logs.pauses(), [pause_row(-600, 3.0)]);
 }
 
 #[test]

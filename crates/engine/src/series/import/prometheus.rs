@@ -386,7 +386,7 @@ latency_seconds_sum 1.5 2000
     fn counters_become_rates_and_gauges_stay() {
         let reads = "prometheus.reads_total{table=\"ks.t\"}/s";
         assert_eq!(
-            seen(&series(TEXT, &[]).unwrap()),
+            points(&series(TEXT, &[]).unwrap()),
             [
                 (
                     "prometheus.heap_bytes",
@@ -410,7 +410,7 @@ latency_seconds_sum 1.5 2000
             ]
         );
         let wanted = series(TEXT, &["reads*ks.t"]).unwrap();
-        assert_eq!(seen(&wanted)[0].0, reads);
+        assert_eq!(points(&wanted)[0].0, reads);
         assert_eq!(wanted.len(), 1);
     }
 
@@ -419,7 +419,7 @@ latency_seconds_sum 1.5 2000
         let text = "# TYPE reads counter\nreads_total 1 10.5 # {trace=\"x\"} 0.6 9\n\
                     reads_total 4 12.0\n# EOF\n";
         let found = series(text, &[]).unwrap();
-        assert_eq!(seen(&found)[0].3, [(12000, 2.0)]);
+        assert_eq!(points(&found)[0].3, [(12000, 2.0)]);
     }
 
     #[test]

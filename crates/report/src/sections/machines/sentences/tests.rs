@@ -122,7 +122,7 @@ fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
         (small(), "", &["0"], ""),
         (small(), "0", &[], ""),
     ] {
-        assert_eq!(said(machine, client, nodes), expected);
+        assert_eq!(sentences(machine, client, nodes), expected);
     }
 }
 
