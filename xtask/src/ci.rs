@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use times::Times;
-use units::Outcome;
+use units::UnitResult;
 
 /// Arguments of cargo that build everything that the gate runs. They never change: with others,
 /// cargo would select other features and recompile most crates.
@@ -207,8 +207,8 @@ fn tests_of_all(programs: &[Program], stored: &Times) -> Result<Ran> {
     Ok((again::failed(&outcomes, &[], &[])?, seconds_of(&outcomes)))
 }
 
-fn seconds_of(outcomes: &[Outcome]) -> Seconds {
-    let of = |outcome: &Outcome| -> Vec<(String, f64)> {
+fn seconds_of(outcomes: &[UnitResult]) -> Seconds {
+    let of = |outcome: &UnitResult| -> Vec<(String, f64)> {
         let name = |test: &str| format!("{} {test}", outcome.program.name);
         outcome.seconds.iter().map(|(test, seconds)| (name(test), *seconds)).collect()
     };

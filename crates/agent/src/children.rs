@@ -15,12 +15,12 @@ use std::time::Duration;
 
 /// All processes, running or ended.
 pub(crate) struct Children {
-    known: Arc<Ended>,
+    known: Arc<ProcessEnds>,
     outbox: Outbox,
 }
 
 #[derive(Default)]
-struct Ended {
+struct ProcessEnds {
     /// Status by process. `None` while a process runs.
     processes: Mutex<HashMap<Identity, Option<i32>>>,
     /// Processes that were ended on purpose.
@@ -28,13 +28,13 @@ struct Ended {
     news: Condvar,
 }
 
-impl Ended {
+impl ProcessEnds {
     fn lock(&self) -> MutexGuard<'_, HashMap<Identity, Option<i32>>> {
         self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Ended {
+impl ProcessEnds {
     fn tell(&self, process: Identity) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.insert(process);

@@ -26,7 +26,7 @@ use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::faults::{Heal, Inject, Renew, Started};
 use host::process::Identity;
-use host::{Broken, Healed, Injection};
+use host::{Broken, HealAnswer, Injection};
 use measure::clock::Deadline;
 use remote::Serve;
 use state::{Breakable, State};
@@ -46,15 +46,15 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
             stopped,
             every,
         } => Box::new(stutter::Stutter::new(process, stopped, every)),
-        Injection::Kill(one) => Box::new(process::Ended::killed(one)),
-        Injection::Stop(one) => Box::new(process::Ended::terminate(one)),
+        Injection::Kill(one) => Box::new(process::TerminatedProcess::killed(one)),
+        Injection::Stop(one) => Box::new(process::TerminatedProcess::terminate(one)),
         Injection::Wipe { process, folders } => Box::new(Emptied::new(process, folders, When::Now)),
         Injection::Leave {
             process,
             folders,
             address,
         } => Box::new(Emptied::new(process, folders, When::Left(address))),
-        Injection::Join(what) => Box::new(added_process::Joined::new(what)),
+        Injection::Join(what) => Box::new(added_process::AddedProcess::new(what)),
         Injection::Files {
             reader,
             forth,
@@ -74,11 +74,13 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
         Injection::LinkDown(number) => Box::new(links::Down::new(number)),
         Injection::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
         Injection::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
-        Injection::TakeAddress(address) => Box::new(links::Taken::new(address)),
+        Injection::TakeAddress(address) => Box::new(links::DuplicateAddress::new(address)),
         Injection::Command { inject, heal } => Box::new(commands::Commands { inject, heal }),
         Injection::Service(fault) => Box::new(service::OfOthers::new(fault)),
         Injection::Reset(ports) => Box::new(links::Reset(ports)),
-        Injection::PowerOff { processes } => Box::new(Alone::with(power::Off::new(processes))),
+        Injection::PowerOff { processes } => {
+            Box::new(Alone::with(power::PowerLoss::new(processes)))
+        }
         Injection::Adopt {
             device,
             folder,
@@ -101,7 +103,7 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
 
 impl AgentState {
     /// Heals a fault that is still there.
-    fn heal(&self, Broken(number): Broken) -> Result<Healed> {
+    fn heal(&self, Broken(number): Broken) -> Result<HealAnswer> {
         // The lock is held meanwhile: ending the agent waits for it, and nothing is started
         // afterwards.
         let mut all = self.faults.lock();
@@ -109,7 +111,7 @@ impl AgentState {
         let by_itself = matches!(state, State::Whole(_));
         if let State::Broken(what, _) = state {
             let processes = what.heal(self);
-            let healed = processes.map(|processes| Healed {
+            let healed = processes.map(|processes| HealAnswer {
                 processes,
                 by_itself: false,
                 became: what.became(),
@@ -121,7 +123,7 @@ impl AgentState {
             anyhow::bail!("it is still broken")
         };
         let healed = healed.clone().map_err(anyhow::Error::msg)?;
-        Ok(Healed {
+        Ok(HealAnswer {
             by_itself,
             ..healed
         })
@@ -152,7 +154,7 @@ impl Serve<AgentState> for Inject {
             Ok(()) => all.push(State::Broken(what, deadline)),
             Err(error) => {
                 let undone = what.heal(here);
-                all.push(State::Whole(Ok(Healed::default())));
+                all.push(State::Whole(Ok(HealAnswer::default())));
                 return match undone {
                     Ok(_) => Err(error),
                     Err(failed) => Err(error.context(format!("and to undo it failed: {failed:#}"))),
@@ -176,7 +178,7 @@ impl Serve<AgentState> for Renew {
 }
 
 impl Serve<AgentState> for Heal {
-    fn serve(self, here: &AgentState) -> Result<Healed> {
+    fn serve(self, here: &AgentState) -> Result<HealAnswer> {
         here.heal(self.0)
     }
 }

@@ -14,7 +14,7 @@ use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 
 /// Finding of one comparison among the others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct AdjustedFinding {
     /// The finding.
     pub finding: Finding,
     /// The p value. `None` with one block a side.
@@ -42,7 +42,7 @@ pub struct FalseFindings {
 }
 
 /// Judges the comparisons of a study. The flag of each is true if it is primary.
-pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<Judged>, FalseFindings) {
+pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, FalseFindings) {
     let p: Vec<Option<f64>> = comparisons.iter().map(|(seen, _)| seen.p()).collect();
     let mut adjusted = p.clone();
     let mut sizes = [0usize; 2];
@@ -59,7 +59,7 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<Judged>, FalseFindi
     let judged = with_p.map(|(((seen, is_primary), p), p_adjusted)| {
         // Holm's first step, the strictest level that a comparison can get.
         let level = DIFFERENCE_LEVEL / sizes[usize::from(*is_primary)].max(1) as f64;
-        Judged {
+        AdjustedFinding {
             finding: seen.finding(p_adjusted),
             p,
             p_adjusted,

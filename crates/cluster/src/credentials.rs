@@ -2,7 +2,7 @@
 //! it is kept and is never shown.
 
 use crate::address_map::NodeAddressMap;
-use crate::permission_gate::Door;
+use crate::permission_gate::StatementGate;
 use anyhow::{Context, Result, bail};
 use cql::Version;
 use foreign::FileKind;
@@ -21,7 +21,7 @@ pub struct Access {
     /// TLS, if the cluster requires it.
     pub tls: Option<Tls>,
     /// Permission check of an attached cluster. `None` for a managed one.
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<StatementGate>,
     /// Current addresses of nodes that have moved.
     pub moves: NodeAddressMap,
     /// Version of the protocol that the nodes speak.
@@ -52,7 +52,7 @@ impl Access {
     /// Access to an attached cluster, with its permission check.
     pub(crate) fn of_others(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
         Access {
-            door: Some(Door::default()),
+            door: Some(StatementGate::default()),
             ..Access::new(credentials, tls)
         }
     }

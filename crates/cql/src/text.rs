@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// Kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// A word or number.
     Word,
     /// A name in double quotes.
@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Words in lower case, names and texts without their quotes.
     pub text: String,
     /// Offset of its first byte.
@@ -36,14 +36,14 @@ pub struct Token {
 /// The first place at which a text is not CQL, or is ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {message}")]
-pub struct Fault {
+pub struct CqlMistake {
     /// The mistake.
     pub message: String,
     /// Byte offset in the text.
     pub at: usize,
 }
 
-impl Fault {
+impl CqlMistake {
     /// Returns the mistake with its line and column in the text, both from 1. A line feed ends a
     /// line.
     pub fn describe(&self, text: &str) -> String {
@@ -77,7 +77,9 @@ pub fn quoted_name(name: &str) -> String {
 pub fn transactional_mode(statement: &str) -> Option<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let found = tokens.windows(3).find(|three| {
-        three[0].kind == Kind::Word && three[0].text == "transactional_mode" && three[1].text == "="
+        three[0].kind == TokenKind::Word
+            && three[0].text == "transactional_mode"
+            && three[1].text == "="
     });
     found.map(|three| three[2].text.clone()).filter(|mode| mode != "off")
 }
@@ -87,7 +89,7 @@ pub fn transactional_mode(statement: &str) -> Option<String> {
 ///
 /// # Errors
 /// As for [`tokens`].
-pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
+pub fn split(text: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
     let mut statements = Vec::new();
     let mut start = None;
     let mut end = 0;
@@ -112,7 +114,7 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
 /// # Errors
 /// A comment, name or text is not closed; a character outside them is not part of CQL; or a comment
 /// contains a character that ends a line only for some programs.
-pub fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
+pub fn tokens(cql: &str) -> Result<Vec<Token>, CqlMistake> {
     let tokens = Pieces::split(cql).filter_map(|piece| piece.map(|one| one.token(cql)).transpose());
     tokens.collect()
 }
@@ -121,7 +123,7 @@ pub fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
 ///
 /// # Errors
 /// As for [`tokens`].
-pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, Fault> {
+pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, CqlMistake> {
     let mut has_comment = false;
     for piece in Pieces::split(cql) {
         has_comment |= piece?.form == Form::Comment;
@@ -140,7 +142,7 @@ pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, Fault> {
 ///
 /// # Errors
 /// As for [`tokens`]; `out` then ends in the middle of the text.
-pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), Fault> {
+pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), CqlMistake> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     for piece in Pieces::split(cql) {
@@ -190,11 +192,11 @@ impl Piece {
         let inside = |length: usize| &whole[length..whole.len() - length];
         let (kind, text) = match self.form {
             Form::Blank | Form::Comment => return None,
-            Form::Word => (Kind::Word, whole.to_ascii_lowercase()),
-            Form::Quoted => (Kind::Quoted, inside(1).replace("\"\"", "\"")),
-            Form::Text => (Kind::Text, inside(1).replace("''", "'")),
-            Form::Dollars => (Kind::Text, inside(2).to_owned()),
-            Form::Symbol => (Kind::Symbol, whole.to_owned()),
+            Form::Word => (TokenKind::Word, whole.to_ascii_lowercase()),
+            Form::Quoted => (TokenKind::Quoted, inside(1).replace("\"\"", "\"")),
+            Form::Text => (TokenKind::Text, inside(1).replace("''", "'")),
+            Form::Dollars => (TokenKind::Text, inside(2).to_owned()),
+            Form::Symbol => (TokenKind::Symbol, whole.to_owned()),
         };
         let (at, end) = (self.at, self.end);
         Some(Token {
@@ -251,9 +253,9 @@ impl Pieces<'_> {
 }
 
 impl Iterator for Pieces<'_> {
-    type Item = Result<Piece, Fault>;
+    type Item = Result<Piece, CqlMistake>;
 
-    fn next(&mut self) -> Option<Result<Piece, Fault>> {
+    fn next(&mut self) -> Option<Result<Piece, CqlMistake>> {
         let first = self.cql[self.at..].chars().next()?;
         let at = self.at;
         Some(match self.next_piece(first) {
@@ -265,7 +267,7 @@ impl Iterator for Pieces<'_> {
             Err((offset, message)) => {
                 self.at = self.cql.len();
                 let at = at + offset;
-                Err(Fault { message, at })
+                Err(CqlMistake { message, at })
             }
         })
     }

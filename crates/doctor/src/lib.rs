@@ -8,7 +8,7 @@ mod finding;
 mod jvm;
 mod rules;
 
-pub use finding::{Finding, Level};
+pub use finding::{Finding, Severity};
 
 use anyhow::{Context, Result};
 use cluster::{Cluster, NodeConfiguration};

@@ -18,7 +18,7 @@ use std::path::Path;
 use study::compile_workload::Work;
 use study::payload::Payload;
 use study::plan::Plan;
-use study::settings::{Client, Machine, Split, Study, Variant};
+use study::settings::{Client, ClientMachine, Split, Study, Variant};
 use study::targets;
 use target_spec::Target;
 
@@ -134,7 +134,7 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
 fn places(client: &Client) -> Vec<&str> {
     match &client.machines[..] {
         [] => vec![HERE],
-        machines => machines.iter().map(Machine::place).collect(),
+        machines => machines.iter().map(ClientMachine::place).collect(),
     }
 }
 

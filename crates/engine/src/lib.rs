@@ -54,7 +54,7 @@ pub use resume::Interrupted;
 pub use sentences::place::point_words;
 pub use series::{import_file, series_names};
 pub use summary::{may_be_believed, misses_a_requirement, trial_name};
-pub use table_definition::{Definition, Described, describe};
+pub use table_definition::{Definition, TableDescription, describe};
 
 use anyhow::Result;
 use ceiling::Ceilings;
@@ -91,7 +91,7 @@ pub struct Options<'a> {
 
 /// End of a run.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct RunEnd {
     /// Folder of the run.
     pub path: PathBuf,
     /// Findings. `None` if the run was interrupted.
@@ -110,7 +110,7 @@ pub fn run(
     plan: &Plan,
     options: &Options<'_>,
     events: &mut dyn FnMut(Event),
-) -> Result<Outcome> {
+) -> Result<RunEnd> {
     missing_capabilities::check_with_machines(study, plan, &options.dirs)?;
     let earlier = summary::look_for_earlier(study, &options.results)?;
     let own = preflight::own_runs(study, &options.results, None)?;
@@ -191,7 +191,7 @@ impl<'a> Engine<'a> {
     }
 
     /// 1. Journal the begin. 2. Trial by trial. 3. Stop the target, with its logs. 4. Findings.
-    fn run(mut self) -> Result<Outcome> {
+    fn run(mut self) -> Result<RunEnd> {
         self.begin()?;
         let end = self.trials();
         // Stop the target whatever happened; a failure to stop hides no other error.
@@ -204,7 +204,7 @@ impl<'a> Engine<'a> {
         let reason = match end {
             End::Interrupted => {
                 self.writer.journal(None, JournalEvent::RunInterrupted)?;
-                return Ok(Outcome {
+                return Ok(RunEnd {
                     path,
                     findings: None,
                     remains: self.remains(),
@@ -220,7 +220,7 @@ impl<'a> Engine<'a> {
         let mut findings = self.findings_of(trials, reason.as_deref());
         findings.remains = self.remains();
         self.writer.finish(&findings, self.options.version, reason)?;
-        Ok(Outcome {
+        Ok(RunEnd {
             path,
             remains: findings.remains.clone(),
             findings: Some(findings),

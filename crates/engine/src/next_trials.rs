@@ -3,7 +3,7 @@
 //! Invariant: the decision depends on the findings alone, in the plan's order. A resumed run
 //! therefore asks for the trials that it would have asked for without the interruption.
 
-use crate::summary::{self, Ended};
+use crate::summary::{self, StopReason};
 use crate::trial_outcome::found;
 use analysis::procedure::{Ask, Next, Point, SeenTrial};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub struct Histories<'a> {
     /// Findings so far. Kept only if the study ends once it is answered.
     found: Vec<TrialFinding>,
     /// Last block before which the answer was looked for, and why the study has ended, if it has.
-    looked: (usize, Option<Ended>),
+    looked: (usize, Option<StopReason>),
 }
 
 impl<'a> Histories<'a> {
@@ -66,7 +66,7 @@ impl<'a> Histories<'a> {
 
     /// Returns why blocks from this one on are not measured: earlier blocks have answered the
     /// study. `None` if the block is to be measured.
-    fn ended_before(&mut self, block: usize) -> Option<&Ended> {
+    fn ended_before(&mut self, block: usize) -> Option<&StopReason> {
         if self.study.repeat.is_certain(block) {
             return None;
         }

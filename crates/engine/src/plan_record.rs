@@ -14,7 +14,7 @@ use store::record::{
 use study::checked_tree::Tree;
 use study::plan::{Plan, Trial};
 use study::settings::{
-    Client, Fault, Folder, Granted, Overrides, PrimaryMetric, Recordings, Registry, Study,
+    Client, Folder, Granted, Overrides, PrimaryMetric, Recordings, Registry, Study, StudyFault,
 };
 use study::units;
 use target_spec::SecretSource;
@@ -98,7 +98,7 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
 /// Returns the planned faults of each variant that has any.
 fn faults(study: &Study) -> BTreeMap<VariantName, Vec<PlannedFaultRecord>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
-    let planned = |fault: &Fault| PlannedFaultRecord {
+    let planned = |fault: &StudyFault| PlannedFaultRecord {
         kind: fault.kind.name.to_string(),
         place: fault.place(),
         what: fault.words(),

@@ -11,8 +11,8 @@ mod scrapers;
 
 use super::event::CpuShares;
 use super::running_target::Running;
-use super::trial::endurance_series::Watched;
-use analysis::rules::{CpuUse, Evidence, Machine, NodeStatePeriod, Pressure};
+use super::trial::endurance_series::WindowReadings;
+use analysis::rules::{CpuUse, Evidence, MachineUse, NodeStatePeriod, Pressure};
 use anyhow::{Context, Result};
 use cluster::Cluster;
 use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
@@ -44,7 +44,7 @@ pub struct ProbeCollector {
     costs: Vec<ProbeCost>,
     kept: KeptReadings,
     /// Readings in the window of an endurance trial.
-    watched: Option<Watched>,
+    watched: Option<WindowReadings>,
     /// Latest CPU use of the machine.
     cpu_shares: Option<CpuShares>,
     /// Latest use of the hosts.
@@ -115,7 +115,7 @@ impl ProbeCollector {
 
     /// Starts keeping the readings of a long window.
     pub fn watch(&mut self) {
-        self.watched = Some(Watched::default());
+        self.watched = Some(WindowReadings::default());
     }
 
     /// Marks the begin of the measured window.
@@ -134,7 +134,7 @@ impl ProbeCollector {
     }
 
     /// Returns the readings of a long window.
-    pub fn watched(&self) -> Option<&Watched> {
+    pub fn watched(&self) -> Option<&WindowReadings> {
         self.watched.as_ref()
     }
 
@@ -272,7 +272,7 @@ fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStat
 }
 
 /// Summarizes the looks of the probe [`OTHERS`] in the window.
-fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> Machine {
+fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> MachineUse {
     let of = |name: &str| share(with_name(series, name));
     let cpu = || {
         Some(CpuUse {
@@ -282,7 +282,7 @@ fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> Machine {
             cpus: with_name(series, "cpu.count").next()?.stretches.first()?.1.max,
         })
     };
-    Machine {
+    MachineUse {
         cpu: cpu(),
         disk_others: of("disk.busy_for_others"),
         pressure: Pressure {
@@ -413,7 +413,7 @@ mod tests {
         );
         assert_eq!(
             evidence(&gather, (9_000_000_000, 9_500_000_000)).machine,
-            Some(Machine::default())
+            Some(MachineUse::default())
         );
     }
 

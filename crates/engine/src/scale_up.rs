@@ -6,7 +6,7 @@ use analysis::rules::Verdict;
 use analysis::scale_up::fits::{Coefficient, Fit, NoFit, rivals};
 use analysis::scale_up::models::Model;
 use analysis::scale_up::{
-    Improvement, Machine, Of, Point, Ratio, ScaleUp, Scaled, Untold, improvements, read,
+    Improvement, MachineSize, MissingRatio, Of, Point, Ratio, ScaleUp, Scaled, improvements, read,
 };
 use analysis::too_few_blocks;
 use analysis::{Looks, Metric, VariantName};
@@ -26,7 +26,7 @@ pub struct Setting {
     /// Instances on the units in use.
     pub instances: Instances,
     /// Topology of the machine.
-    pub machine: Machine,
+    pub machine: MachineSize,
     /// Name of the load, if there are several.
     pub load: String,
     /// Latency bound, if throughput is the highest within it: `p99`, and ns.
@@ -214,7 +214,10 @@ impl Setting {
     }
 
     /// Returns the ratio, or why there is none.
-    fn to_record(&self, of: Result<Ratio, Untold>) -> (Option<ScaleRatioRecord>, Option<String>) {
+    fn to_record(
+        &self,
+        of: Result<Ratio, MissingRatio>,
+    ) -> (Option<ScaleRatioRecord>, Option<String>) {
         match of {
             Ok(of) if too_few_blocks(of.blocks, self.blocks, Looks::Once) => {
                 let why = format!("{} of {} blocks have both: too few", of.blocks, self.blocks);
@@ -363,7 +366,7 @@ mod tests {
         Setting {
             unit: "numa".to_owned(),
             instances: Instances::OfUnits("numa".to_owned()),
-            machine: Machine {
+            machine: MachineSize {
                 units_per_socket: 4,
                 sockets: 2,
             },

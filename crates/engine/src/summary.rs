@@ -26,7 +26,7 @@ mod used_trials;
 mod without_faults;
 
 pub use comparisons::noise;
-pub use looks::{Ended, look};
+pub use looks::{StopReason, look};
 pub use points::{Merge, is_saturated, read_back};
 pub use requirements::look_for_earlier;
 

@@ -1,7 +1,7 @@
 //! Shares out a load to clients, and starts all of them on one start line.
 
 use crate::clients::{Client, Clients, LIMIT, WORK_LIMIT};
-use crate::fleet_load::{Fleet, Together};
+use crate::fleet_load::{Fleet, FleetLoad};
 use crate::on_all_clients::{all_or_failures, at_once};
 use crate::wire::{Arm, ClientConfig, Go};
 use anyhow::{Context, Result, ensure};
@@ -31,7 +31,7 @@ impl Clients {
         begun.map(|together| Fleet::Together(Box::new(together)))
     }
 
-    fn begin(&self, config: &Config) -> Result<Together> {
+    fn begin(&self, config: &Config) -> Result<FleetLoad> {
         let workers = shares(&self.wanted_workers(), config.in_flight() as usize);
         let shares: Vec<(&Client, ClientConfig)> = self
             .all()
@@ -60,7 +60,7 @@ impl Clients {
         let armed =
             all_or_failures(armed.zip(&shares).map(|(one, (client, _))| (one, client.words())))?;
         let clients: Vec<&Client> = shares.iter().map(|(client, _)| *client).collect();
-        let mut together = Together::new(config, &clients, workers.iter().sum());
+        let mut together = FleetLoad::new(config, &clients, workers.iter().sum());
         let workers = workers.iter().copied().filter(|workers| *workers > 0);
         together.are_armed(workers.zip(armed));
         let mut starts = Vec::new();

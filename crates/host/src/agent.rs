@@ -53,7 +53,7 @@ pub struct Agent {
 
 /// End of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessEnd {
     /// It ended with this status.
     Status(ExitStatus),
     /// It ended with its agent, for this reason.
@@ -278,15 +278,15 @@ impl Agent {
 
     /// Returns how a process that the agent started has ended. `None` while it runs. Makes no call,
     /// because the agent reports ends by itself.
-    pub fn how_ended(&self, process: Identity) -> Option<Ended> {
+    pub fn how_ended(&self, process: Identity) -> Option<ProcessEnd> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {
             ended.insert(process, ExitStatus::from_raw(status));
         }
         match ended.get(&process) {
-            Some(status) => Some(Ended::Status(*status)),
-            None if self.link.address().is_some() => self.link.lost().map(Ended::OutOfReach),
-            None => self.link.lost().map(Ended::WithItsAgent),
+            Some(status) => Some(ProcessEnd::Status(*status)),
+            None if self.link.address().is_some() => self.link.lost().map(ProcessEnd::OutOfReach),
+            None => self.link.lost().map(ProcessEnd::WithItsAgent),
         }
     }
 

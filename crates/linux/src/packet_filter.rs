@@ -9,7 +9,7 @@ mod host;
 mod rules;
 mod switch;
 
-pub use host::{HostLoss, PortEnd, Way};
+pub use host::{HostLoss, PacketDirection, PortEnd};
 pub use rules::Lose;
 pub use switch::{Link, Loss};
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use workload::Course;
+use workload::ArrivalTimes;
 use workload::random::{Draws, mix};
 
 /// Schedule of the operations' due times.
@@ -66,7 +66,7 @@ enum Even {
         draws: Draws,
     },
     Recorded {
-        course: Arc<Course>,
+        course: Arc<ArrivalTimes>,
         /// Due time of the first operation of all workers, ns in the course.
         from_ns: u64,
         /// Number of the next operation.
@@ -97,7 +97,7 @@ impl Arrivals {
 
     /// Returns the arrivals as recorded from operation `first` on; otherwise as [`Arrivals::new`].
     pub fn recorded(
-        (course, speed): (Arc<Course>, f64),
+        (course, speed): (Arc<ArrivalTimes>, f64),
         rise: Duration,
         first: u64,
         worker: u64,
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_recording_repeats_its_arrival_times_at_any_speed() {
-        let course = Arc::new(Course::new(vec![0, 100, 100, 700], 1000));
+        let course = Arc::new(ArrivalTimes::new(vec![0, 100, 100, 700], 1000));
         for (speed, workers) in [(1.0, 1), (1.0, 3), (2.0, 2), (0.5, 1)] {
             let mut at: Vec<u64> = (0..workers)
                 .flat_map(|worker| {

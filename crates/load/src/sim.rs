@@ -31,7 +31,7 @@ use crate::control::Control;
 use crate::recorder::{Part, Recorder};
 use crate::statement_facts::Facts;
 use cql::Version;
-use expected_records::{Coverage, Expected, InjectedDefect, Recorded, part_with_room};
+use expected_records::{Coverage, ExpectedRecords, InjectedDefect, RunRecords, part_with_room};
 use oracle::Oracle;
 use shape::{START_NS, Shape};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ const SEEDS: std::ops::Range<u64> = 0..100_000;
 /// Successive runs of one thread.
 struct Runs {
     parts: Vec<Box<Part>>,
-    expected: Expected,
+    expected: ExpectedRecords,
     seen: Coverage,
     operations: u64,
     /// Error to plant at the first success of the next run.
@@ -59,7 +59,7 @@ impl Runs {
         let kinds = shape.config.program.kinds();
         Runs {
             parts: (0..PARTS).map(|_| part_with_room(kinds)).collect(),
-            expected: Expected::new(kinds.len()),
+            expected: ExpectedRecords::new(kinds.len()),
             seen: Coverage::default(),
             operations: 0,
             planted: None,
@@ -91,7 +91,7 @@ impl Runs {
                 })
                 .collect(),
         };
-        let mut recorded = Recorded::new(std::mem::take(&mut self.expected));
+        let mut recorded = RunRecords::new(std::mem::take(&mut self.expected));
         recorded.planted = self.planted;
         let oracle = Oracle::new(&shape, &control, recorded);
         let mut parts = std::mem::take(&mut self.parts);
@@ -125,7 +125,7 @@ impl Runs {
     fn run_all(&mut self, seeds: std::ops::Range<u64>) -> Result<(), String> {
         seeds.for_each(|seed| self.run(seed));
         let kinds_count = self.parts[0].kinds.len();
-        let expected = std::mem::replace(&mut self.expected, Expected::new(kinds_count));
+        let expected = std::mem::replace(&mut self.expected, ExpectedRecords::new(kinds_count));
         expected.differs(&mut self.parts).map_or(Ok(()), Err)
     }
 }

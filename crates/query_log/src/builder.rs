@@ -14,7 +14,7 @@ use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use workload::Course;
+use workload::ArrivalTimes;
 
 /// Maximum number of separate kinds. The load engine accepts 64, and two are for the rest.
 const KINDS_MAX: usize = 62;
@@ -332,7 +332,7 @@ fn form(request: &Request, known: &KnownStatement, values_count: u16, kind: u8) 
 
 /// Returns the due times of operations that began in these milliseconds. Operations of one
 /// millisecond are spaced evenly in it, because their exact times are unknown.
-fn course(at_ms: &[u64]) -> Course {
+fn course(at_ms: &[u64]) -> ArrivalTimes {
     let mut due_ns = Vec::with_capacity(at_ms.len());
     for same in at_ms.chunk_by(|a, b| a == b) {
         let count = same.len() as u64;
@@ -342,7 +342,7 @@ fn course(at_ms: &[u64]) -> Course {
     let last_ns = due_ns.last().copied().unwrap_or(0);
     // The recording extends past the last operation by the average distance of operations.
     let gap_ns = last_ns / (due_ns.len() as u64).max(2).saturating_sub(1);
-    Course::new(due_ns, last_ns + gap_ns.max(MS_NS))
+    ArrivalTimes::new(due_ns, last_ns + gap_ns.max(MS_NS))
 }
 
 pub(crate) fn digest(recording: &Recording) -> String {

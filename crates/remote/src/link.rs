@@ -82,7 +82,7 @@ struct Shared {
 }
 
 /// A child process that leads to an agent.
-pub(crate) struct Way {
+pub(crate) struct TransportProcess {
     pub(crate) child: Child,
     /// Its last words at its end. `None` if the child itself is the agent.
     pub(crate) last_words: Option<Arc<LastWords>>,
@@ -171,7 +171,7 @@ impl Link {
         };
         // If it has ended already, the code below notices it.
         let sent = frame::write(&mut writer, begin);
-        let way = Way {
+        let way = TransportProcess {
             child,
             last_words: None,
             fate: None,
@@ -188,7 +188,7 @@ impl Link {
         name: &str,
         writer: ChildStdin,
         reader: ChildStdout,
-        way: Way,
+        way: TransportProcess,
     ) -> Result<Link, NoHello> {
         Link::new(name, Writer::Pipe(writer), Box::new(reader), Some(way))
     }
@@ -212,7 +212,7 @@ impl Link {
         name: &str,
         writer: Writer,
         reader: Box<dyn Read + Send>,
-        way: Option<Way>,
+        way: Option<TransportProcess>,
     ) -> Result<Link, NoHello> {
         let shared = Arc::new(Shared {
             writer: Mutex::new(Some(writer)),
@@ -432,7 +432,12 @@ impl Shared {
 }
 
 /// Reads messages until the agent ends.
-fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>, shared: &Shared) {
+fn hear(
+    mut reader: Box<dyn Read + Send>,
+    way: Option<TransportProcess>,
+    hello: Sender<Hello>,
+    shared: &Shared,
+) {
     lock(&shared.heard).is_way_open = way.is_some();
     let mut hello = Some(hello);
     let why = loop {

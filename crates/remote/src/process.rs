@@ -51,7 +51,7 @@ pub struct Identity {
 /// Two containers of one machine have one kernel, and yet do not see each other's processes. Two
 /// machines created from one image may have the same id, and yet other names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct ProcessSpace {
     /// Its host name.
     name: String,
     /// Content of `/etc/machine-id`; empty if it does not exist.
@@ -60,12 +60,12 @@ pub struct Machine {
     pids: String,
 }
 
-impl Machine {
+impl ProcessSpace {
     /// Returns the machine of this process.
-    pub fn ours() -> Machine {
+    pub fn ours() -> ProcessSpace {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let pids = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-        Machine {
+        ProcessSpace {
             name: read("/proc/sys/kernel/hostname").trim().to_owned(),
             id: read("/etc/machine-id").trim().to_owned(),
             pids: pids.to_string_lossy().into_owned(),
@@ -73,15 +73,15 @@ impl Machine {
     }
 
     /// Returns another machine for tests: this one except for its name.
-    pub fn called(name: &str) -> Machine {
-        Machine {
+    pub fn called(name: &str) -> ProcessSpace {
+        ProcessSpace {
             name: name.to_owned(),
             ..Machine::ours()
         }
     }
 }
 
-impl std::fmt::Display for Machine {
+impl std::fmt::Display for ProcessSpace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} ({})", self.name, self.pids)
     }

@@ -14,11 +14,11 @@ mod upload;
 pub use destination::{Destination, Fate, Pod, is_context_name, is_kubernetes_name};
 pub use refusal::{Refusal, Unreached};
 
-use crate::link::{Link, STATUS_LIMIT, Way};
+use crate::link::{Link, STATUS_LIMIT, TransportProcess};
 use crate::process::{self, Identity, Life};
 use crate::stderr_tail::{LAST_WORDS_LIMIT, LastWords};
 use anyhow::anyhow;
-use destination::Place;
+use destination::DestinationKind;
 use far_side::{FarSide, Unheard};
 use measure::clock::{self, Deadline};
 use refusal::{End, Stage, Trouble};
@@ -199,11 +199,11 @@ impl Connection {
     fn open(wanted: &Destination) -> Result<Connection, Trouble> {
         let mut command = process::command(wanted.program());
         let remedy = match wanted.place() {
-            Place::Machine { ssh, .. } => {
+            DestinationKind::Machine { ssh, .. } => {
                 by_ssh(&mut command, ssh);
                 "other machines are reached by it: apt-get install openssh-client"
             }
-            Place::Pod(pod) => {
+            DestinationKind::Pod(pod) => {
                 by_kubectl(&mut command, pod);
                 "pods are reached by it: install kubectl, of about the version of the cluster"
             }
@@ -223,8 +223,8 @@ impl Connection {
             stage: Stage::Login,
             other: None,
             reached_at: match wanted.place() {
-                Place::Machine { .. } => None,
-                Place::Pod(pod) => pod.address,
+                DestinationKind::Machine { .. } => None,
+                DestinationKind::Pod(pod) => pod.address,
             },
         })
     }
@@ -336,7 +336,7 @@ impl Connection {
         }
         let way_there = Identity::of_child(&self.child);
         let last_words = Arc::clone(&self.last_words);
-        let way = Way {
+        let way = TransportProcess {
             child: self.child,
             last_words: Some(Arc::clone(&last_words)),
             fate: wanted.fate(),

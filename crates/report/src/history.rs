@@ -89,14 +89,14 @@ pub(crate) struct Change {
     pub(crate) shift: Shift,
     /// Index of the first run after the change.
     pub(crate) run: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ChangeKind,
     /// Recorded differences between that run and the one before: `key: a → b`.
     pub(crate) differs: Vec<String>,
 }
 
 measure::word_enum! {
     /// Kind of a change.
-    pub(crate) enum Kind {
+    pub(crate) enum ChangeKind {
         Worse = "worse",
         Better = "better",
         /// There are too few runs after it.
@@ -203,9 +203,9 @@ impl History {
     /// confirmed, on one machine, since the run with this stamp.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
-            let last = line.changes.iter().rfind(|c| c.kind != Kind::Unconfirmed)?;
+            let last = line.changes.iter().rfind(|c| c.kind != ChangeKind::Unconfirmed)?;
             let is_new = self.runs[last.run].stamp.as_str() >= since;
-            (last.kind == Kind::Worse && is_new).then(|| page::sentence(self, line, last))
+            (last.kind == ChangeKind::Worse && is_new).then(|| page::sentence(self, line, last))
         });
         worse.collect()
     }
@@ -243,13 +243,13 @@ impl History {
             let (before, run) = (values[shift.at - 1].0, values[shift.at].0);
             let sides = (&self.runs[before], &self.runs[run]);
             let kind = if !shift.is_confirmed() {
-                Kind::Unconfirmed
+                ChangeKind::Unconfirmed
             } else if sides.0.machine != sides.1.machine {
-                Kind::OtherMachine
+                ChangeKind::OtherMachine
             } else if (shift.change() > 0.0) == metric.higher_is_better {
-                Kind::Better
+                ChangeKind::Better
             } else {
-                Kind::Worse
+                ChangeKind::Worse
             };
             Change {
                 shift,

@@ -15,7 +15,7 @@ pub use lead_figure::{
     ColorRole, CurvePlot, LeadFigure, Mark as LeadMark, Plot, PlotAxis, RowsPlot, ValueRow,
 };
 
-use store::record::{self, Outcome};
+use store::record::{self, RuleOutcome};
 
 /// A whole page.
 #[derive(Clone, Debug)]
@@ -186,7 +186,7 @@ pub struct Mark {
     /// Marked item.
     pub label: String,
     /// Result of the item.
-    pub result: Outcome,
+    pub result: RuleOutcome,
     /// Tone of the result.
     pub tone: Tone,
     /// Meaning, with the numbers.

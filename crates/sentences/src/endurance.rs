@@ -2,7 +2,7 @@
 
 use crate::place::{point_words, variant_before};
 use analysis::VariantName;
-use analysis::endurance::{Agreed, Course};
+use analysis::endurance::{Agreed, DriftDirection};
 use measure::number::{short, whole, without_zeros};
 use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding};
 
@@ -42,18 +42,20 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
     let rate = drift("ops_per_s")?;
     let length = length_words(long.seconds);
     let p99 = drift("latency_ms.p99").map_or(String::new(), |p99| match p99.course {
-        Course::Rising | Course::Falling => format!(", and p99 {}", went_words(p99)),
-        Course::Steady | Course::Untold => String::new(),
+        DriftDirection::Rising | DriftDirection::Falling => {
+            format!(", and p99 {}", went_words(p99))
+        }
+        DriftDirection::Steady | DriftDirection::Untold => String::new(),
     });
     let did = match (rate.course, found.agreed) {
-        (Course::Rising | Course::Falling, _) => {
+        (DriftDirection::Rising | DriftDirection::Falling, _) => {
             format!("Throughput {} within {length}{p99}", went_words(rate))
         }
         (_, Some(Agreed::Outside)) => format!("Throughput did not hold for {length}{p99}"),
-        (Course::Steady, Some(Agreed::Inside) | None) => {
+        (DriftDirection::Steady, Some(Agreed::Inside) | None) => {
             format!("Throughput held for {length} ({}){p99}", change_words(rate))
         }
-        (Course::Untold, _) | (_, Some(Agreed::Untold)) => format!(
+        (DriftDirection::Untold, _) | (_, Some(Agreed::Untold)) => format!(
             "It cannot be told if throughput held for {length} ({}){p99}",
             change_words(rate)
         ),

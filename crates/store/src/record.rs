@@ -63,8 +63,8 @@ pub use analysis::compare::{Bound, Finding};
 pub use analysis::durability::Promised;
 pub use analysis::procedure::{Point, Role, SearchOutcome, SearchProcedure, SearchResult};
 pub use analysis::recovery::{FaultStep, FaultVerdict};
-pub use analysis::require::{Outcome as RequirementOutcome, RequiredMetric};
-pub use analysis::rules::{Outcome, Verdict, names as rule_names, title as rule_title};
+pub use analysis::require::{RequiredMetric, RequirementResult as RequirementOutcome};
+pub use analysis::rules::{RuleOutcome, Verdict, names as rule_names, title as rule_title};
 pub use analysis::scale_up::{EfficiencyOf, SaturatedResource};
 use measure::{ClientCounts, KindCounts};
 use serde::{Deserialize, Serialize};
@@ -564,7 +564,7 @@ pub struct RuleRecord {
     /// Name of the rule: `V1` to `V21`.
     pub rule: String,
     /// `pass`, `warn`, `fail` or `unknown`.
-    pub result: Outcome,
+    pub result: RuleOutcome,
     /// Observed value and limit, in words.
     pub detail: String,
 }
@@ -737,7 +737,7 @@ pub struct LoadRecord {
     pub retries: u64,
     /// How settling ended: `settled`, `stalled`, `timeout`, `skipped` or `unknown`.
     #[serde(deserialize_with = "measure::word_or_default")]
-    pub settle: Settled,
+    pub settle: SettleEnd,
     /// Length of settling, s.
     pub settle_seconds: f64,
 }
@@ -745,7 +745,7 @@ pub struct LoadRecord {
 measure::word_enum! {
     /// End of the wait for flushes and compactions.
     #[derive(Default)]
-    pub enum Settled {
+    pub enum SettleEnd {
         /// No compaction was running or pending.
         Settled = "settled",
         /// Pending compactions no longer made progress.

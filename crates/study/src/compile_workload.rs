@@ -16,7 +16,7 @@ use crate::settings::{
     self, Data, Draft, FaultDraft, FaultWhere, Keyspace, Replication, Settings, Settle,
 };
 use file::{Failed, compiled};
-use imports::Step;
+use imports::ImportStep;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::schema::{OptionValue, options};
@@ -24,7 +24,7 @@ use workload::{ParamValue, Problem, Program, Schema, Spec, Stage};
 use yaml::{Diagnostics, Node, Raw};
 
 // Re-exported, because a study names workloads and user interfaces list the names.
-pub use workload::{Named, names};
+pub use workload::{NamedWorkload, names};
 
 /// Compiled workload of a variant.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Work {
     /// The program.
     pub program: Arc<Program>,
     /// The step of an import; `None` for other workloads.
-    pub step: Option<Step>,
+    pub step: Option<ImportStep>,
 }
 
 /// Compiles the workload of resolved settings. Resolving compiles it too, so an error here means

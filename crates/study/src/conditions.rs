@@ -5,8 +5,8 @@
 //! with the variant's name.
 
 use crate::settings::{
-    Fault, Guarded, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
-    Settings, Study, Variant,
+    Guarded, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
+    Settings, Study, StudyFault, Variant,
 };
 use crate::targets;
 use crate::units;
@@ -127,7 +127,7 @@ fn list_conditions(settings: &Settings) -> Vec<(usize, String)> {
     all
 }
 
-fn broken(fault: &Fault) -> String {
+fn broken(fault: &StudyFault) -> String {
     let time = units::format_duration_ns;
     let at = time(fault.at_ns);
     let words = match fault.kind.length {

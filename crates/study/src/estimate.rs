@@ -6,7 +6,7 @@
 
 use crate::compile_workload::Work;
 use crate::plan::{PhaseKind, Turn};
-use crate::settings::{Load, Reset, RestoreMethod, Settings, Study, Untold, Warmup};
+use crate::settings::{IfInconclusive, Load, Reset, RestoreMethod, Settings, Study, Warmup};
 use crate::targets;
 use crate::units;
 use analysis::autocorrelation::{SHORT_WINDOW_S, is_short_window};
@@ -255,9 +255,9 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         return None;
     }
     let counts = match require.untold {
-        Untold::Estimate => "a value beyond its limit then counts as missed",
-        Untold::Pass => "it then passes with any value",
-        Untold::Miss => "it then counts as missed",
+        IfInconclusive::Estimate => "a value beyond its limit then counts as missed",
+        IfInconclusive::Pass => "it then passes with any value",
+        IfInconclusive::Miss => "it then counts as missed",
     };
     let window = if is_short {
         format!(" of {window_s} s (less than {SHORT_WINDOW_S} s)")

@@ -1,6 +1,6 @@
 //! Warns of windows that end before the cluster's recovery from a fault can be observed.
 
-use crate::settings::{Fault, Settings, Study};
+use crate::settings::{Settings, Study, StudyFault};
 use crate::units::{format_duration_ns, seconds_for_people};
 use measure::clock::SECOND_NS;
 use target_spec::fault::Length;
@@ -58,21 +58,21 @@ fn too_short(settings: &Settings) -> Option<String> {
 
 /// Returns true if the recovery from a fault should be observed. That excludes tasks, which end by
 /// themselves, and faults that repeat.
-fn is_watched(fault: &Fault, all: &[Fault]) -> bool {
+fn is_watched(fault: &StudyFault, all: &[StudyFault]) -> bool {
     let is_repeated = all.iter().filter(|other| other.item == fault.item).count() > 1;
     matches!(fault.kind.length, Length::Stated | Length::Moment) && !is_repeated
 }
 
 /// Returns when a fault is healed, s after the start of the window. A momentary fault is healed at
 /// once.
-fn end_s(fault: &Fault) -> f64 {
+fn end_s(fault: &StudyFault) -> f64 {
     match fault.kind.length {
         Length::Moment => seconds(fault.at_ns),
         _ => seconds(fault.end_ns()),
     }
 }
 
-fn back_s(fault: &Fault) -> f64 {
+fn back_s(fault: &StudyFault) -> f64 {
     if fault.kind.takes_away {
         RESTART_S
     } else {

@@ -26,7 +26,7 @@ use crate::units;
 use crate::upgrade_warnings;
 use analysis::procedure::{Ask, Point, ProcedureEstimate, Role};
 use error::{accord_stays, only_data, only_levels_taken};
-use imports::Step;
+use imports::ImportStep;
 use measure::number::counted;
 use order::{Cell, order, outlooks};
 use std::borrow::Cow;
@@ -291,7 +291,7 @@ impl<'a> PlannedState<'a> {
         &mut self,
         settings: &'a Settings,
         program: &Arc<Program>,
-        step: Option<&Step>,
+        step: Option<&ImportStep>,
         (point, role): (Option<Point>, Role),
     ) -> Vec<Phase> {
         let change = self.target.map(|there| settings.target.change_from(there));
@@ -425,7 +425,7 @@ impl<'a> PlannedState<'a> {
     }
 
     /// Adds the phases of an import's step.
-    fn step(&mut self, settings: &'a Settings, step: &Step, point: Option<Point>) {
+    fn step(&mut self, settings: &'a Settings, step: &ImportStep, point: Option<Point>) {
         self.configure(settings, &settings.target);
         if !step.before.is_empty() {
             let what = format!(

@@ -3,7 +3,7 @@
 
 use crate::column::{Cell, Table};
 use crate::csv_file::CsvFile;
-use crate::format::{Format, Written};
+use crate::format::{Format, WrittenFile};
 #[cfg(feature = "parquet")]
 use crate::parquet_file::ParquetFile;
 
@@ -138,7 +138,7 @@ impl<'r, R: 'r> Files<'r, R> {
     }
 
     /// Ends the files and moves them to their final paths.
-    pub(crate) fn end(self) -> Result<Vec<Written>> {
+    pub(crate) fn end(self) -> Result<Vec<WrittenFile>> {
         let (table, rows) = (self.name, self.rows);
         let end = |file: OneFile| {
             let path = file.path;
@@ -146,7 +146,7 @@ impl<'r, R: 'r> Files<'r, R> {
             let place = || format!("write {}", path.display());
             ended.with_context(place)?;
             file.temporary.persist(&path).with_context(place)?;
-            Ok(Written {
+            Ok(WrittenFile {
                 table,
                 format: file.format,
                 path,

@@ -11,7 +11,7 @@ use crate::cpuset::CpuSet;
 use crate::guest_shape::{Sizes, VNUMA_VCPUS_MIN, split, split_from};
 use crate::improve::improve;
 use crate::machine::{CoreKind, Machine};
-use crate::place::{Order, Placed, Pool, place};
+use crate::place::{Order, PlacedCell, Pool, place};
 use crate::plan::{Infeasible, NodeCpus, Plan};
 use crate::request::{Housekeeping, PlacementRequest, Profile, Unit};
 
@@ -53,7 +53,7 @@ pub fn fingerprint(machine: &Machine) -> String {
 /// A placement that succeeded, and the compromises it needed.
 pub(crate) struct Attempt {
     pub pool: Pool,
-    pub instances: Vec<Vec<Placed>>,
+    pub instances: Vec<Vec<PlacedCell>>,
     pub housekeeping: Vec<NodeCpus>,
     /// True if perftune's reserve did not fit and was given up.
     pub gave_up_housekeeping: bool,
@@ -72,7 +72,7 @@ pub(crate) struct Attempt {
 
 /// Compromises of one attempt. Attempts are made in the order of preference.
 #[derive(Clone, Copy)]
-struct Way {
+struct Compromises {
     keep: bool,
     share: bool,
     mix: bool,
@@ -87,7 +87,7 @@ fn attempt(machine: &Machine, wish: &PlacementRequest) -> Option<Attempt> {
     for share in [false, true] {
         for mix in [false, true] {
             for (keep, by_core) in [(true, false), (true, true), (false, false), (false, true)] {
-                ways.push(Way {
+                ways.push(Compromises {
                     keep,
                     share,
                     mix,
@@ -112,7 +112,7 @@ pub(crate) fn fits_as_wished(machine: &Machine, wish: &PlacementRequest) -> bool
             one_way(
                 machine,
                 wish,
-                Way {
+                Compromises {
                     keep: true,
                     share: false,
                     mix,
@@ -128,7 +128,7 @@ pub(crate) fn fits(machine: &Machine, wish: &PlacementRequest) -> bool {
     attempt(machine, wish).is_some()
 }
 
-fn one_way(machine: &Machine, wish: &PlacementRequest, way: Way) -> Option<Attempt> {
+fn one_way(machine: &Machine, wish: &PlacementRequest, way: Compromises) -> Option<Attempt> {
     let is_kind = |core: usize| way.mix || machine.cores[core].kind != CoreKind::Efficiency;
     let whole = Pool::select(machine, wish.smt, false, is_kind);
     let reserved = if way.keep {

@@ -21,28 +21,28 @@ const MEGABIT_BYTES: f64 = 125_000.0;
 
 /// Units, each with its size in the smallest unit of its kind: nanoseconds, bytes, bytes per
 /// second.
-const UNITS: [(&str, Kind, f64); 16] = [
-    ("ns", Kind::Time, 1.0),
-    ("us", Kind::Time, 1e3),
-    ("µs", Kind::Time, 1e3),
-    ("ms", Kind::Time, 1e6),
-    ("s", Kind::Time, 1e9),
-    ("m", Kind::Time, 60e9),
-    ("h", Kind::Time, 3600e9),
-    ("d", Kind::Time, 86_400e9),
-    ("B", Kind::Bytes, 1.0),
-    ("KiB", Kind::Bytes, 1024.0),
-    ("MiB", Kind::Bytes, 1_048_576.0),
-    ("GiB", Kind::Bytes, 1_073_741_824.0),
-    ("B/s", Kind::Rate, 1.0),
-    ("KiB/s", Kind::Rate, 1024.0),
-    ("MiB/s", Kind::Rate, 1_048_576.0),
-    (MEGABITS, Kind::Rate, MEGABIT_BYTES),
+const UNITS: [(&str, QuantityKind, f64); 16] = [
+    ("ns", QuantityKind::Time, 1.0),
+    ("us", QuantityKind::Time, 1e3),
+    ("µs", QuantityKind::Time, 1e3),
+    ("ms", QuantityKind::Time, 1e6),
+    ("s", QuantityKind::Time, 1e9),
+    ("m", QuantityKind::Time, 60e9),
+    ("h", QuantityKind::Time, 3600e9),
+    ("d", QuantityKind::Time, 86_400e9),
+    ("B", QuantityKind::Bytes, 1.0),
+    ("KiB", QuantityKind::Bytes, 1024.0),
+    ("MiB", QuantityKind::Bytes, 1_048_576.0),
+    ("GiB", QuantityKind::Bytes, 1_073_741_824.0),
+    ("B/s", QuantityKind::Rate, 1.0),
+    ("KiB/s", QuantityKind::Rate, 1024.0),
+    ("MiB/s", QuantityKind::Rate, 1_048_576.0),
+    (MEGABITS, QuantityKind::Rate, MEGABIT_BYTES),
 ];
 
 /// Quantity that a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum QuantityKind {
     Time,
     Bytes,
     Rate,
@@ -100,7 +100,7 @@ impl<'a> Unit<'a> {
 }
 
 /// Returns the quantity that a unit measures, and its size in the smallest unit of its kind.
-pub(crate) fn parse_unit(unit: &str) -> Option<(Kind, f64)> {
+pub(crate) fn parse_unit(unit: &str) -> Option<(QuantityKind, f64)> {
     let found = UNITS.iter().find(|(name, ..)| *name == unit);
     found.map(|(_, kind, factor)| (*kind, *factor))
 }

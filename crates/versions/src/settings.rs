@@ -1,6 +1,6 @@
 //! Translates the name of a `cassandra.yaml` setting from any line into a given line.
 
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use crate::line::Line;
 use crate::lines::LINES;
 use crate::quantity::Unit;
@@ -86,7 +86,7 @@ impl Line {
     fn wrong(&self, name: &str, value: &Value) -> Option<SettingRefusal> {
         let mut rows = self.settings.lines().filter_map(|line| line.split_once(' '));
         let (_, kind) = rows.find(|(known, _)| *known == name)?;
-        let kind = Kind::parse(kind);
+        let kind = ValueKind::parse(kind);
         let wrong = kind.wrong(value)?;
         // A plain number was enough under the old name, which some settings kept.
         let old = self.renamed().find(|one| one.new == name).filter(|_| kind.is_quantity());

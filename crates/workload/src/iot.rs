@@ -9,7 +9,7 @@
 //! Write timestamps begin in 1970. Deletes and writes of a run with present timestamps hide them,
 //! so the table must be truncated before loading.
 
-use crate::distribution::{Sampler, Shape, Written};
+use crate::distribution::{DistributionText, Sampler, Shape};
 use crate::generator::{Check, Operation};
 use crate::params::Params;
 use crate::program::{Program, Stage};
@@ -114,7 +114,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     }
     let qualified = draft.qualified(&name);
     let [write, read, verify] = statements(&qualified, table.limit);
-    let every_cycle = Written {
+    let every_cycle = DistributionText {
         shape: Shape::Sequence,
         range: None,
     };

@@ -10,7 +10,7 @@ use crate::distribution::Sampler;
 use crate::generator::{Generator, Operation};
 use crate::mix::Mix;
 use crate::random::{Draws, lane};
-use crate::recorded_arrivals::Course;
+use crate::recorded_arrivals::ArrivalTimes;
 use crate::source::OperationSource;
 use cql::Consistency;
 
@@ -344,7 +344,7 @@ impl Program {
     }
 
     /// Returns the due times of its operations, if they were recorded.
-    pub fn course(&self) -> Option<Arc<Course>> {
+    pub fn course(&self) -> Option<Arc<ArrivalTimes>> {
         self.source.course()
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation, RegisterRequest};
 use crate::program::{Choices, Stage};
-use crate::recorded_arrivals::Course;
+use crate::recorded_arrivals::ArrivalTimes;
 use cql::response::RawRows;
 
 /// The source of a program's operations; shared by all workers.
@@ -33,7 +33,7 @@ pub trait OperationSource: Debug + Send + Sync {
     }
 
     /// Returns the due times of operations in the main stage, if they were recorded.
-    fn course(&self) -> Option<Arc<Course>> {
+    fn course(&self) -> Option<Arc<ArrivalTimes>> {
         None
     }
 
@@ -173,7 +173,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
 
 /// A table with the choices of its operations: the source of the named workloads.
 #[derive(Debug)]
-pub(crate) struct Chosen<T> {
+pub(crate) struct TableSource<T> {
     pub(crate) choices: Choices,
     /// Rows that the load stage writes.
     pub(crate) rows: u64,
@@ -182,14 +182,14 @@ pub(crate) struct Chosen<T> {
 
 #[derive(Debug)]
 struct ChosenCursor<T: RowFunction> {
-    source: Arc<Chosen<T>>,
+    source: Arc<TableSource<T>>,
     stage: Stage,
     rows: Sampler,
     operation: Operation,
     cursor: T::RowKey,
 }
 
-impl<T: RowFunction> OperationSource for Chosen<T> {
+impl<T: RowFunction> OperationSource for TableSource<T> {
     fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn OperationEncoder> {
         Box::new(ChosenCursor {
             stage,

@@ -35,7 +35,7 @@ pub struct Unit {
 }
 
 /// Result of a unit.
-pub struct Outcome {
+pub struct UnitResult {
     /// Test program.
     pub program: Arc<Program>,
     /// Its whole output.
@@ -106,29 +106,29 @@ pub fn run(
     at_a_time: usize,
     more: &[&str],
     variables: &[(&str, String)],
-) -> Result<Vec<Outcome>> {
+) -> Result<Vec<UnitResult>> {
     units.sort_by(|one, other| other.expected_s.total_cmp(&one.expected_s));
     let queue: VecDeque<(usize, Unit)> = units.into_iter().enumerate().collect();
     let queue = Mutex::new(queue);
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    let work = || -> Result<Vec<Outcome>> {
+    let work = || -> Result<Vec<UnitResult>> {
         let mut outcomes = Vec::new();
         while let Some((number, unit)) = next() {
             outcomes.push(unit.run(number, more, variables)?);
         }
         Ok(outcomes)
     };
-    let lanes: Vec<Result<Vec<Outcome>>> = std::thread::scope(|scope| {
+    let lanes: Vec<Result<Vec<UnitResult>>> = std::thread::scope(|scope| {
         let lanes: Vec<_> = (0..at_a_time).map(|_| scope.spawn(work)).collect();
         let ended = lanes.into_iter().map(|lane| lane.join());
         ended.map(|lane| lane.map_err(|_| anyhow!("running tests panicked"))?).collect()
     });
-    let outcomes: Result<Vec<Vec<Outcome>>> = lanes.into_iter().collect();
+    let outcomes: Result<Vec<Vec<UnitResult>>> = lanes.into_iter().collect();
     Ok(outcomes?.into_iter().flatten().collect())
 }
 
 impl Unit {
-    fn run(self, number: usize, more: &[&str], variables: &[(&str, String)]) -> Result<Outcome> {
+    fn run(self, number: usize, more: &[&str], variables: &[(&str, String)]) -> Result<UnitResult> {
         let mut arguments = vec!["--exact", "--test-threads=1"];
         arguments.extend(more);
         arguments.extend(self.tests.iter().map(String::as_str));
@@ -155,7 +155,7 @@ impl Unit {
         if !passed {
             println!("{said}");
         }
-        Ok(Outcome {
+        Ok(UnitResult {
             program: self.program,
             said,
             passed,

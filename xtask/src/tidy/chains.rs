@@ -54,13 +54,13 @@ impl<'ast> Visit<'ast> for Renamed {
 }
 
 /// A statement `let name = value;`.
-struct Named<'a> {
+struct LetStatement<'a> {
     name: &'a syn::Ident,
     is_typed: bool,
     value: &'a Expr,
 }
 
-fn let_statement(statement: &Stmt) -> Option<Named<'_>> {
+fn let_statement(statement: &Stmt) -> Option<LetStatement<'_>> {
     let Stmt::Local(local) = statement else {
         return None;
     };
@@ -70,7 +70,7 @@ fn let_statement(statement: &Stmt) -> Option<Named<'_>> {
         pattern => (pattern, false),
     };
     match pattern {
-        Pat::Ident(pattern) if pattern.mutability.is_none() => Some(Named {
+        Pat::Ident(pattern) if pattern.mutability.is_none() => Some(LetStatement {
             name: &pattern.ident,
             is_typed,
             value: &init.expr,

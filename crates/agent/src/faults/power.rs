@@ -19,21 +19,21 @@ const STOP_LIMIT: Duration = Duration::from_secs(60);
 const BACK_LIMIT: Duration = Duration::from_secs(75);
 
 /// A host without power. No guard is needed: its processes end with the agent.
-pub(super) struct Off {
+pub(super) struct PowerLoss {
     processes: Vec<Restartable>,
     is_off: bool,
 }
 
-impl Off {
-    pub fn new(processes: Vec<Restartable>) -> Off {
-        Off {
+impl PowerLoss {
+    pub fn new(processes: Vec<Restartable>) -> PowerLoss {
+        PowerLoss {
             processes,
             is_off: false,
         }
     }
 }
 
-impl Breakable for Off {
+impl Breakable for PowerLoss {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         let volume = here.volume()?;
         check(here, &self.processes)?;

@@ -3,9 +3,9 @@
 use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;
+use host::FileStep;
 use host::Reach;
 use host::Restartable;
-use host::Step;
 use host::process::Identity;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ impl Emptied {
 
     fn empty(&self, here: &AgentState) -> Result<()> {
         here.children.end(self.one.process, Duration::ZERO)?;
-        let clear = |folder: &PathBuf| Step::Clear {
+        let clear = |folder: &PathBuf| FileStep::Clear {
             folder: folder.clone(),
             but: Vec::new(),
         };

@@ -227,7 +227,7 @@ fn files_of_others_are_read_and_not_written() {
     assert!(agent.read(&file).is_err(), "nobody has lent it");
     agent.lend(&logs).unwrap();
     assert_eq!(agent.read(&file).unwrap(), b"one\n");
-    let write = host::Step::write(file.clone(), "two\n");
+    let write = host::FileStep::write(file.clone(), "two\n");
     let said = format!("{:#}", agent.change(vec![write]).unwrap_err());
     assert!(said.contains("only read"), "{said}");
     assert!(agent.lend(&root.path().join("none")).is_err());

@@ -5,7 +5,7 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Injection, Restartable, Start, Step};
+use host::{Agent, FileStep, Injection, Restartable, Start};
 use measure::clock;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -47,8 +47,8 @@ impl Kept {
         let files = ["data/table/1-Data.db", "hints/1.hints", "conf/settings"];
         for file in files.map(|file| self.folder.join(file)) {
             let text = "something".to_owned();
-            let folder = Step::Folder(file.parent().unwrap().to_owned());
-            self.agent.change(vec![folder, Step::write(file, text)]).unwrap();
+            let folder = FileStep::Folder(file.parent().unwrap().to_owned());
+            self.agent.change(vec![folder, FileStep::write(file, text)]).unwrap();
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::hosts::{able, assert_gone, id, link_of, make, start, wait_until};
 use crate::outlive::{another, load, part, save, volume_spec};
 use host::process::{Identity, all_pids, command_line};
-use host::{Ended, Host, Hosts, HostsState, end_agents};
+use host::{Host, Hosts, HostsState, ProcessEnd, end_agents};
 use measure::clock;
 use rustix::process::Signal;
 use std::time::Duration;
@@ -126,7 +126,10 @@ fn what_a_killed_agent_began_its_guard_undoes() {
         let (first, second) = (work(one), work(two));
         kill(&[one.agent().process()]);
         wait_until("its end is known", || {
-            matches!(one.agent().how_ended(first), Some(Ended::WithItsAgent(_)))
+            matches!(
+                one.agent().how_ended(first),
+                Some(ProcessEnd::WithItsAgent(_))
+            )
         });
         wait_until("its process has ended", || !first.alive());
         for place in &state.hosts[0].places {

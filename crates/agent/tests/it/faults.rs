@@ -5,7 +5,7 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Bytes, Ended, Injection, Query, QueryAnswer, Restartable, Step};
+use host::{Agent, Bytes, FileStep, Injection, ProcessEnd, Query, QueryAnswer, Restartable};
 use measure::clock;
 use std::path::Path;
 use std::process::Command;
@@ -100,7 +100,7 @@ fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
         process,
         instead,
         forth: vec![forth],
-        back: vec![Step::Remove(library.clone())],
+        back: vec![FileStep::Remove(library.clone())],
     };
     let broken = agent.inject(what, LIMIT).unwrap();
     let told = times(2);
@@ -121,7 +121,7 @@ fn a_file_is_changed_for_one_start_and_changed_back() {
         root.path().join("cluster/file"),
         root.path().join("cluster/output"),
     );
-    let write = |text: &str| Step::Write {
+    let write = |text: &str| FileStep::Write {
         path: file.clone(),
         bytes: Bytes(text.as_bytes().to_vec()),
         is_private: false,
@@ -161,8 +161,8 @@ fn a_file_is_changed_for_one_start_and_changed_back() {
     let last = healed.processes[0];
     let astray = Injection::Files {
         reader: Some(Restartable::new(last, &read, &output).unwrap()),
-        forth: vec![write("new\n"), Step::Remove("/etc/passwd".into())],
-        back: vec![Step::Remove("/etc/passwd".into()), write("old\n")],
+        forth: vec![write("new\n"), FileStep::Remove("/etc/passwd".into())],
+        back: vec![FileStep::Remove("/etc/passwd".into()), write("old\n")],
     };
     agent.inject(astray, LIMIT).unwrap_err();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "old\n");
@@ -209,7 +209,10 @@ fn a_killed_process_restarts_on_command_or_timeout() {
     agent.inject(again(third), LIMIT).unwrap();
     agent.end().unwrap();
     assert!(!third.alive(), "and no fourth");
-    assert!(matches!(agent.how_ended(third), Some(Ended::Status(_))));
+    assert!(matches!(
+        agent.how_ended(third),
+        Some(ProcessEnd::Status(_))
+    ));
 }
 
 /// A file exists as long as the fault lasts.

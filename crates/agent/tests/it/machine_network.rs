@@ -7,7 +7,8 @@ use crate::outlive::{PART, load, part, save};
 use crate::ssh::open_ssh;
 use host::process::{self, Identity, Life, all_pids, command_line};
 use host::{
-    Agent, Broken, Destination, HostLoss, Hosts, Injection, PortEnd, Query, QueryAnswer, Reach, Way,
+    Agent, Broken, Destination, HostLoss, Hosts, Injection, PacketDirection, PortEnd, Query,
+    QueryAnswer, Reach,
 };
 use linux::capability::machine_abilities;
 use linux::net::Namespace;
@@ -102,7 +103,7 @@ fn make(name: &str, folder: &Path) -> Hosts {
 
 fn all_of_cql() -> Injection {
     let loss = HostLoss {
-        way: Way::In,
+        way: PacketDirection::In,
         peers: Vec::new(),
         tcp_ports: vec![CQL],
         end: PortEnd::Ours,

@@ -4,7 +4,7 @@
 use crate::endings::kill;
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
 use crate::volumes::{hosts, is_whole, mounted, run, tried};
-use host::{Attempt, Broken, DiskWork, Host, Injection, Query, Restartable, Step};
+use host::{Attempt, Broken, DiskWork, FileStep, Host, Injection, Query, Restartable};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
@@ -66,7 +66,7 @@ fn a_power_loss_keeps_synced_data_and_loses_the_rest() {
         assert!(number(host, "synced") >= told, "what was synced is there");
         let after = bytes(host, "unsynced");
         host.agent().end_process(healed.processes[0], Duration::ZERO).unwrap();
-        let step = Step::Remove(host.folder().join("unsynced"));
+        let step = FileStep::Remove(host.folder().join("unsynced"));
         host.agent().change(vec![step]).unwrap();
         after < before
     };
@@ -84,7 +84,7 @@ fn files_of_a_host_without_power_cannot_be_reached() {
     let one = counts(host);
     let file = host.folder().join("file");
     let broken = off(host, vec![one.clone()], LIMIT);
-    let write = || host.agent().change(vec![Step::write(file.clone(), "x")]);
+    let write = || host.agent().change(vec![FileStep::write(file.clone(), "x")]);
     let said = format!("{:#}", write().unwrap_err());
     assert!(said.contains("its volume is not mounted"), "{said}");
     assert!(host.agent().read(&file).is_err() && host.usage().is_err());

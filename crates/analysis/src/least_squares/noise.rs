@@ -6,7 +6,7 @@
 //! exactly. For the second noise there are as many observations as places, however often each was
 //! measured. Either noise limits how well a coefficient is known.
 
-use super::{Curve, Fit, Held, Observations, SQUARES_MIN, descend, squares};
+use super::{Curve, Fit, FixedCoefficients, Observations, SQUARES_MIN, descend, squares};
 use crate::autocorrelation;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
@@ -39,7 +39,7 @@ impl Noise {
 }
 
 /// Returns the number of fitted coefficients.
-pub fn free_count<const P: usize>(held: &Held<P>) -> usize {
+pub fn free_count<const P: usize>(held: &FixedCoefficients<P>) -> usize {
     held.iter().filter(|held| held.is_none()).count()
 }
 
@@ -48,7 +48,7 @@ pub fn free_count<const P: usize>(held: &Held<P>) -> usize {
 pub fn of_trials<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
 ) -> Option<Noise> {
     let looked_for = seen.levels_count() + free_count(held);
     let squares = squares::<P, C>(seen, &found.coefficients);
@@ -60,7 +60,7 @@ pub fn of_trials<const P: usize, C: Curve<P>>(
 pub fn of_places<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
 ) -> Option<Noise> {
     let squares = squares::<P, C>(seen, &found.coefficients) - within(seen);
     let looked_for = 1 + free_count(held);
@@ -108,7 +108,7 @@ fn within<A>(seen: &Observations<'_, A>) -> f64 {
 pub fn profiled<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
     noise: Noise,
 ) -> [[f64; 2]; P] {
     let t = autocorrelation::t_quantile(0.975, noise.freedom);
@@ -126,7 +126,7 @@ pub fn profiled<const P: usize, C: Curve<P>>(
 fn profile<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
     (of, most, up): (usize, f64, bool),
 ) -> f64 {
     let free = std::array::from_fn(|i| held[i].is_none() && i != of);

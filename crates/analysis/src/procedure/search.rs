@@ -12,7 +12,7 @@
 use super::trial_outcome::{Bound, BoundCheck, Despite, Percentile, Role, SeenTrial};
 use super::{
     Answer, Ask, Decide, Ending, LowestOverload, Next, Point, ProcedureEstimate, REST_S, Range,
-    SearchProcedure, SearchResult, Step,
+    SearchProcedure, SearchResult, SearchStep,
 };
 use measure::number::count;
 
@@ -428,14 +428,14 @@ impl Decide for Search {
         (self.bound.of == Percentile::P99).then_some(self.bound.ms)
     }
 
-    fn step(&self, seen: &SeenTrial) -> Option<Step> {
+    fn step(&self, seen: &SeenTrial) -> Option<SearchStep> {
         let near = seen.found.as_ref().is_some_and(|one| self.bound.is_near(one));
         Some(match self.judge(seen) {
-            BoundCheck::Yes => Step::new(SearchResult::Pass, near, String::new()),
-            BoundCheck::No(why) => Step::new(SearchResult::Fail, near, why),
-            BoundCheck::NotOffered(why) => Step::new(SearchResult::Fail, false, why),
+            BoundCheck::Yes => SearchStep::new(SearchResult::Pass, near, String::new()),
+            BoundCheck::No(why) => SearchStep::new(SearchResult::Fail, near, why),
+            BoundCheck::NotOffered(why) => SearchStep::new(SearchResult::Fail, false, why),
             BoundCheck::Untold(why) | BoundCheck::Client(why) => {
-                Step::new(SearchResult::NoAnswer, false, why)
+                SearchStep::new(SearchResult::NoAnswer, false, why)
             }
         })
     }

@@ -115,7 +115,7 @@ pub struct TrialOutcome {
     /// Number of pending compactions at the end. `None` if it was not read.
     pub pending_at_end: Option<f64>,
     /// Judgement by the validity rules.
-    pub judged: Judged,
+    pub judged: TrialJudgement,
     /// Disturbance that may explain a missed bound, in words: by other programs, or a stalled
     /// client. `None` if there was none.
     pub disturbed: Option<String>,
@@ -123,7 +123,7 @@ pub struct TrialOutcome {
 
 /// Judgement of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Judged {
+pub enum TrialJudgement {
     /// The trial can be used.
     #[default]
     Fair,
@@ -261,11 +261,13 @@ impl Bound {
             return BoundCheck::Untold("the trial has failed".to_owned());
         };
         match &found.judged {
-            Judged::Fair => {}
-            Judged::Invalid(why) => return BoundCheck::No(format!("the trial is invalid: {why}")),
-            Judged::Late(why) => return BoundCheck::NotOffered(why.clone()),
-            Judged::Client(why) => return BoundCheck::Client(why.clone()),
-            Judged::Disturbed(why) => return BoundCheck::Untold(why.clone()),
+            TrialJudgement::Fair => {}
+            TrialJudgement::Invalid(why) => {
+                return BoundCheck::No(format!("the trial is invalid: {why}"));
+            }
+            TrialJudgement::Late(why) => return BoundCheck::NotOffered(why.clone()),
+            TrialJudgement::Client(why) => return BoundCheck::Client(why.clone()),
+            TrialJudgement::Disturbed(why) => return BoundCheck::Untold(why.clone()),
         }
         match (self.broken(found), &found.disturbed) {
             (None, _) => BoundCheck::Yes,

@@ -2,7 +2,7 @@
 
 use super::fits::{Fit, NoBest, NoFit, RIVALS_WITHIN, rivals};
 use super::models::{Model, symbol};
-use super::{Of, ScaleUp, Untold};
+use super::{MissingRatio, Of, ScaleUp};
 use crate::curves::{OFF_MAX, Peak};
 use measure::number::{significant, whole};
 
@@ -19,17 +19,19 @@ impl Of {
     }
 }
 
-impl Untold {
+impl MissingRatio {
     /// Returns the reason in words.
     pub fn words(self) -> String {
         match self {
-            Untold::OneSocket => "the machine has one socket".to_owned(),
-            Untold::UnitIsSocket => "a socket is the unit: there is nothing within it".to_owned(),
-            Untold::NotMeasured(of) => format!("{} was not measured", of.words()),
-            Untold::NotUsable(of) => {
+            MissingRatio::OneSocket => "the machine has one socket".to_owned(),
+            MissingRatio::UnitIsSocket => {
+                "a socket is the unit: there is nothing within it".to_owned()
+            }
+            MissingRatio::NotMeasured(of) => format!("{} was not measured", of.words()),
+            MissingRatio::NotUsable(of) => {
                 format!("no trial of {} may be used", of.words())
             }
-            Untold::NoCommonBlock => "no block has a usable trial of both sides".to_owned(),
+            MissingRatio::NoCommonBlock => "no block has a usable trial of both sides".to_owned(),
         }
     }
 }
@@ -86,7 +88,7 @@ impl ScaleUp {
 
     fn of_the_machine(&self) -> Vec<String> {
         let mut said = Vec::new();
-        let why = |of: Result<_, Untold>| of.err();
+        let why = |of: Result<_, MissingRatio>| of.err();
         let named = [
             ("within a socket", why(self.socket)),
             ("of the whole machine", why(self.system)),
@@ -99,7 +101,7 @@ impl ScaleUp {
         }
         for (what, why) in named {
             match why {
-                None | Some(Untold::OneSocket) => {}
+                None | Some(MissingRatio::OneSocket) => {}
                 Some(why) => said.push(format!(
                     "The efficiency {what} is unknown: {}.",
                     why.words()

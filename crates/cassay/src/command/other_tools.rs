@@ -21,7 +21,7 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use definition::Defined;
 use engine::workers_auto;
-use imports::{Connection, Import, Step, Tool};
+use imports::{Connection, Import, ImportStep, Tool};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -125,7 +125,7 @@ fn overrides_of(options: &ImportOptions) -> Overrides {
 
 /// Prints the first operations of each step, as they would be sent.
 fn print_samples(import: &Import, count: u64, common: &Common) {
-    let of = |step: &Step| {
+    let of = |step: &ImportStep| {
         let (program, stage) = (&step.program, step.stage);
         workload::sample(program, stage, step.first_operation, count)
     };

@@ -10,7 +10,7 @@ use crate::terminal::{Line, Tone};
 use crate::tool_output::Compat;
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
-use engine::{Interrupted, Options, Outcome, missing_capabilities};
+use engine::{Interrupted, Options, RunEnd, missing_capabilities};
 use report::{Headline, Page, RunView, Verdict};
 use serde_json::json;
 use std::io::{self, ErrorKind};
@@ -151,7 +151,7 @@ enum Voice<'a> {
 
 fn with_options(
     end: &End<'_>,
-    work: impl FnOnce(&Options<'_>, &mut Show) -> Result<Outcome>,
+    work: impl FnOnce(&Options<'_>, &mut Show) -> Result<RunEnd>,
 ) -> Result<Exit> {
     let dirs = dirs()?;
     let interrupt = interrupt::flag()?;
@@ -216,7 +216,7 @@ fn shared_machine() -> bool {
 
 impl End<'_> {
     /// Writes the report, prints the answer, and returns the exit code.
-    fn finish(&self, outcome: &Outcome) -> Result<Exit> {
+    fn finish(&self, outcome: &RunEnd) -> Result<Exit> {
         let path = &outcome.path;
         let Some(findings) = &outcome.findings else {
             say_remains(outcome);
@@ -281,7 +281,7 @@ fn weakness(headline: &Headline, again: &str) -> Option<String> {
 }
 
 /// Prints the tables that remain on clusters that cassay did not start.
-fn say_remains(outcome: &Outcome) {
+fn say_remains(outcome: &RunEnd) {
     for remains in &outcome.remains {
         terminal::say(&remains.words());
     }
@@ -315,7 +315,7 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
 }
 
 /// Report that was written.
-pub struct Written {
+pub struct WrittenReport {
     /// Its file.
     pub path: PathBuf,
     /// Summary at the top of the report.
@@ -323,13 +323,13 @@ pub struct Written {
 }
 
 /// Writes `report.html` from the files of the run, and the summary files for pipelines.
-pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<Written> {
+pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<WrittenReport> {
     let view = RunView::read(&Run::open(path)?)?;
     let page = report::page(&view);
     let figure = report::figure_file(&page);
     let to = RunWriter::reopen(path)?.write_report(&report::html(&page), figure.as_deref())?;
     write_summaries(&view, &page, &to, summaries)?;
-    Ok(Written {
+    Ok(WrittenReport {
         path: to,
         headline: page.headline,
     })

@@ -32,9 +32,9 @@ pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
 }
 
 /// A machine and its name.
-type Named = (String, Machine);
+type NamedMachine = (String, Machine);
 
-fn machines(args: &MachineArgs) -> Result<Vec<Named>> {
+fn machines(args: &MachineArgs) -> Result<Vec<NamedMachine>> {
     if let Some(path) = &args.machine {
         return Ok(vec![(path.display().to_string(), Machine::read(path)?)]);
     }

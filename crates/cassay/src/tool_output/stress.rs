@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use engine::{ClientTimes, Event};
 use imports::stress::{Uncertainty, threads};
-use imports::{Offer, Step, StepLimit};
+use imports::{ImportStep, Offer, StepLimit};
 use measure::{Histogram, Interval, KindCount, KindInterval, Outcome};
 use report::compat::stress::{self, Length, Lines, Sample, Timing};
 use report::compat::stress_means;
@@ -39,7 +39,7 @@ pub struct Stress {
 }
 
 impl Stress {
-    pub fn new(words: &[String], step: &Step) -> Stress {
+    pub fn new(words: &[String], step: &ImportStep) -> Stress {
         let name = |name: &str| {
             if PREDEFINED.contains(&name) {
                 name.to_uppercase()

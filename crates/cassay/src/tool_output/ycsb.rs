@@ -3,7 +3,7 @@
 use crate::terminal;
 use engine::{ClientTimes, Event};
 use foreign::FileKind;
-use imports::Step;
+use imports::ImportStep;
 use measure::{Histogram, Interval, KindCount, KindInterval, Outcome, clock};
 use report::compat::ycsb::{self, Exporter, Measurement, Series};
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ pub struct Ycsb {
 }
 
 impl Ycsb {
-    pub fn new(words: &[String], step: &Step) -> Ycsb {
+    pub fn new(words: &[String], step: &ImportStep) -> Ycsb {
         let sum = |kind: &workload::Kind| Sum {
             name: kind.name.clone(),
             ..Sum::default()

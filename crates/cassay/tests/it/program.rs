@@ -242,7 +242,7 @@ impl Said {
         for rule in findings.trials.iter().flat_map(|trial| &trial.rules) {
             let of_the_machine = OF_THE_MACHINE.contains(&rule.rule.as_str());
             assert!(
-                rule.result != store::record::Outcome::Fail || of_the_machine,
+                rule.result != store::record::RuleOutcome::Fail || of_the_machine,
                 "{rule:?}\n{self}"
             );
         }

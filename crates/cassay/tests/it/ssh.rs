@@ -7,7 +7,7 @@ pub(crate) mod sshd;
 
 use crate::program::{Said, Started, skip, wait_until};
 use rustix::process::Signal;
-use sshd::{Machine, Machines, keygen, missing, script};
+use sshd::{Machines, TestMachine, keygen, missing, script};
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
@@ -35,7 +35,7 @@ fn programs(folder: &Path) -> Vec<(PathBuf, u64)> {
 #[test]
 fn the_program_is_put_there_once_and_again_when_it_is_damaged() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::bare("db1"));
+    let machines = Machines::with(&TestMachine::bare("db1"));
     let hosts = machines.show(&["--target", "ssh:db1"]).ended_with(0).json();
     assert_eq!(hosts[0]["host"], "db1");
     let first = programs(&machines.cache("db1"));
@@ -71,7 +71,7 @@ fn leave(machines: &Machines, file: &str, age_s: u64) {
 #[test]
 fn the_last_two_programs_stay_and_nothing_else_is_touched() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::bare("db1"));
+    let machines = Machines::with(&TestMachine::bare("db1"));
     machines.show(&["--target", "ssh:db1"]).ended_with(0);
     let own = programs(&machines.cache("db1")).remove(0).0;
     let old = |digit: &str, more: &str| format!("agent-{}{more}", digit.repeat(64));
@@ -102,7 +102,7 @@ fn the_last_two_programs_stay_and_nothing_else_is_touched() {
 #[test]
 fn a_program_that_is_installed_is_used_if_it_is_ours() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     machines.show(&["--target", "ssh:db1"]).ended_with(0);
     assert!(!machines.cache("db1").exists(), "nothing was put there");
     fs::remove_file(machines.folder("db1").join("bin/cassay")).unwrap();
@@ -130,7 +130,7 @@ fn a_program_that_is_installed_is_used_if_it_is_ours() {
 #[test]
 fn who_gets_no_way_in_is_told_why_and_what_to_do() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     let said =
         |name: &str| machines.show(&["--target", &format!("ssh:{name}")]).ended_with(1).stderr;
     let told = |name: &str, parts: &[&str]| {
@@ -177,7 +177,7 @@ fn who_gets_no_way_in_is_told_why_and_what_to_do() {
 #[test]
 fn a_folder_where_nothing_can_be_started_or_written_is_named() {
     needs_sshd!();
-    let machines = Machines::with(&Machine {
+    let machines = Machines::with(&TestMachine {
         before: "mkdir $HOME/noexec $HOME/full; \
                  mount -t tmpfs -o noexec,mode=0777 none $HOME/noexec; \
                  mount -t tmpfs -o size=64k,mode=0777 none $HOME/full",
@@ -203,7 +203,7 @@ fn a_folder_where_nothing_can_be_started_or_written_is_named() {
 #[test]
 fn sudo_is_used_if_requested_and_reported_if_it_fails() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     let as_root = ["--target", "ssh:db1", "--sudo"];
     let said = machines.show(&as_root).ended_with(1);
     said.says(&["db1: there is no sudo", "root@HOST"]);
@@ -249,13 +249,13 @@ fn any_login_shell_will_do_that_starts_another_one() {
     ];
     let installed = shells.map(Path::new).into_iter().filter(|shell| shell.exists());
     for shell in installed.chain([shell.as_path()]) {
-        let machines = Machines::with(&Machine {
+        let machines = Machines::with(&TestMachine {
             shell: shell.to_str().unwrap(),
             ..Machine::new("db1")
         });
         machines.show(&["--target", "ssh:db1"]).ended_with(0);
     }
-    let machines = Machines::with(&Machine {
+    let machines = Machines::with(&TestMachine {
         shell: "/bin/false",
         ..Machine::new("db1")
     });
@@ -271,7 +271,7 @@ fn output_of_start_files_and_banners_is_skipped_up_to_a_limit() {
     needs_sshd!();
     let folder = Machines::new();
     let banner = folder.lab.write("banner", &"You are watched.\n".repeat(12_000));
-    let machines = Machines::with(&Machine {
+    let machines = Machines::with(&TestMachine {
         sshd: &format!("Banner {}", banner.display()),
         ..Machine::new("db1")
     });
@@ -293,7 +293,7 @@ fn unreachable_machines_are_named_and_the_others_left_alone() {
     needs_sshd!();
     let mut machines = Machines::new();
     for name in ["db1", "db3", "db5"] {
-        machines.start(&Machine::new(name));
+        machines.start(&TestMachine::new(name));
     }
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     machines.name("db2", nobody);
@@ -317,9 +317,9 @@ fn unreachable_machines_are_named_and_the_others_left_alone() {
 #[test]
 fn nothing_runs_there_after_the_near_side_was_killed() {
     needs_sshd!();
-    let mut machines = Machines::with(&Machine::new("db1"));
+    let mut machines = Machines::with(&TestMachine::new("db1"));
     // It accepts the login and sends nothing, so that the other one has to wait.
-    machines.start(&Machine {
+    machines.start(&TestMachine {
         sshd: "ForceCommand cat > /dev/null",
         ..Machine::new("silent")
     });
@@ -346,7 +346,7 @@ fn a_machine_that_accepts_and_stays_silent_times_out() {
 #[test]
 fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     let (theirs, ours) = match std::env::consts::ARCH {
         "aarch64" => ("x86_64", "aarch64"),
         ours => ("aarch64", ours),
@@ -391,7 +391,7 @@ fn file_of(machines: &Machines, names: &[&str]) {
 #[test]
 fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     file_of(&machines, &["db1"]);
     // Leftovers of a cluster whose agent is gone, and files of other programs.
     machines.write("db1", "nodes/1a2b-3c/agents/host1/agent.log", b"");
@@ -426,7 +426,7 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
 #[test]
 fn a_run_names_all_unreachable_machines_before_it_starts() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     for name in ["db2", "db3"] {
         machines.name(name, port);

@@ -96,7 +96,7 @@ impl Claim {
 
 /// Addresses and ports chosen for a cluster.
 #[derive(Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct PortAssignment {
     pub addresses: Vec<Ipv4Addr>,
     pub ports: Ports,
     pub claim: Claim,
@@ -106,7 +106,7 @@ pub(crate) struct Chosen {
 ///
 /// # Errors
 /// No block is free with any port set. The message names a taken port and its holder.
-pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<Chosen> {
+pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssignment> {
     let Some(first) = fixed else {
         let [a, b, c] = FIRST_BLOCK;
         let block_at = |index| block(Ipv4Addr::new(a, b, c + index, 1), nodes);
@@ -153,7 +153,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
 }
 
 /// Returns the first free block, trying the port sets in order.
-fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<Chosen> {
+fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment> {
     let outgoing = outgoing_range();
     let is_safe = |ports: &Ports| {
         let all = [ports.cql, ports.storage, ports.jolokia];
@@ -172,7 +172,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<Chosen> {
             };
             match first_taken(addresses, ports) {
                 None => {
-                    return Ok(Chosen {
+                    return Ok(PortAssignment {
                         addresses: addresses.clone(),
                         ports,
                         claim,

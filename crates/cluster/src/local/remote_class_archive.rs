@@ -7,7 +7,7 @@ use super::nodes::Nodes;
 use super::program::{Classes, Program};
 use anyhow::{Context, Result, bail, ensure};
 use host::remote_host::supply_folder;
-use host::{Agent, Entry, Step, at_once};
+use host::{Agent, Entry, FileStep, at_once};
 use measure::clock;
 use std::path::{Path, PathBuf};
 use target_spec::{HostsSpec, LocalSpec, RemoteHost};
@@ -142,11 +142,11 @@ impl Archive {
         let sum = agent.sums(folder, &[name])?.first().copied().context("the sum of a file")?;
         let stamp = PathBuf::from(format!("{}{STAMP}", self.path.display()));
         agent.change(vec![
-            Step::Rename {
+            FileStep::Rename {
                 from: part,
                 to: self.path.clone(),
             },
-            Step::write(stamp, sum.to_string()),
+            FileStep::write(stamp, sum.to_string()),
         ])?;
         nodes.stop()
     }

@@ -83,7 +83,8 @@ impl Nodes {
         let spec = &spec.on_machines(self.spec.hosts.as_ref());
         let old = std::mem::replace(&mut self.spec, spec.clone());
         self.layout = layout;
-        let step = Step::between(&old, spec, self.hosts().is_some(), self.state.unsettled);
+        let step =
+            ConfigurationChange::between(&old, spec, self.hosts().is_some(), self.state.unsettled);
         let mut groups = self.groups(step.other_machine, step.other_files);
         if restarts == Restarts::Together || step.is_again {
             groups = together(groups);
@@ -271,7 +272,7 @@ impl Nodes {
 }
 
 /// Difference between two configurations.
-struct Step {
+struct ConfigurationChange {
     /// New limits of hosts. `None` if they stay.
     limits: Option<HostSpec>,
     /// True if the JVM sees another machine size.
@@ -284,12 +285,17 @@ struct Step {
     is_again: bool,
 }
 
-impl Step {
-    fn between(old: &LocalSpec, new: &LocalSpec, has_hosts: bool, is_again: bool) -> Step {
+impl ConfigurationChange {
+    fn between(
+        old: &LocalSpec,
+        new: &LocalSpec,
+        has_hosts: bool,
+        is_again: bool,
+    ) -> ConfigurationChange {
         let before = old.hosts.as_ref().map(|hosts| &hosts.host);
         let limits = new.hosts.as_ref().map(|hosts| hosts.host.clone());
         let limits = limits.filter(|limits| has_hosts && (is_again || before != Some(limits)));
-        Step {
+        ConfigurationChange {
             other_machine: limits.is_some() && (is_again || new.has_other_machine(old)),
             other_files: is_again || new.has_other_files(old),
             limits,
@@ -335,7 +341,7 @@ mod tests {
             ..LocalSpec::default()
         };
         let done = |new: &LocalSpec, has_hosts: bool, is_again: bool| {
-            let step = Step::between(&old, new, has_hosts, is_again);
+            let step = ConfigurationChange::between(&old, new, has_hosts, is_again);
             (step.other_files, step.other_machine, step.limits.is_some())
         };
         assert_eq!(done(&old, true, false), (false, false, false));

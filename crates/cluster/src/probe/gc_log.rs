@@ -87,13 +87,13 @@ impl GcLog {
         }
         let first = !std::mem::replace(&mut self.begun, true);
         let mut safepoints = Safepoints::default();
-        let parsed: Vec<(Written, Event)> =
+        let parsed: Vec<(LineTime, Event)> =
             lines.iter().filter_map(|line| parse(&String::from_utf8_lossy(line))).collect();
         // A line is written before it is read, so the last one gives the best estimate of the JVM's
         // start.
         let uptimes = parsed.iter().filter_map(|(written, _)| match written {
-            Written::Uptime(uptime_ns) => Some(*uptime_ns),
-            Written::Wall(_) => None,
+            LineTime::Uptime(uptime_ns) => Some(*uptime_ns),
+            LineTime::Wall(_) => None,
         });
         if let Some(uptime_ns) = uptimes.max() {
             let latest_ns = unix_ns.saturating_sub(uptime_ns);
@@ -102,8 +102,8 @@ impl GcLog {
         }
         for (written, event) in &parsed {
             let written_unix_ns = match written {
-                Written::Wall(unix_ns) => *unix_ns,
-                Written::Uptime(uptime_ns) => {
+                LineTime::Wall(unix_ns) => *unix_ns,
+                LineTime::Uptime(uptime_ns) => {
                     self.started_unix_ns.unwrap_or_default().saturating_add(*uptime_ns)
                 }
             };
@@ -279,7 +279,7 @@ enum Event {
 
 /// Time at which a line was written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Written {
+enum LineTime {
     /// Nanoseconds since 1970.
     Wall(u64),
     /// Nanoseconds since the JVM started.
@@ -288,13 +288,13 @@ enum Written {
 
 /// Parses a line's time and content. `None` if it is of no interest. The `-Xlog` decorations come
 /// in any order; a wall time is preferred to an uptime.
-fn parse(line: &str) -> Option<(Written, Event)> {
+fn parse(line: &str) -> Option<(LineTime, Event)> {
     let mut rest = line;
     let (mut wall, mut uptime, mut tags) = (None, None, "");
     while let Some((inside, behind)) = rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
         match written_of(inside.trim_end()) {
-            Some(Written::Wall(ns)) => wall = wall.or(Some(Written::Wall(ns))),
-            Some(Written::Uptime(ns)) => uptime = uptime.or(Some(Written::Uptime(ns))),
+            Some(LineTime::Wall(ns)) => wall = wall.or(Some(LineTime::Wall(ns))),
+            Some(LineTime::Uptime(ns)) => uptime = uptime.or(Some(LineTime::Uptime(ns))),
             None => {}
         }
         tags = inside.trim_end();
@@ -318,22 +318,22 @@ const WALL_MS_MIN: u64 = 1_000_000_000_000;
 
 /// Parses a decoration with a time: `time` or `utctime` as ISO 8601, `uptime` in seconds,
 /// `timemillis` or `uptimemillis` in milliseconds.
-fn written_of(decoration: &str) -> Option<Written> {
+fn written_of(decoration: &str) -> Option<LineTime> {
     if let Some(ns) = unix_ns_of(decoration) {
-        return Some(Written::Wall(ns));
+        return Some(LineTime::Wall(ns));
     }
     if let Some(number) = decoration.strip_suffix("ms") {
         let ms: u64 = number.parse().ok()?;
         let ns = ms.checked_mul(MILLISECOND_NS)?;
         return Some(if ms < WALL_MS_MIN {
-            Written::Uptime(ns)
+            LineTime::Uptime(ns)
         } else {
-            Written::Wall(ns)
+            LineTime::Wall(ns)
         });
     }
     let seconds: f64 = decoration.strip_suffix('s')?.parse().ok()?;
     let is_time = seconds.is_finite() && seconds >= 0.0;
-    is_time.then_some(Written::Uptime((seconds * SECOND_NS as f64) as u64))
+    is_time.then_some(LineTime::Uptime((seconds * SECOND_NS as f64) as u64))
 }
 
 /// Parses lines such as `GC(7) Pause Young (Mixed) (G1 Evacuation Pause) 26M->8M(512M) 8.052ms`.

@@ -8,7 +8,7 @@
 use super::schema;
 use crate::session::Session;
 use anyhow::{Result, bail};
-use cql::text::{Kind, Token};
+use cql::text::{Token, TokenKind};
 use std::collections::BTreeMap;
 
 /// A CREATE statement.
@@ -89,7 +89,7 @@ impl Definition {
         let mut body = None;
         for token in &tokens {
             let is_symbol =
-                |symbols: &str| token.kind == Kind::Symbol && symbols.contains(&token.text);
+                |symbols: &str| token.kind == TokenKind::Symbol && symbols.contains(&token.text);
             if is_symbol("([{") {
                 depth += 1;
                 body.get_or_insert(sections[0].len());
@@ -97,7 +97,7 @@ impl Definition {
             if is_symbol(")]}") {
                 depth -= 1;
             }
-            let is_word = |word: &str| token.kind == Kind::Word && token.text == word;
+            let is_word = |word: &str| token.kind == TokenKind::Word && token.text == word;
             let is_first = sections.len() == 1;
             if depth == 0 && (is_first && is_word("with") || !is_first && is_word("and")) {
                 sections.push(Vec::new());
@@ -142,9 +142,9 @@ impl Definition {
 
 fn text(tokens: &[&Token]) -> String {
     let one = |token: &&Token| match token.kind {
-        Kind::Text => format!("'{}'", token.text),
-        Kind::Quoted => format!("\"{}\"", token.text),
-        Kind::Word | Kind::Symbol => token.text.clone(),
+        TokenKind::Text => format!("'{}'", token.text),
+        TokenKind::Quoted => format!("\"{}\"", token.text),
+        TokenKind::Word | TokenKind::Symbol => token.text.clone(),
     };
     tokens.iter().map(one).collect::<Vec<_>>().join(" ")
 }

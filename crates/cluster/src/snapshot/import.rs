@@ -21,7 +21,7 @@ use crate::node_files::NodeFiles;
 use crate::ring::Replication;
 use crate::status::replications;
 use anyhow::{Context, Result, bail, ensure};
-use host::{Bytes, Step};
+use host::{Bytes, FileStep};
 use measure::number::{bytes, counted};
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
@@ -92,7 +92,7 @@ pub(super) fn import(
         on_all(places, |place| {
             let making = manifest::folder_in_making(place.folder, name);
             let to = manifest::folder(place.folder, name);
-            place.host.change(vec![Step::Rename { from: making, to }])
+            place.host.change(vec![FileStep::Rename { from: making, to }])
         })?;
         Ok(brought)
     });
@@ -204,7 +204,7 @@ fn bring(
 ) -> Result<(String, contents::NodeContents)> {
     let making = manifest::folder_in_making(place.folder, name);
     // A killed command may have left it.
-    place.host.change(vec![Step::Remove(making.clone())])?;
+    place.host.change(vec![FileStep::Remove(making.clone())])?;
     let manifest = Manifest {
         name: name.to_owned(),
         ..part.manifest.clone()
@@ -233,12 +233,12 @@ fn bring(
 }
 
 /// Returns the steps that create the folder of a table, and those of its indexes.
-fn folders(table: &TableRecord, to: &Path) -> Vec<Step> {
+fn folders(table: &TableRecord, to: &Path) -> Vec<FileStep> {
     let indexes: BTreeSet<_> =
         table.indexes.iter().filter_map(|f| f.name.split_once('/')).collect();
     let indexes: BTreeSet<&str> = indexes.into_iter().map(|(index, _)| index).collect();
-    let below = indexes.into_iter().map(|index| Step::Folder(to.join(index)));
-    std::iter::once(Step::Folder(to.to_owned())).chain(below).collect()
+    let below = indexes.into_iter().map(|index| FileStep::Folder(to.join(index)));
+    std::iter::once(FileStep::Folder(to.to_owned())).chain(below).collect()
 }
 
 /// Sends a file to a node's host in pieces.
@@ -248,7 +248,7 @@ fn send(
     to: &Path,
     counter: &Counter,
 ) -> Result<()> {
-    place.host.change(vec![Step::write(to.to_owned(), Vec::new())])?;
+    place.host.change(vec![FileStep::write(to.to_owned(), Vec::new())])?;
     let mut buffer = vec![0; host::files::PIECE_BYTES];
     loop {
         let count = from.read(&mut buffer)?;
@@ -256,7 +256,7 @@ fn send(
             return Ok(());
         }
         let (path, bytes) = (to.to_owned(), Bytes(buffer[..count].to_vec()));
-        place.host.change(vec![Step::Append { path, bytes }])?;
+        place.host.change(vec![FileStep::Append { path, bytes }])?;
         counter.add(count)?;
     }
 }

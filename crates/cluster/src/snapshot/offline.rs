@@ -15,7 +15,7 @@ use crate::mbeans;
 use crate::node_files::NodeFiles;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
-use host::Step;
+use host::FileStep;
 use measure::clock;
 use std::path::PathBuf;
 
@@ -145,7 +145,7 @@ fn stop_all(nodes: &mut Nodes) -> Result<()> {
 fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let keyspace = manifest.keyspace.as_str();
     let snapshot = manifest::folder(place.folder, &manifest.name);
-    let clear = |folder: PathBuf, but: &[&str]| Step::Clear {
+    let clear = |folder: PathBuf, but: &[&str]| FileStep::Clear {
         folder,
         but: but.iter().map(|&name| name.to_owned()).collect(),
     };

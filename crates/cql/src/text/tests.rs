@@ -5,9 +5,9 @@ use super::*;
 fn read(cql: &str) -> String {
     let read = tokens(cql).map(|all| {
         let words = all.into_iter().map(|token| match token.kind {
-            Kind::Text => format!("'{}'", token.text),
-            Kind::Quoted => format!("\"{}\"", token.text),
-            Kind::Word | Kind::Symbol => token.text,
+            TokenKind::Text => format!("'{}'", token.text),
+            TokenKind::Quoted => format!("\"{}\"", token.text),
+            TokenKind::Word | TokenKind::Symbol => token.text,
         });
         words.collect::<Vec<_>>().join(" ")
     });

@@ -91,7 +91,7 @@ impl World for Sim {
         self.interrupted
     }
 
-    fn act(&mut self, act: Act) -> Result<Option<Happened>> {
+    fn act(&mut self, act: Act) -> Result<Option<LoopEvent>> {
         let (text, tells) = match &act {
             Act::Keep { phase, .. } => (format!("keep {phase}"), true),
             Act::Begin(kind, at_ns) => {
@@ -124,8 +124,8 @@ impl World for Sim {
                 let is_there = |(at_ns, _): &(u64, FaultAnswer)| *at_ns <= self.now_ns;
                 let at = self.told.iter().position(is_there);
                 return Ok(at.map(|at| match self.told.remove(at) {
-                    (at_ns, FaultAnswer::Began(number)) => Happened::FaultHolds(number, at_ns),
-                    (_, FaultAnswer::Over(number)) => Happened::FaultOver(number),
+                    (at_ns, FaultAnswer::Began(number)) => LoopEvent::FaultHolds(number, at_ns),
+                    (_, FaultAnswer::Over(number)) => LoopEvent::FaultOver(number),
                 }));
             }
             Act::LookAtNodes => {
@@ -138,7 +138,7 @@ impl World for Sim {
                         how: format!("{node} died"),
                     })
                     .collect();
-                return Ok((!died.is_empty()).then_some(Happened::Died(died)));
+                return Ok((!died.is_empty()).then_some(LoopEvent::Died(died)));
             }
             _ => {}
         }
@@ -173,7 +173,7 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
 }
 
 /// Runs the loop, measuring all of it. Returns why it ended early.
-fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<Cut> {
+fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<EarlyEnd> {
     let mut decide = |_: &Summed| Decision::in_phase("measure");
     let mut conduct = Conduct::new(START, Tally::new(&[false]), faults.to_vec(), &mut decide);
     conduct.measures_from(START);
@@ -197,11 +197,11 @@ fn a_death_and_ctrl_c_are_seen_at_the_next_tick() {
         9000,
     );
     let cut = run(&mut died, &[], None);
-    assert_eq!(cut, Some(Cut::NodeDied("node1 died".to_owned())));
+    assert_eq!(cut, Some(EarlyEnd::NodeDied("node1 died".to_owned())));
     assert_eq!(done(&died), [(1000, "keep measure"), (1800, "Abandon")]);
 
     let mut pressed = sim(&[(1730, Fate::CtrlC)], 9000);
-    assert_eq!(run(&mut pressed, &[], None), Some(Cut::Interrupted));
+    assert_eq!(run(&mut pressed, &[], None), Some(EarlyEnd::Interrupted));
     assert_eq!(done(&pressed), [(1800, "Abandon")]);
 }
 
@@ -217,7 +217,7 @@ fn of_faults(sim: &Sim) -> Vec<(u64, &str)> {
 fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
     let faults = [takes("node1", 1050, 1000)];
     let dies = |at_ms, for_ms| [(at_ms, Fate::Dies("node1", for_ms))];
-    let why = || Some(Cut::NodeDied("node1 died".to_owned()));
+    let why = || Some(EarlyEnd::NodeDied("node1 died".to_owned()));
     let (inject, heal) = ((1050, "inject 0"), (2050, "heal 0"));
 
     let mut back_in_time = sim(&dies(1060, 1100), 4000);
@@ -239,7 +239,7 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
         (1330, Fate::Dies("node2", 9000)),
     ];
     let mut another = sim(&both, 4000);
-    let why_two = Some(Cut::NodeDied("node2 died".to_owned()));
+    let why_two = Some(EarlyEnd::NodeDied("node2 died".to_owned()));
     assert_eq!(run(&mut another, &faults, None), why_two);
     let healed_first = [inject, (1400, "heal 0"), (1400, "Abandon")];
     assert_eq!(of_faults(&another), healed_first);
@@ -262,7 +262,7 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
 fn faults_begin_at_their_window_times_and_ctrl_c_heals_first() {
     let faults = [takes("node1", 500, 1000), takes("node2", 700, 200)];
     let mut all = sim(&[(2500, Fate::CtrlC)], 4000);
-    assert_eq!(run(&mut all, &faults, None), Some(Cut::Interrupted));
+    assert_eq!(run(&mut all, &faults, None), Some(EarlyEnd::Interrupted));
     let order = [
         (500, "inject 0"),
         (700, "inject 1"),
@@ -432,7 +432,11 @@ fn a_node_death_before_the_end_is_seen_and_the_first_end_holds() {
         3990,
     );
     let cut = run(&mut sim, &[], None);
-    assert_eq!(cut, Some(Cut::Interrupted), "seen before it was looked");
+    assert_eq!(
+        cut,
+        Some(EarlyEnd::Interrupted),
+        "seen before it was looked"
+    );
     assert_eq!(done(&sim), [(3990, "Abandon")]);
 }
 

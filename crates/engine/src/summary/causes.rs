@@ -6,7 +6,7 @@
 
 use analysis::procedure::Point;
 use analysis::{RunStep, RunTrend, VariantName, autocorrelation};
-use store::record::{CauseKind, CauseRecord, CostKind, Outcome, TrialFinding};
+use store::record::{CauseKind, CauseRecord, CostKind, RuleOutcome, TrialFinding};
 
 /// Number of windows in which throughput must rise (or fall) to count as a trend of the run. At
 /// most a quarter as many may go the other way. By chance, five windows all go the same way in 6 %
@@ -49,7 +49,7 @@ pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
 
 /// Returns the trials that a rule speaks against.
 fn against<'a>(trials: &[&'a TrialFinding], rule: &str) -> Vec<&'a TrialFinding> {
-    let is_bad = |outcome: Outcome| matches!(outcome, Outcome::Warn | Outcome::Fail);
+    let is_bad = |outcome: RuleOutcome| matches!(outcome, RuleOutcome::Warn | RuleOutcome::Fail);
     let speaks = |trial: &&&TrialFinding| {
         trial.rules.iter().any(|one| one.rule == rule && is_bad(one.result))
     };
@@ -241,7 +241,7 @@ mod tests {
             block,
             rules: vec![RuleRecord {
                 rule: "V1".to_owned(),
-                result: Outcome::Pass,
+                result: RuleOutcome::Pass,
                 detail: String::new(),
             }],
             ..TrialFinding::default()
@@ -266,7 +266,7 @@ mod tests {
     fn rule(name: &str) -> RuleRecord {
         RuleRecord {
             rule: name.to_owned(),
-            result: Outcome::Warn,
+            result: RuleOutcome::Warn,
             detail: "d".to_owned(),
         }
     }

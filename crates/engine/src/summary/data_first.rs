@@ -5,7 +5,7 @@ use crate::next_step;
 use analysis::procedure::Point;
 use std::path::Path;
 use store::record::{
-    FaultRecord, MissedRowRecord, Outcome, Promised, ReadBackRecord, RuleRecord, TrialFinding,
+    FaultRecord, MissedRowRecord, Promised, ReadBackRecord, RuleOutcome, RuleRecord, TrialFinding,
     Verdict,
 };
 use study::resolve::resolve;
@@ -45,7 +45,7 @@ fn made(study: &Study) -> Vec<TrialFinding> {
     }]
 }
 
-fn rule(name: &str, result: Outcome) -> RuleRecord {
+fn rule(name: &str, result: RuleOutcome) -> RuleRecord {
     RuleRecord {
         rule: name.to_owned(),
         result,
@@ -58,7 +58,10 @@ fn lossy(trial: TrialFinding, verdict: Verdict) -> TrialFinding {
     TrialFinding {
         verdict,
         reasons: vec!["V14: 7 lost".to_owned(), "V18: others".to_owned()],
-        rules: vec![rule("V14", Outcome::Fail), rule("V18", Outcome::Fail)],
+        rules: vec![
+            rule("V14", RuleOutcome::Fail),
+            rule("V18", RuleOutcome::Fail),
+        ],
         read_back: Some(ReadBackRecord {
             promise: Promised::Kept,
             why: "one copy".to_owned(),

@@ -7,10 +7,10 @@ use super::looks;
 use super::points::places_of;
 use crate::data_generation;
 use analysis::compare::{Comparison, Finding};
-use analysis::effects::{BLOCKS_MIN, Design, Effect, Interaction, Kind, Level};
+use analysis::effects::{AxisLevel, BLOCKS_MIN, Design, Effect, EffectContrast, Interaction};
 use analysis::procedure::Point;
 use analysis::too_few_blocks;
-use analysis::{Judged, autocorrelation, judge_all};
+use analysis::{AdjustedFinding, autocorrelation, judge_all};
 use measure::Known;
 use store::record::{
     AxisRecord, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, LevelRecord,
@@ -223,7 +223,7 @@ fn of_one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFind
 /// Judges all effects, and makes their records.
 fn judged(all: &[Matrix<'_>]) -> Vec<EffectsRecord> {
     let is_primary = |matrix: &Matrix<'_>, effect: &Effect| {
-        matrix.primary && !matches!(effect.kind, Kind::Simple(..))
+        matrix.primary && !matches!(effect.kind, EffectContrast::Simple(..))
     };
     let flagged: Vec<(Comparison, bool)> = all
         .iter()
@@ -295,7 +295,7 @@ impl Matrix<'_> {
     }
 
     /// Returns a value of an axis, against its first.
-    fn level(&self, at: Level) -> LevelRecord {
+    fn level(&self, at: AxisLevel) -> LevelRecord {
         LevelRecord {
             against: self.study.axes[self.axes[at.axis]].values[0].clone(),
             ..self.held(at)
@@ -303,7 +303,7 @@ impl Matrix<'_> {
     }
 
     /// Returns a value that an axis is held at.
-    fn held(&self, at: Level) -> LevelRecord {
+    fn held(&self, at: AxisLevel) -> LevelRecord {
         let axis = &self.study.axes[self.axes[at.axis]];
         LevelRecord {
             axis: axis.name.clone(),
@@ -312,11 +312,13 @@ impl Matrix<'_> {
         }
     }
 
-    fn effect(&self, effect: &Effect, judged: Option<Judged>) -> EffectRecord {
+    fn effect(&self, effect: &Effect, judged: Option<AdjustedFinding>) -> EffectRecord {
         let (kind, of, with) = match effect.kind {
-            Kind::Main(of) => (EffectKind::Main, of, None),
-            Kind::Interaction(of, with) => (EffectKind::Interaction, of, Some(self.level(with))),
-            Kind::Simple(of, with) => (EffectKind::Simple, of, Some(self.held(with))),
+            EffectContrast::Main(of) => (EffectKind::Main, of, None),
+            EffectContrast::Interaction(of, with) => {
+                (EffectKind::Interaction, of, Some(self.level(with)))
+            }
+            EffectContrast::Simple(of, with) => (EffectKind::Simple, of, Some(self.held(with))),
         };
         let comparison = &effect.comparison;
         let is_sure = self.study.repeat.interleaved
@@ -324,10 +326,12 @@ impl Matrix<'_> {
         let judged = judged.filter(|_| self.study.repeat.interleaved);
         let finding = judged.as_ref().filter(|_| is_sure);
         let verdict = match (effect.kind, finding) {
-            (Kind::Interaction(..), Some(judged)) => {
+            (EffectContrast::Interaction(..), Some(judged)) => {
                 EffectVerdict::Interaction(effect.interaction(judged, self.compared.metric))
             }
-            (Kind::Interaction(..), None) => EffectVerdict::Interaction(Interaction::NotResolved),
+            (EffectContrast::Interaction(..), None) => {
+                EffectVerdict::Interaction(Interaction::NotResolved)
+            }
             (_, Some(judged)) => EffectVerdict::Ratio(effect.finding(judged)),
             (_, None) => EffectVerdict::Ratio(Finding::Inconclusive),
         };

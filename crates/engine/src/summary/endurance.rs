@@ -92,7 +92,7 @@ fn mean_ms_change(turns: &[TurnRecord]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::endurance::Course;
+    use analysis::endurance::DriftDirection;
     use analysis::endurance::Growing;
     use analysis::procedure::Point;
     use store::record::Verdict;
@@ -124,7 +124,7 @@ mod tests {
         trial
     }
 
-    fn drift(of: &str, change: f64, ci95: [f64; 2], course: Course) -> DriftRecord {
+    fn drift(of: &str, change: f64, ci95: [f64; 2], course: DriftDirection) -> DriftRecord {
         DriftRecord {
             of: of.to_owned(),
             change,
@@ -145,8 +145,13 @@ mod tests {
         };
         long.endurance = Some(EnduranceRecord {
             drifts: vec![
-                drift("ops_per_s", -0.003, [-0.008, 0.002], Course::Steady),
-                drift("latency_ms.p99", 0.02, [-0.01, 0.05], Course::Steady),
+                drift("ops_per_s", -0.003, [-0.008, 0.002], DriftDirection::Steady),
+                drift(
+                    "latency_ms.p99",
+                    0.02,
+                    [-0.01, 0.05],
+                    DriftDirection::Steady,
+                ),
             ],
             growths: vec![leak],
             ..EnduranceRecord::default()
@@ -186,7 +191,7 @@ mod tests {
         assert!(sentences(&trials).starts_with("Throughput did not hold for 24 h"));
         let mut trials = published();
         let shown = trials[2].endurance.as_mut().unwrap();
-        shown.drifts[0].course = analysis::endurance::Course::Falling;
+        shown.drifts[0].course = analysis::endurance::DriftDirection::Falling;
         shown.growths[0].growing = analysis::endurance::Growing::Leaks;
         shown.growths[0].reaches_days = Some(3.25);
         let text = sentences(&trials);

@@ -6,8 +6,8 @@
 use analysis::autocorrelation;
 use analysis::blocks::{self, Blocks};
 use analysis::endurance::{
-    self, CYCLES_MIN, Cycles, Growth, Joined, LATENCY_WITHIN, changes, cycles, drift, growth,
-    joined,
+    self, BlockedSeries, CYCLES_MIN, Cycles, Growth, LATENCY_WITHIN, changes, cycles, drift,
+    growth, joined,
 };
 use host::probe::Reading;
 use measure::number::{round, whole};
@@ -86,7 +86,7 @@ impl Courses {
 
 /// Readings of the probes in the window.
 #[derive(Default)]
-pub struct Watched {
+pub struct WindowReadings {
     from_ns: Option<u64>,
     to_ns: Option<u64>,
     /// Series by name and place, with the unit.
@@ -101,10 +101,10 @@ pub struct Watched {
     pending: BTreeMap<String, f64>,
 }
 
-impl Watched {
+impl WindowReadings {
     /// Begins the window.
     pub fn begin(&mut self, at_ns: u64) {
-        *self = Watched {
+        *self = WindowReadings {
             from_ns: Some(at_ns),
             begun: Some(Vec::new()),
             ..Watched::default()
@@ -234,7 +234,7 @@ pub struct LongWindow<'a> {
     /// Latencies, block by block.
     pub latency: &'a Blocks,
     /// Readings of the probes.
-    pub watched: &'a Watched,
+    pub watched: &'a WindowReadings,
     /// Memory of a node, bytes.
     pub memory_bytes: Option<u64>,
 }
@@ -243,7 +243,7 @@ pub struct LongWindow<'a> {
 struct Series {
     of: &'static str,
     within: f64,
-    blocks: Joined,
+    blocks: BlockedSeries,
     /// Length of a block, s.
     block_s: f64,
 }

@@ -6,7 +6,7 @@ use crate::load_run::{self, Offer};
 use crate::phase_schedule::RecordedArrivals;
 use crate::running_target::Running;
 use anyhow::{Context, Result};
-use imports::Step;
+use imports::ImportStep;
 use load::Limit;
 use measure::Summed;
 use store::record::{WarmupEnd, WarmupRecord};
@@ -31,7 +31,7 @@ impl TrialRun<'_> {
     /// Runs the operations of an import's step: those of its warm-up, then those that count.
     pub(super) fn measure_step(
         &mut self,
-        step: &Step,
+        step: &ImportStep,
         running: &mut Running,
         state: &mut State,
     ) -> Result<Option<TrialEnd>> {

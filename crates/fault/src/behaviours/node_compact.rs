@@ -2,7 +2,7 @@
 //! from before remains.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Client, Healed, World};
+use crate::cluster_under_test::{Client, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task, count};
 use crate::observation::{self, Observation};
 use anyhow::Result;
@@ -151,7 +151,7 @@ impl Fault for Compact {
         Ok(work)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         self.is_over = true;
         self.task.end(world, &Operation::StopCompactions)?;
         world.heal()

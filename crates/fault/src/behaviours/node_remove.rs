@@ -4,7 +4,7 @@
 
 use super::data_lost;
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{ExecutedBy, Healed, World};
+use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::observation::Observation;
 use crate::ring;
 use anyhow::{Context, Result};
@@ -72,7 +72,7 @@ impl Fault for Removed {
         )))
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         self.told.take().unwrap_or_default().heal(world)
     }
 

@@ -3,7 +3,7 @@
 //! replicas' records of validations, which the node itself requested.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Healed, World};
+use crate::cluster_under_test::{HealResult, World};
 use crate::node_operation::{Task, count};
 use crate::observation::{self, Observation};
 use anyhow::{Context, Result};
@@ -125,7 +125,7 @@ impl Fault for Repair {
         self.task.proceed(world)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         self.task.end(world, &Operation::StopRepairs)?;
         world.heal()
     }

@@ -2,7 +2,7 @@
 //! the snapshot.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{ExecutedBy, Healed, World};
+use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task, count};
 use crate::observation::{self, Observation};
 use anyhow::Result;
@@ -78,7 +78,7 @@ impl Fault for Snapshot {
         self.0.proceed(world)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         let clear = Operation::ClearSnapshot {
             tag: TAG.to_owned(),
             keyspaces: self.0.keyspaces.clone(),

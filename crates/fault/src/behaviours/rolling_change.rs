@@ -2,7 +2,7 @@
 //! former ones in the same way.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Client, ExecutedBy, Healed, World};
+use crate::cluster_under_test::{Client, ExecutedBy, HealResult, World};
 use crate::node_release;
 use crate::observation::{Observation, both};
 use crate::renewal::Renewal;
@@ -153,7 +153,7 @@ impl Fault for Change {
         self.round.proceed(world, restart, &holds)
     }
 
-    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<HealResult> {
         let mut back = Round::new(self.round.touched());
         let restart = &mut |world: &mut dyn World, node: usize| world.heal_node(node);
         let mut renewal = Renewal::default();

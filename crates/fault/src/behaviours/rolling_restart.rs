@@ -2,7 +2,7 @@
 //! drains, ends, starts, and is up before the next one.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{ExecutedBy, Healed, World};
+use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::observation::Observation;
 use crate::rolling::{self, Round, TURN_LIMIT};
 use anyhow::Result;
@@ -47,7 +47,7 @@ impl Fault for Restart {
         self.round.proceed(world, restart, &|_, _| Ok(()))
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         self.round.heal(world)
     }
 }

@@ -6,7 +6,7 @@
 mod way_back;
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{ExecutedBy, Healed, World};
+use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task};
 use crate::node_release::{self, Itself};
 use crate::observation::{self, Observation};
@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use cluster::{DataFile, Operation, UpgradeStep};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use target_spec::fault::{Back, Hit, Options};
+use target_spec::fault::{Hit, Options, Rollback};
 use versions::Release;
 use way_back::{SWAPPED_WITHIN, WayBack};
 
@@ -33,8 +33,8 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
         is_begun: false,
         stage: Stage::Nodes(Round::new(Vec::new())),
         way_back: match options.back {
-            Back::Snapshot => Some(WayBack::default()),
-            Back::Never => None,
+            Rollback::Snapshot => Some(WayBack::default()),
+            Rollback::Never => None,
         },
     })
 }
@@ -287,7 +287,7 @@ impl Fault for Upgrade {
         }
     }
 
-    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<HealResult> {
         let went = match &mut self.way_back {
             Some(way_back) => way_back.go(world, tell),
             None => Ok(()),

@@ -4,7 +4,7 @@ use super::{Live, RESTART_LIMIT};
 use crate::cluster_under_test::Starter;
 use anyhow::{Context, Result};
 use cluster::RestartMode;
-use host::{Injection, Join, Restartable, Step as FileStep};
+use host::{FileStep, Injection, Join, Restartable};
 use std::path::PathBuf;
 use std::sync::Arc;
 use versions::Release;

@@ -2,7 +2,7 @@
 
 use super::works::{Works, run_fault};
 use super::*;
-use target_spec::fault::{Hit, Kind, Options};
+use target_spec::fault::{FaultKind, Hit, Options};
 
 #[test]
 fn a_clock_offset_has_the_requested_size_and_direction() {
@@ -28,7 +28,7 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
         ordered_ns: 10 * S,
         ..Sim::default()
     };
-    let kind = Kind::find("node-clock-ahead").unwrap();
+    let kind = FaultKind::find("node-clock-ahead").unwrap();
     let (what, length) = (
         (&Hit::Node(HIT), &Options::tried()),
         Duration::from_secs(10),
@@ -55,7 +55,7 @@ fn agents_leave_a_fault_in_preparation_while_it_is_renewed() {
         ordered_ns: 90 * S,
         ..Sim::default()
     };
-    let kind = Kind::find("node-clock-ahead").unwrap();
+    let kind = FaultKind::find("node-clock-ahead").unwrap();
     let (what, length) = (
         (&Hit::Node(HIT), &Options::tried()),
         Duration::from_secs(50),
@@ -80,7 +80,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
             joins_within_ns,
             ..Sim::default()
         };
-        course(&Kind::find("node-add").unwrap(), sim)
+        course(&FaultKind::find("node-add").unwrap(), sim)
     };
     let (verdict, steps, sim) = add(2 * S);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
@@ -117,7 +117,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
 #[test]
 fn a_fault_time_counts_from_when_peers_mark_the_node_down() {
     for (name, acts) in [("node-remove", true), ("node-decommission", false)] {
-        let kind = Kind::find(name).unwrap();
+        let kind = FaultKind::find(name).unwrap();
         let (verdict, steps, sim) = course(&kind, Sim::default());
         assert_eq!(verdict, FaultVerdict::Confirmed, "{name}: {steps:#?}");
         let all: Vec<_> = words(&steps).into_iter().filter(|what| *what != "acted").collect();

@@ -4,10 +4,10 @@ use super::sim::Sim;
 use super::works::Works;
 use super::*;
 use cluster::UpgradeStep;
-use target_spec::fault::{Back, Hit, Kind, Options};
+use target_spec::fault::{FaultKind, Hit, Options, Rollback};
 
-fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<Step>, Sim) {
-    let kind = Kind::find("rolling-upgrade").unwrap().with(&options);
+fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<LifeCycleStep>, Sim) {
+    let kind = FaultKind::find("rolling-upgrade").unwrap().with(&options);
     let mut sim = Sim {
         works,
         ordered_ns: 60 * S,
@@ -92,7 +92,7 @@ fn taken_back(line: &str, nodes: &[usize]) -> Options {
     Options {
         to: versions::Release::parse(line).ok(),
         nodes: nodes.to_vec(),
-        back: Back::Snapshot,
+        back: Rollback::Snapshot,
         ..Options::default()
     }
 }
@@ -130,11 +130,11 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
 /// The canary is observed for the study's duration, counted from when it is up.
 #[test]
 fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
-    let kind = Kind::find("rolling-upgrade").unwrap();
+    let kind = FaultKind::find("rolling-upgrade").unwrap();
     let (back, stays) = (
         taken_back("5.0", &[0]),
         Options {
-            back: Back::Never,
+            back: Rollback::Never,
             ..taken_back("5.0", &[0])
         },
     );

@@ -8,7 +8,7 @@ use cluster::{DataFile, Operation, Row, UpgradeStep, View};
 use host::Bytes;
 use host::process::Identity;
 use serde_json::{Map, Value};
-use target_spec::fault::{Hit, Kind, Options};
+use target_spec::fault::{FaultKind, Hit, Options};
 
 /// Simulated operations, and their effects on nodes.
 #[derive(Debug)]
@@ -216,8 +216,8 @@ impl Works {
         }
     }
 
-    pub fn configured(yaml: &Map<String, Value>) -> (host::Step, host::Step) {
-        let write = |text: String| host::Step::Write {
+    pub fn configured(yaml: &Map<String, Value>) -> (host::FileStep, host::FileStep) {
+        let write = |text: String| host::FileStep::Write {
             path: "/host/node/conf/cassandra.yaml".into(),
             bytes: Bytes(text.into_bytes()),
             is_private: false,
@@ -293,13 +293,13 @@ pub(super) fn run_fault(
     name: &str,
     works: Works,
     breaks_another: bool,
-) -> (FaultVerdict, Vec<Step>, Sim) {
+) -> (FaultVerdict, Vec<LifeCycleStep>, Sim) {
     let sim = Sim {
         works,
         breaks_another,
         ..Sim::default()
     };
-    course(&Kind::find(name).unwrap(), sim)
+    course(&FaultKind::find(name).unwrap(), sim)
 }
 
 #[test]
@@ -388,7 +388,8 @@ fn what_is_not_over_in_time_is_said_to_be_so_and_is_stopped() {
 fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
     let (verdict, steps, sim) = run_fault("rolling-restart", Works::default(), false);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
-    let acted: Vec<&Step> = steps.iter().filter(|step| step.what == FaultStep::Acted).collect();
+    let acted: Vec<&LifeCycleStep> =
+        steps.iter().filter(|step| step.what == FaultStep::Acted).collect();
     for (index, step) in acted.iter().enumerate() {
         assert!(
             step.words.starts_with(&format!("node{} was", index + 1)),
@@ -469,7 +470,7 @@ fn settings_that_vanish_while_awaited_are_not_the_earlier_ones() {
         ordered_ns: 90 * S,
         ..Sim::default()
     };
-    let kind = Kind::find("rolling-change").unwrap();
+    let kind = FaultKind::find("rolling-change").unwrap();
     let (what, length) = ((&Hit::Cluster, &Options::tried()), Duration::from_secs(10));
     let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
     assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");

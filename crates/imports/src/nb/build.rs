@@ -14,7 +14,7 @@ use super::statement::{is_schema, statement_text};
 use super::tags::Filter;
 use super::virtdata::Recipe;
 use super::virtdata::chain::Env;
-use crate::import::{Connection, Offer, ReadFile, Secret, Step, StepLimit};
+use crate::import::{Connection, ImportStep, Offer, ReadFile, Secret, StepLimit};
 use cql::Consistency;
 use workload::schema::{self, Defined, Table};
 use workload::{Kind, Program, Schema, Stage, Statement};
@@ -90,7 +90,7 @@ impl<'a> Builder<'a> {
         node: &Node,
         line: &Line,
         before: &mut Vec<String>,
-    ) -> Option<Step> {
+    ) -> Option<ImportStep> {
         let ops = self.chosen(node, line)?;
         let mut unreadable = ops.iter().filter_map(|op| op.unreadable.clone());
         if let Some((place, message)) = unreadable.next() {
@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
             return None;
         }
         let step = self.made(name, node, line, &ops)?;
-        Some(Step {
+        Some(ImportStep {
             before: std::mem::take(before),
             ..step
         })
@@ -120,7 +120,7 @@ impl<'a> Builder<'a> {
         name: &str,
         node: &Node,
         texts: &[String],
-    ) -> Option<Step> {
+    ) -> Option<ImportStep> {
         let kinds: Vec<Kind> = texts
             .iter()
             .enumerate()
@@ -159,7 +159,7 @@ impl<'a> Builder<'a> {
             row_bytes: 0,
             again: None,
         };
-        Some(Step {
+        Some(ImportStep {
             name: name.to_owned(),
             program: Arc::new(self.program(kinds, statements, source)),
             stage: Stage::Main,
@@ -235,7 +235,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the step of a line with operations.
-    fn made(&mut self, name: &str, node: &Node, line: &Line, ops: &[Op]) -> Option<Step> {
+    fn made(&mut self, name: &str, node: &Node, line: &Line, ops: &[Op]) -> Option<ImportStep> {
         let (kinds, statements, mut source) = self.parts(node, line, ops)?;
         let frame = match super::frame(line, source.sequence.len()) {
             Ok(frame) => frame,
@@ -252,7 +252,7 @@ impl<'a> Builder<'a> {
         if line.starts {
             self.notes.push(super::words::START.to_owned());
         }
-        Some(Step {
+        Some(ImportStep {
             name: name.to_owned(),
             program: Arc::new(self.program(kinds, statements, source)),
             stage: frame.stage,

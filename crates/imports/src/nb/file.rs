@@ -63,7 +63,7 @@ const SHAPES: [&str; 7] = [
 /// Returns all operations of a file.
 pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
     let mut ops = Vec::new();
-    let level = Level::default().within(root);
+    let level = BlockLevel::default().within(root);
     match root.entry("blocks").map(|entry| &entry.value.raw) {
         None => {}
         Some(Raw::Map(blocks)) => {
@@ -93,14 +93,14 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Level {
+struct BlockLevel {
     tags: Vec<(String, String)>,
     params: Vec<Entry>,
     bindings: Vec<Entry>,
 }
 
-impl Level {
-    fn within(&self, node: &Node) -> Level {
+impl BlockLevel {
+    fn within(&self, node: &Node) -> BlockLevel {
         let entries = |key| node.entry(key).and_then(|e| e.value.entries()).unwrap_or(&[]);
         let mut tags: Vec<(String, String)> = entries("tags")
             .iter()
@@ -108,20 +108,20 @@ impl Level {
             .collect();
         tags.extend(self.tags.iter().cloned());
         let joined = |key, outer: &[Entry]| [entries(key), outer].concat();
-        Level {
+        BlockLevel {
             tags,
             params: joined("params", &self.params),
             bindings: joined("bindings", &self.bindings),
         }
     }
 
-    fn name_block(mut self, block: &str) -> Level {
+    fn name_block(mut self, block: &str) -> BlockLevel {
         self.tags.push(("block".to_owned(), block.to_owned()));
         self
     }
 }
 
-fn collect(node: &Node, level: &Level, ops: &mut Vec<Op>) {
+fn collect(node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     for list in OPS.iter().filter_map(|key| node.entry(key)) {
         match &list.value.raw {
             Raw::Map(entries) => {
@@ -141,7 +141,7 @@ fn collect(node: &Node, level: &Level, ops: &mut Vec<Op>) {
 }
 
 /// Reads an operation in a list: a text, or a map whose first entry is its name and text.
-fn listed(number: usize, item: &Node, level: &Level, ops: &mut Vec<Op>) {
+fn listed(number: usize, item: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     match item.entries() {
         None => operation(&format!("stmt{}", number + 1), item, level, ops),
         Some(entries) => {
@@ -158,7 +158,7 @@ fn listed(number: usize, item: &Node, level: &Level, ops: &mut Vec<Op>) {
 }
 
 /// Returns the level of a statement whose parameters stand beside its text.
-fn statement_level(item: &Node, level: &Level) -> Level {
+fn statement_level(item: &Node, level: &BlockLevel) -> BlockLevel {
     let mut level = level.within(item);
     let aside = ["tags", "params", "bindings", "name"];
     let others = item.entries().unwrap_or(&[]).iter().skip(1);
@@ -167,7 +167,7 @@ fn statement_level(item: &Node, level: &Level) -> Level {
     level
 }
 
-fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>) {
+fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     let mut op = Op {
         tags: level.tags.clone(),
         params: level.params.clone(),

@@ -11,7 +11,7 @@ mod schema;
 pub use connection::{Connect, Style};
 pub(crate) use connection::{JMX, MODE, NODE, PORT, TRANSPORT};
 pub(crate) use output::{GRAPH, LOG, REPORTING, TOKEN_RANGE};
-pub use output::{Level, Output};
+pub use output::{Output, Verbosity};
 pub(crate) use schema::SCHEMA;
 pub use schema::SchemaOptions;
 

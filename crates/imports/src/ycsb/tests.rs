@@ -37,7 +37,7 @@ fn mistakes(line: &str) -> String {
 }
 
 /// Returns how many of the first thousand operations are of each kind.
-fn counts(step: &Step) -> Vec<(String, u64)> {
+fn counts(step: &ImportStep) -> Vec<(String, u64)> {
     let mut generator = step.program.generator(step.stage);
     let kinds = step.program.kinds();
     let mut counts = vec![0; kinds.len()];
@@ -239,7 +239,7 @@ fn a_record_number_beyond_an_int_has_a_key_of_its_own() {
 }
 
 /// Returns the values that an operation binds.
-fn bound(step: &Step, n: u64) -> Vec<Vec<u8>> {
+fn bound(step: &ImportStep, n: u64) -> Vec<Vec<u8>> {
     let mut generator = step.program.generator(step.stage);
     generator.begin(n);
     let mut bytes = Vec::new();

@@ -3,7 +3,7 @@
 //! Invariant: a loss is called unexplained only if that is proven. The interval between its sending
 //! and its acknowledgement must not overlap any span in which writes may have been lost.
 
-use super::{RowWrites, TICK_NS, Written};
+use super::{EarlierWrites, RowWrites, TICK_NS};
 use crate::missed_rows::MISSED_ROWS_MAX;
 use measure::Missed;
 use std::ops::Range;
@@ -111,7 +111,7 @@ impl Losses {
     }
 }
 
-impl Written {
+impl EarlierWrites {
     /// Allows losses of writes acknowledged between these times, monotonic clock, ns.
     pub fn may_lose(&mut self, span_ns: Range<u64>) {
         let Some(epoch_ns) = self.epoch_ns else {

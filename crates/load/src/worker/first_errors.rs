@@ -46,7 +46,7 @@ impl FirstErrors {
             node,
             start,
         });
-        let mut cut = Cut {
+        let mut cut = TruncatingWriter {
             texts: &mut self.texts,
             left: MESSAGE_BYTES_MAX,
         };
@@ -63,12 +63,12 @@ impl FirstErrors {
 }
 
 /// Writer that accepts text up to a length.
-struct Cut<'a> {
+struct TruncatingWriter<'a> {
     texts: &'a mut String,
     left: usize,
 }
 
-impl Write for Cut<'_> {
+impl Write for TruncatingWriter<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let taken = text.floor_char_boundary(self.left);
         self.texts.push_str(&text[..taken]);

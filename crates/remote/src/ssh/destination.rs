@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Place in which this program runs as an agent, and the way there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
-    place: Place,
+    place: DestinationKind,
     /// Program that connects to it: `ssh` or `kubectl`.
     program: PathBuf,
     folder: Option<String>,
@@ -50,7 +50,7 @@ impl Eq for Fate {}
 
 /// Kind of the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum DestinationKind {
     /// A machine, by its name for `ssh`.
     Machine { ssh: String, is_root_wanted: bool },
     /// A container.
@@ -106,7 +106,7 @@ impl Destination {
             "{ssh:?} is no destination for ssh: write HOST, USER@HOST or ssh://USER@HOST:PORT"
         );
         Ok(Destination {
-            place: Place::Machine {
+            place: DestinationKind::Machine {
                 ssh: ssh.to_owned(),
                 is_root_wanted: sudo,
             },
@@ -136,7 +136,7 @@ impl Destination {
         );
         let folder = plain_folder(&pod.name, folder)?;
         Ok(Destination {
-            place: Place::Pod(pod),
+            place: DestinationKind::Pod(pod),
             program: "kubectl".into(),
             folder: Some(folder),
             agent: "machine".to_owned(),
@@ -189,20 +189,20 @@ impl Destination {
     /// Returns its name: the machine's for `ssh`, or the pod's.
     pub fn name(&self) -> &str {
         match &self.place {
-            Place::Machine { ssh, .. } => ssh,
-            Place::Pod(pod) => &pod.name,
+            DestinationKind::Machine { ssh, .. } => ssh,
+            DestinationKind::Pod(pod) => &pod.name,
         }
     }
 
     /// Returns its name for people: `load-0-x7k2p on node7`.
     pub fn words(&self) -> String {
         match &self.place {
-            Place::Machine { ssh, .. } => ssh.clone(),
-            Place::Pod(Pod { name, node, .. }) => format!("{name} on {node}"),
+            DestinationKind::Machine { ssh, .. } => ssh.clone(),
+            DestinationKind::Pod(Pod { name, node, .. }) => format!("{name} on {node}"),
         }
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &DestinationKind {
         &self.place
     }
 
@@ -214,7 +214,7 @@ impl Destination {
     pub fn is_root_wanted(&self) -> bool {
         matches!(
             self.place,
-            Place::Machine {
+            DestinationKind::Machine {
                 is_root_wanted: true,
                 ..
             }
@@ -229,8 +229,8 @@ impl Destination {
     /// Returns a command line for people that runs `words` there.
     pub(super) fn command_words(&self, words: &str) -> String {
         match &self.place {
-            Place::Machine { ssh, .. } => format!("ssh {ssh} {words}"),
-            Place::Pod(pod) => {
+            DestinationKind::Machine { ssh, .. } => format!("ssh {ssh} {words}"),
+            DestinationKind::Pod(pod) => {
                 let named = pod.context.iter().map(|name| format!("--context {name} "));
                 let context: String = named.collect();
                 let Pod {

@@ -6,7 +6,7 @@
 
 mod rows;
 
-use super::destination::{Destination, Place};
+use super::destination::{Destination, DestinationKind};
 use rows::{BEFORE_LOGIN, BY_KUBECTL, BY_LOGIN, BY_OTHERS, BY_SSH_ITSELF, Row};
 use std::fmt;
 use std::process::ExitStatus;
@@ -249,7 +249,7 @@ impl End {
             let found = rows.iter().find_map(|row| Some((row, row.line(lines)?)));
             found.map(|(row, line)| row.refusal(wanted, line, lines))
         };
-        if let (Stage::Login, Place::Pod(_)) = (self.stage, wanted.place()) {
+        if let (Stage::Login, DestinationKind::Pod(_)) = (self.stage, wanted.place()) {
             return of(&BY_KUBECTL);
         }
         match (self.stage, self.code()) {
@@ -320,7 +320,7 @@ impl End {
         };
         let ssh = wanted.name();
         match self.stage {
-            Stage::Login if matches!(wanted.place(), Place::Pod(_)) => (
+            Stage::Login if matches!(wanted.place(), DestinationKind::Pod(_)) => (
                 format!("kubectl ended with {ended} and ran nothing of ours{said}"),
                 Some(format!("try `{}`", wanted.command_words("true"))),
             ),

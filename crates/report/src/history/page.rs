@@ -1,6 +1,6 @@
 //! Shows the history as a page, and as a section of the newest run's page.
 
-use super::{Change, History, Kind, Line};
+use super::{Change, ChangeKind, History, Line};
 use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Dash, Fold, Headline, Page, Panel, Scale, Section, Series,
@@ -133,7 +133,7 @@ fn answer(history: &History) -> Vec<String> {
     if runs == 0 {
         return vec!["No run of the study is usable.".to_owned()];
     }
-    let told = |(_, change): &&(&Line, &Change)| change.kind != Kind::Unconfirmed;
+    let told = |(_, change): &&(&Line, &Change)| change.kind != ChangeKind::Unconfirmed;
     let all = all_changes(history);
     let changes: Vec<_> = all.iter().filter(told).collect();
     let mut answer: Vec<String> = changes
@@ -168,10 +168,10 @@ fn answer(history: &History) -> Vec<String> {
 pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> String {
     let shift = &change.shift;
     let how = match change.kind {
-        Kind::Worse => "worse",
-        Kind::Better => "better",
-        Kind::Unconfirmed => "different, unconfirmed,",
-        Kind::OtherMachine => "different, on another machine,",
+        ChangeKind::Worse => "worse",
+        ChangeKind::Better => "better",
+        ChangeKind::Unconfirmed => "different, unconfirmed,",
+        ChangeKind::OtherMachine => "different, on another machine,",
     };
     format!(
         "{} is {} {how} since {}: {} → {} {}; {}.",
@@ -230,9 +230,9 @@ fn changes(history: &History) -> Option<Table> {
         })
         .text("Which is", |(_, change)| {
             Cell::new(change.kind.name()).tone(match change.kind {
-                Kind::Worse => Tone::Bad,
-                Kind::Better => Tone::Good,
-                Kind::Unconfirmed | Kind::OtherMachine => Tone::Warn,
+                ChangeKind::Worse => Tone::Bad,
+                ChangeKind::Better => Tone::Good,
+                ChangeKind::Unconfirmed | ChangeKind::OtherMachine => Tone::Warn,
             })
         })
         .wide_number("p", "", |(_, change)| amount(change.shift.p))

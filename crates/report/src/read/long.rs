@@ -10,7 +10,9 @@ use crate::sections::time::{PLACES_PER_PAGE_MAX, PLACES_PER_TRIAL_MAX};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use store::record::TrialFinding;
-use store::{OverviewRecord, Place, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial};
+use store::{
+    OverviewBin, OverviewRecord, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial,
+};
 
 /// Maximum number of trials whose series are read: even with the fewest places a page cannot hold
 /// more.
@@ -163,7 +165,7 @@ fn of_places(places: &Places) -> ProbeSeries {
     let mut series = ProbeSeries::default();
     let known = places.places.iter().enumerate();
     for (at, place) in known.filter(|(_, place)| place.count > 0) {
-        let Place { mean, ends, .. } = *place;
+        let OverviewBin { mean, ends, .. } = *place;
         let t_s = |part: f64| (at as f64 + part) * places.width_s;
         series.values.extend([(t_s(0.25), ends[0]), (t_s(0.75), ends[1])]);
         series.means.push(mean);

@@ -19,36 +19,36 @@ const OWN: &str = "‹own›";
 
 /// Settings, JVM flags or facts of the JVM and its container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum SettingKind {
     Setting,
     Flag,
     Jvm,
 }
 
-impl Kind {
-    const ALL: [Kind; 3] = [Kind::Setting, Kind::Flag, Kind::Jvm];
+impl SettingKind {
+    const ALL: [SettingKind; 3] = [SettingKind::Setting, SettingKind::Flag, SettingKind::Jvm];
 
     fn name(self) -> &'static str {
         match self {
-            Kind::Setting => "setting",
-            Kind::Flag => "JVM flag",
-            Kind::Jvm => "JVM",
+            SettingKind::Setting => "setting",
+            SettingKind::Flag => "JVM flag",
+            SettingKind::Jvm => "JVM",
         }
     }
 
     fn title(self) -> &'static str {
         match self {
-            Kind::Setting => "Cassandra's own settings in effect",
-            Kind::Flag => "JVM flags that are not the defaults",
-            Kind::Jvm => "The JVM, and its view of the machine",
+            SettingKind::Setting => "Cassandra's own settings in effect",
+            SettingKind::Flag => "JVM flags that are not the defaults",
+            SettingKind::Jvm => "The JVM, and its view of the machine",
         }
     }
 
     fn settings(self, node: &NodeRecord) -> &BTreeMap<String, String> {
         match self {
-            Kind::Setting => &node.settings,
-            Kind::Flag => &node.flags,
-            Kind::Jvm => &node.jvm,
+            SettingKind::Setting => &node.settings,
+            SettingKind::Flag => &node.flags,
+            SettingKind::Jvm => &node.jvm,
         }
     }
 }
@@ -61,13 +61,13 @@ type Values<'a> = BTreeMap<(usize, &'a str), BTreeSet<String>>;
 struct Effective<'a> {
     variants: Vec<&'a VariantName>,
     nodes: Vec<&'a str>,
-    keys: BTreeMap<(Kind, &'a str), Values<'a>>,
+    keys: BTreeMap<(SettingKind, &'a str), Values<'a>>,
 }
 
 impl<'a> Effective<'a> {
     fn new(view: &'a RunView) -> Effective<'a> {
         let variants = variants(view);
-        let mut keys: BTreeMap<(Kind, &str), Values<'_>> = BTreeMap::new();
+        let mut keys: BTreeMap<(SettingKind, &str), Values<'_>> = BTreeMap::new();
         let mut nodes: Vec<&str> = Vec::new();
         for trial in &view.trials {
             let variant = variant_of(view, trial, &variants);
@@ -75,7 +75,7 @@ impl<'a> Effective<'a> {
                 if !nodes.contains(&node.name.as_str()) {
                     nodes.push(&node.name);
                 }
-                for kind in Kind::ALL {
+                for kind in SettingKind::ALL {
                     for (key, value) in kind.settings(node) {
                         let values = keys.entry((kind, key)).or_default();
                         let at = (variant, node.name.as_str());
@@ -168,7 +168,11 @@ pub fn section(view: &RunView) -> Option<Section> {
         blocks.extend(between_variants(view, &effective));
         blocks.extend(between_nodes(view, &effective));
         blocks.extend(between_trials(view, &effective));
-        blocks.extend(Kind::ALL.into_iter().filter_map(|kind| everything(view, &effective, kind)));
+        blocks.extend(
+            SettingKind::ALL
+                .into_iter()
+                .filter_map(|kind| everything(view, &effective, kind)),
+        );
     }
     (!blocks.is_empty()).then(|| Section {
         id: "effective",
@@ -181,7 +185,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 /// Returns true if the nodes of a run were asked for their configuration.
 pub fn is_known(view: &RunView) -> bool {
     let mut nodes = view.trials.iter().filter_map(|t| t.nodes.as_ref()).flat_map(|n| &n.nodes);
-    nodes.any(|node| Kind::ALL.into_iter().any(|kind| !kind.settings(node).is_empty()))
+    nodes.any(|node| SettingKind::ALL.into_iter().any(|kind| !kind.settings(node).is_empty()))
 }
 
 /// Shortens a value for a table.
@@ -206,7 +210,7 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     if told.len() < 2 {
         return None;
     }
-    let differs = |(_, values): &(&(Kind, &str), &Values<'_>)| {
+    let differs = |(_, values): &(&(SettingKind, &str), &Values<'_>)| {
         let sets: Vec<BTreeSet<String>> =
             told.iter().map(|v| Effective::of_variant(values, *v)).collect();
         sets.iter().any(|set| *set != sets[0])
@@ -305,7 +309,7 @@ fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
 }
 
 /// Lists all keys of one kind, behind a fold.
-fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> {
+fn everything(view: &RunView, all: &Effective<'_>, kind: SettingKind) -> Option<Block> {
     let told = all.variants_with_values();
     let of_variant = |values: &Values<'_>, variant: usize| {
         let mine = values.iter().filter(|((v, _), _)| *v == variant);

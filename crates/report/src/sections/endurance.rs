@@ -11,7 +11,7 @@ use crate::run_view::RunView;
 use crate::sections::faults;
 use crate::sections::time::label;
 use analysis::autocorrelation::NORMAL_975;
-use analysis::endurance::{Agreed, Course, Growing};
+use analysis::endurance::{Agreed, DriftDirection, Growing};
 use analysis::procedure::Role;
 use store::record::{
     ChangeRecord, CourseRecord, CyclesState, EnduranceRecord, EnduredRecord, GrowthRecord,
@@ -170,11 +170,11 @@ fn agreed(one: &EnduredRecord) -> String {
 }
 
 /// Returns the tone of a trend.
-fn course_tone(course: Course) -> Tone {
+fn course_tone(course: DriftDirection) -> Tone {
     match course {
-        Course::Steady => Tone::Good,
-        Course::Rising | Course::Falling => Tone::Warn,
-        Course::Untold => Tone::Muted,
+        DriftDirection::Steady => Tone::Good,
+        DriftDirection::Rising | DriftDirection::Falling => Tone::Warn,
+        DriftDirection::Untold => Tone::Muted,
     }
 }
 
@@ -201,7 +201,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
         .wide_number("Blocks", "", |drift| drift.blocks.to_string())
         .text("So", |drift| {
             let course = match drift.course {
-                Course::Untold => "cannot be told",
+                DriftDirection::Untold => "cannot be told",
                 course => course.name(),
             };
             Cell::new(course).tone(course_tone(drift.course))

@@ -14,7 +14,7 @@ use crate::summary::{
     ALL, Point, axis_value, best, compared_value, is_kept_up, is_searched, most_different_cost,
     variant_name, variants,
 };
-use store::record::RequirementOutcome as Outcome;
+use store::record::RequirementOutcome;
 use store::record::{
     ComparisonRecord, CostComparisonRecord, CostKind, Finding, NextStepRecord, SearchRangeRecord,
     SearchRecord, TrialFinding, outcome_of,
@@ -36,7 +36,7 @@ pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
         alarms: view.findings.alarms.clone(),
         answer,
         verdict,
-        is_missed: outcome_of(&view.findings.requirements) == Some(Outcome::Missed),
+        is_missed: outcome_of(&view.findings.requirements) == Some(RequirementResult::Missed),
         meaning: meaning(view, verdict),
         short_reasons: reasons::short(view),
         reasons: view.findings.reasons.clone(),
@@ -110,7 +110,7 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     facts.push(("Trials".into(), trials));
     if let Some(outcome) = outcome_of(&view.findings.requirements) {
         let word = match outcome {
-            Outcome::Untold => "cannot be told",
+            RequirementResult::Untold => "cannot be told",
             outcome => outcome.name(),
         };
         facts.push(("Requirements".into(), word.into()));

@@ -119,7 +119,10 @@ pub fn json(view: &RunView) -> Option<Value> {
 }
 
 /// Returns the processes on a machine, in the order of the table.
-fn in_order<'a>(seen: &MachineView<'a>, group: &Group<'a>) -> Vec<machine_records::Placed<'a>> {
+fn in_order<'a>(
+    seen: &MachineView<'a>,
+    group: &Group<'a>,
+) -> Vec<machine_records::PlacedProcess<'a>> {
     let order = group.placements();
     let mut placed = seen.placed(group.first());
     placed.sort_by_key(|one| order.iter().position(|other| std::ptr::eq(*other, one.record)));

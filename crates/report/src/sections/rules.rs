@@ -3,15 +3,15 @@
 use crate::page::{Block, Cell, Mark, Section, Table, Tone, Verdict};
 use crate::run_view::RunView;
 use crate::summary::trial_table;
-use store::record::{Outcome, RuleRecord, TrialFinding};
+use store::record::{RuleOutcome, RuleRecord, TrialFinding};
 
 /// Returns the tone of a rule's result, and its severity.
-fn tone(result: Outcome) -> (Tone, u8) {
+fn tone(result: RuleOutcome) -> (Tone, u8) {
     match result {
-        Outcome::Fail => (Tone::Bad, 3),
-        Outcome::Warn => (Tone::Warn, 2),
-        Outcome::Pass => (Tone::Good, 1),
-        Outcome::Unknown => (Tone::Muted, 0),
+        RuleOutcome::Fail => (Tone::Bad, 3),
+        RuleOutcome::Warn => (Tone::Warn, 2),
+        RuleOutcome::Pass => (Tone::Good, 1),
+        RuleOutcome::Unknown => (Tone::Muted, 0),
     }
 }
 
@@ -79,10 +79,10 @@ fn judge<'a>(view: &'a RunView, name: &str) -> (String, Option<&'a RuleRecord>) 
     }
     let mut counts = Vec::new();
     for result in [
-        Outcome::Fail,
-        Outcome::Warn,
-        Outcome::Pass,
-        Outcome::Unknown,
+        RuleOutcome::Fail,
+        RuleOutcome::Warn,
+        RuleOutcome::Pass,
+        RuleOutcome::Unknown,
     ] {
         let count = all.iter().filter(|r| r.result == result).count();
         if count > 0 {
@@ -94,7 +94,7 @@ fn judge<'a>(view: &'a RunView, name: &str) -> (String, Option<&'a RuleRecord>) 
 
 fn mark(view: &RunView, rule: &str) -> Mark {
     let (_, worst) = judge(view, rule);
-    let result = worst.map_or(Outcome::Unknown, |w| w.result);
+    let result = worst.map_or(RuleOutcome::Unknown, |w| w.result);
     Mark {
         label: rule.into(),
         result,
@@ -112,7 +112,7 @@ fn table(view: &RunView, rules: &[&str]) -> Table {
     Table::from_records("", &judged)
         .text("Rule", |(rule, _)| *rule)
         .text("Result", |(_, (_, worst))| {
-            let result = worst.map_or(Outcome::Unknown, |w| w.result);
+            let result = worst.map_or(RuleOutcome::Unknown, |w| w.result);
             Cell::new(result.name()).tone(tone(result).0)
         })
         .text("What it asks", |(rule, _)| {

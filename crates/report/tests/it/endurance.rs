@@ -14,7 +14,7 @@ fn shown() -> EnduranceRecord {
         within: 0.04,
         z: -4.4,
         blocks: 60,
-        course: analysis::endurance::Course::of_name(course).expect("a word"),
+        course: analysis::endurance::DriftDirection::of_name(course).expect("a word"),
     };
     let growth = |of: &str, growing: &str| GrowthRecord {
         of: of.into(),

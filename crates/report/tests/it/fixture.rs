@@ -11,7 +11,7 @@ use measure::outcome::OutcomeCounts;
 use measure::{
     ClientCount, ClientCounts, ClientInterval, Histogram, Interval, KindInterval, Outcome,
 };
-use store::record::{Settled, Verdict, WarmupEnd};
+use store::record::{SettleEnd, Verdict, WarmupEnd};
 #[expect(dead_code, reason = "workload's file, of which this uses a part")]
 #[path = "../../../workload/src/random.rs"]
 mod random;
@@ -169,7 +169,7 @@ fn rules(verdict: &str) -> Vec<RuleRecord> {
         };
         RuleRecord {
             rule: format!("V{number}"),
-            result: store::record::Outcome::of_name(result).expect("a word"),
+            result: store::record::RuleOutcome::of_name(result).expect("a word"),
             detail: detail.into(),
         }
     };
@@ -248,7 +248,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         load: Some(LoadRecord {
             operations: 200_000,
             seconds: 4.7,
-            settle: Settled::Settled,
+            settle: SettleEnd::Settled,
             settle_seconds: 6.2,
             ..LoadRecord::default()
         }),

@@ -2,7 +2,7 @@
 
 use crate::{fixture, lab};
 use report::{RunView, html, page};
-use store::record::{Outcome, Promised, ReadBackRecord, VerifyRecord};
+use store::record::{Promised, ReadBackRecord, RuleOutcome, VerifyRecord};
 
 /// Counts the words of a page's body before its first figure, without tags.
 fn words_before_figure(html: &str) -> usize {
@@ -147,12 +147,12 @@ fn only_differing_reads_are_said_to_have_returned_other_data() {
     let mut view = fixture::run(1);
     for trial in &mut view.findings.trials {
         for rule in &mut trial.rules {
-            rule.result = Outcome::Pass;
+            rule.result = RuleOutcome::Pass;
         }
     }
     for index in [2, 5] {
         let rules = &mut view.findings.trials[index].rules;
-        rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = Outcome::Warn;
+        rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = RuleOutcome::Warn;
     }
     let reasons = |view: &RunView| page(view).headline.short_reasons;
     for trial in &mut view.findings.trials {
@@ -196,7 +196,7 @@ fn lost_data_is_seen_before_anything_else() {
             ..VerifyRecord::default()
         };
         let rule = trial.rules.iter_mut().find(|one| one.rule == "V14").expect("V14");
-        rule.result = Outcome::Pass;
+        rule.result = RuleOutcome::Pass;
     }
     let lossy = &mut view.findings.trials[4];
     lossy.read_back = Some(ReadBackRecord {
@@ -205,7 +205,7 @@ fn lost_data_is_seen_before_anything_else() {
         lost: 7,
         ..ReadBackRecord::default()
     });
-    lossy.rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = Outcome::Fail;
+    lossy.rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = RuleOutcome::Fail;
     let shown = page(&view);
     let html = html(&shown);
     let [alarm, figure] = ["class=\"alarm\"", "<svg"].map(|part| html.find(part).expect(part));

@@ -5,7 +5,7 @@ use crate::inputs::Inputs;
 use crate::settings::{Imported, Settings, Warmup, Window};
 use crate::units;
 use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
-use imports::{Import, Offer, Step, StepLimit, Tool, stress};
+use imports::{Import, ImportStep, Offer, StepLimit, Tool, stress};
 use measure::number::counted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
         });
     };
     let import = import(imported, seed, inputs)?;
-    let one = |(number, step): (usize, &Step)| {
+    let one = |(number, step): (usize, &ImportStep)| {
         let mut settings = settings.clone();
         if let Some(imported) = &mut settings.workload.import {
             imported.step = number;
@@ -58,7 +58,7 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
     })
 }
 
-fn procedure(step: &Step) -> Procedure {
+fn procedure(step: &ImportStep) -> Procedure {
     match step.offer {
         Offer::Threads(threads) => Fixed(Point::Threads(threads)).into(),
         Offer::Ladder {
@@ -81,7 +81,7 @@ fn procedure(step: &Step) -> Procedure {
 }
 
 /// Returns the window of a step: its duration, if that is known before it runs.
-fn window(step: &Step) -> Window {
+fn window(step: &ImportStep) -> Window {
     Window {
         warmup: Warmup::Fixed(0),
         first_warmup_ns: None,
@@ -211,7 +211,12 @@ fn refused(tool: Tool, command: &str, why: &str, hint: &str) -> Diagnostics {
 }
 
 /// Reports faults that end after their step, if its length is known.
-pub(super) fn beyond_step(node: &Node, draft: &Draft, last: Option<&Step>, out: &mut Diagnostics) {
+pub(super) fn beyond_step(
+    node: &Node,
+    draft: &Draft,
+    last: Option<&ImportStep>,
+    out: &mut Diagnostics,
+) {
     let Some(StepLimit::Duration(length)) = last.map(|step| step.limit) else {
         return;
     };

@@ -12,9 +12,9 @@ fn study(rest: &str) -> Result<Study, String> {
 }
 
 /// Name, number of nodes, placement rule, and part of the machine.
-type Placed<'s> = (&'s str, usize, Placing, Option<(Units, u32)>);
+type UnitVariant<'s> = (&'s str, usize, Placing, Option<(Units, u32)>);
 
-fn placed(study: &Study) -> Vec<Placed<'_>> {
+fn placed(study: &Study) -> Vec<UnitVariant<'_>> {
     let of = |variant: &'_ crate::settings::Variant| {
         let local = variant.settings.target.local().unwrap();
         (local.nodes, local.topology.placing, local.topology.part)

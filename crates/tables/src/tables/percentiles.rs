@@ -4,7 +4,7 @@ use super::seconds::ALL;
 use super::source::Source;
 use crate::column::Table;
 use crate::file::{Files, Folder};
-use crate::format::Written;
+use crate::format::WrittenFile;
 use crate::head::{self, Head};
 use anyhow::Result;
 use measure::Times;
@@ -59,7 +59,7 @@ pub(super) fn table<'r>() -> Table<'r, PercentileRow> {
         )
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile>> {
     let mut files = out.begin(table())?;
     for trial in source.trials {
         if let Some(found) = source.findings.get(&trial.record.index) {

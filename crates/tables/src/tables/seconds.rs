@@ -7,7 +7,7 @@
 use super::source::Source;
 use crate::column::Table;
 use crate::file::{Files, Folder};
-use crate::format::Written;
+use crate::format::WrittenFile;
 use crate::head::{self, Head};
 use crate::quantiles::{self, Clock};
 use anyhow::Result;
@@ -190,8 +190,8 @@ fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
         )
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
-    let mut course = Course {
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile>> {
+    let mut course = SecondsWriter {
         seconds: out.begin(table())?,
         client: out.begin(client_table())?,
     };
@@ -237,12 +237,12 @@ impl Sums {
 }
 
 /// The two tables, written row by row.
-struct Course {
+struct SecondsWriter {
     seconds: Files<'static, SecondRow>,
     client: Files<'static, ClientRow>,
 }
 
-impl Course {
+impl SecondsWriter {
     /// Writes a row for each line and, after the lines of an interval, a row for all kinds.
     fn of_trial(&mut self, trial: &Trial, head: &Rc<Head>, clocks: &mut [Sums; 2]) -> Result<()> {
         let mut sum: Option<SecondRow> = None;

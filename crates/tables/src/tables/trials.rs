@@ -4,7 +4,7 @@
 use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
-use crate::format::Written;
+use crate::format::WrittenFile;
 use crate::head::{self, Head};
 use crate::quantiles::{self, Clock};
 use anyhow::Result;
@@ -238,7 +238,7 @@ pub(super) fn errors_table<'r>() -> Table<'r, ErrorRow<'r>> {
         )
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile>> {
     let mut trials = out.begin(table())?;
     let mut kinds = out.begin(kinds_table())?;
     let mut errors = out.begin(errors_table())?;

@@ -1,7 +1,7 @@
 //! Parses OS numbers in the synthetic notation: a list (`0,2,1,3`), loops (`2*56:1*2`, step*count,
 //! the fastest first) or names of levels (`numa:core`).
 
-use super::{Kind, Level, kind};
+use super::{Level, LevelKind, kind};
 use crate::cpuset::CPU_NUMBERS_MAX;
 
 /// Returns the OS numbers of all objects of a level, in order.
@@ -65,7 +65,7 @@ fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize
     for name in text.split(':') {
         let wanted = kind(name)?;
         let found = levels.iter().position(|level| match wanted {
-            Kind::Other => level.kind == Kind::Other && level.name.starts_with(name),
+            LevelKind::Other => level.kind == LevelKind::Other && level.name.starts_with(name),
             wanted => level.kind == wanted,
         });
         depths.push(found.ok_or_else(|| format!("indexes={text}: there is no level {name}"))?);

@@ -208,7 +208,7 @@ fn each_thing_that_a_load_must_keep_to_fails_a_probe() {
     many[2].shortfall = 0.011;
     many[3].error_share = 0.0011;
     many[4].pending_grew = true;
-    many[5].judged = Judged::Invalid("V8".to_owned());
+    many[5].judged = TrialJudgement::Invalid("V8".to_owned());
     for found in many {
         assert_eq!(after(std::slice::from_ref(&found)), next(500), "{found:?}");
     }
@@ -262,12 +262,12 @@ fn outcome(next: Next) -> SearchOutcome {
 #[test]
 fn a_client_limit_or_a_repeated_disturbance_ends_a_search() {
     let judged = |judged| TrialOutcome { judged, ..fine() };
-    let client = judged(Judged::Client("V3".to_owned()));
+    let client = judged(TrialJudgement::Client("V3".to_owned()));
     assert_eq!(
         outcome(after(&[fine(), client])),
         SearchOutcome::ClientLimit
     );
-    let disturbed = || judged(Judged::Disturbed("V4".to_owned()));
+    let disturbed = || judged(TrialJudgement::Disturbed("V4".to_owned()));
     let again = Next::Measure(vec![Ask::probe(Point::Rate(2000))]);
     assert_eq!(after(&[fine(), disturbed()]), again);
     assert_eq!(after(&[fine(), disturbed(), disturbed()]), again);
@@ -349,7 +349,7 @@ fn a_load_that_the_client_cannot_offer_is_not_a_target_limit() {
                 found.latency_ms.p99.value = Known::Exactly(20.0);
             }
             if point.value() >= late_from {
-                found.judged = Judged::Late("V1".to_owned());
+                found.judged = TrialJudgement::Late("V1".to_owned());
             }
             let found = Some(found);
             seen.push(SeenTrial { point, role, found });

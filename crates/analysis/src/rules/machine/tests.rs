@@ -1,15 +1,15 @@
 //! Tests other programs, on evidence that is healthy except for one thing.
 
-use super::super::Outcome::{Fail, Pass, Unknown, Warn};
+use super::super::RuleOutcome::{Fail, Pass, Unknown, Warn};
 use super::super::tests::{after, healthy};
 use super::super::{
-    ClockMove, CpuUse, Evidence, Limits, Machine, Outcome, Pressure, Verdict, Window, judge,
+    ClockMove, CpuUse, Evidence, Limits, MachineUse, Pressure, RuleOutcome, Verdict, Window, judge,
 };
 use measure::{Interval, Summed};
 
 /// A laptop of four CPUs with a browser open: nodes and client use half of it.
-fn laptop() -> Machine {
-    Machine {
+fn laptop() -> MachineUse {
+    MachineUse {
         cpu: Some(CpuUse {
             others: 0.06,
             nodes: 0.35,
@@ -26,14 +26,14 @@ fn laptop() -> Machine {
     }
 }
 
-fn rule(evidence: &Evidence, limits: &Limits, id: &str) -> (Outcome, String) {
+fn rule(evidence: &Evidence, limits: &Limits, id: &str) -> (RuleOutcome, String) {
     let judgement = judge(evidence, limits);
     let rule = judgement.rules.into_iter().find(|rule| rule.id == id).unwrap();
     (rule.outcome, rule.detail)
 }
 
 /// V18 of a laptop after one change, with the first sentence.
-fn v18(change: impl FnOnce(&mut Machine, &mut Evidence)) -> (Outcome, String) {
+fn v18(change: impl FnOnce(&mut MachineUse, &mut Evidence)) -> (RuleOutcome, String) {
     let (mut machine, mut evidence) = (laptop(), healthy());
     evidence.window.wait_ns = Some(evidence.window.cpu_ns);
     change(&mut machine, &mut evidence);
@@ -112,11 +112,11 @@ fn disks_and_memory_warn_and_never_fail() {
 
 #[test]
 fn unreadable_counters_accuse_nothing_and_give_the_reason() {
-    let unseen = Machine {
+    let unseen = MachineUse {
         unseen: Some("read /proc/stat: not there".to_owned()),
         ..Machine::default()
     };
-    let strange = Machine {
+    let strange = MachineUse {
         has_strange_nodes: true,
         cpu: Some(CpuUse {
             others: 0.9,
@@ -128,7 +128,7 @@ fn unreadable_counters_accuse_nothing_and_give_the_reason() {
         (None, "no probe watched"),
         (Some(unseen), "read /proc/stat: not there"),
         (Some(strange), "cassay did not start"),
-        (Some(Machine::default()), "no reading"),
+        (Some(MachineUse::default()), "no reading"),
     ] {
         let evidence = Evidence {
             machine,
@@ -294,6 +294,6 @@ fn a_clock_that_was_set_is_told_from_one_that_is_kept_right() {
         assert_eq!(of(kept_right), []);
     }
     for set in [0.111, -0.111, 3600.0] {
-        assert_eq!(of(set), [("V20", Outcome::Warn)]);
+        assert_eq!(of(set), [("V20", RuleOutcome::Warn)]);
     }
 }

@@ -22,8 +22,8 @@ fn reports_of_nodes_stand_beside_the_errors_that_they_explain() {
 #[test]
 fn a_time_out_while_something_is_broken_on_purpose_only_warns() {
     for (faults, expected) in [
-        (vec![], Outcome::Fail),
-        (vec![fault(Some(true), true)], Outcome::Warn),
+        (vec![], RuleOutcome::Fail),
+        (vec![fault(Some(true), true)], RuleOutcome::Warn),
     ] {
         let evidence = Evidence {
             window: window(&[(Ended::ClientTimeout, 300)]),

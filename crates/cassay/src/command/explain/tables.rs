@@ -73,7 +73,7 @@ fn of_object(form: &Value, file: &str, found: &mut Vec<Meaning>) {
 
 /// Returns every built-in kind of fault.
 pub(super) fn faults() -> Vec<Meaning> {
-    let of = |kind: &target_spec::fault::Kind| {
+    let of = |kind: &target_spec::fault::FaultKind| {
         let mut meaning = Meaning::new(About::Fault, kind.name.clone(), kind.what.clone());
         let mut add = |what: &str, words: Vec<&str>| {
             if !words.is_empty() {

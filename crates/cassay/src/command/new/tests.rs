@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn places() -> [Place; 3] {
-    ["null", "local", "attach:10.0.0.1:9042"].map(|text| Place::parse(text).unwrap())
+fn places() -> [TargetChoice; 3] {
+    ["null", "local", "attach:10.0.0.1:9042"].map(|text| TargetChoice::parse(text).unwrap())
 }
 
 fn plans(template: &Template) {
@@ -56,8 +56,8 @@ fn a_template_asks_at_most_five_questions_and_uses_every_answer() {
 #[test]
 fn a_target_is_one_of_three_and_keeps_its_address_quoted() {
     assert_eq!(
-        Place::parse("attach 10.0.0.1"),
-        Ok(Place::Attach("10.0.0.1".to_owned()))
+        TargetChoice::parse("attach 10.0.0.1"),
+        Ok(TargetChoice::Attach("10.0.0.1".to_owned()))
     );
     for wrong in [
         "",
@@ -67,7 +67,7 @@ fn a_target_is_one_of_three_and_keeps_its_address_quoted() {
         "cluster",
         "attach:a b",
     ] {
-        assert!(Place::parse(wrong).is_err(), "{wrong}");
+        assert!(TargetChoice::parse(wrong).is_err(), "{wrong}");
     }
 }
 
@@ -76,7 +76,7 @@ fn a_target_is_one_of_three_and_keeps_its_address_quoted() {
 #[test]
 fn every_comparison_template_is_a_study_without_a_warning() {
     let compare = template("compare").unwrap();
-    let made = |place: &Place, words: &[(&'static str, &str)]| {
+    let made = |place: &TargetChoice, words: &[(&'static str, &str)]| {
         let mut answers: Answers =
             words.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
         complete(compare, place, &mut answers);

@@ -4,7 +4,7 @@
 use super::{Secret, attach_text};
 use crate::command::{dirs, target_from_args};
 use anyhow::{Context, Result};
-use engine::{Definition, Described, describe};
+use engine::{Definition, TableDescription, describe};
 use imports::Connection;
 use imports::stress::{Undefined, connection};
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub(super) fn of_cluster(
             Definition::Absent(answer) => {
                 all.absent.insert(name.clone(), answer);
             }
-            Definition::Found(Described { table, types, from }) => {
+            Definition::Found(TableDescription { table, types, from }) => {
                 all.notes.push(format!(
                     "{name} has no table_definition; that of {}.{} was read from {from} and is \
                      stored with the run",

@@ -7,7 +7,7 @@
 
 use super::{Kept, jvms, up};
 use crate::program::{Lab, Said, Started, skip, wait_until};
-use crate::ssh::sshd::{Machine, Machines, missing, script};
+use crate::ssh::sshd::{Machines, TestMachine, missing, script};
 use host::process::Identity;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -47,7 +47,7 @@ impl<'a> Theirs<'a> {
     fn start(lab: &'a Lab, faults: &str) -> Theirs<'a> {
         let up = up(lab, &[]);
         let kept = Kept(lab);
-        let machines = Machines::with(&Machine::root("db1"));
+        let machines = Machines::with(&TestMachine::root("db1"));
         let theirs = Theirs {
             lab,
             machines,

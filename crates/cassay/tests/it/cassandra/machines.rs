@@ -3,7 +3,7 @@
 
 use super::{POINT, only_trial};
 use crate::program::{Said, Started, skip, wait_until};
-use crate::ssh::sshd::{Machine, Machines, missing};
+use crate::ssh::sshd::{Machines, TestMachine, missing};
 use serde_json::Value;
 use std::fs;
 
@@ -13,7 +13,7 @@ fn machines(names: &[&str], block: u8) -> Machines {
     let mut all = Machines::new();
     let mut file = "machines:\n".to_owned();
     for (name, number) in names.iter().zip(1..) {
-        all.start(&Machine::new(name));
+        all.start(&TestMachine::new(name));
         let folder = all.home(name).join("nodes");
         file += &format!(
             "- {{ssh: {name}, folder: {}, address: 127.66.{block}.{number}}}\n",

@@ -1,7 +1,7 @@
 //! Tests an attached cluster with its node's machine behind sshd: the null target, which a script
 //! of the machine's user starts and stops.
 
-use super::sshd::{Machine, Machines, USER, missing, script};
+use super::sshd::{Machines, TestMachine, USER, missing, script};
 use crate::program::{Said, Started, skip, wait_until};
 use host::process::Identity;
 use measure::clock;
@@ -56,7 +56,7 @@ impl Theirs {
 
     /// The same, of another user.
     fn start_as(user: u32, faults: &str) -> Theirs {
-        let machines = Machines::with(&Machine::new("db1"));
+        let machines = Machines::with(&TestMachine::new("db1"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let home = machines.home("db1");
         machines.write("db1", "logs/system.log", b"of old\n");

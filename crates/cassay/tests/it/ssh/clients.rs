@@ -2,7 +2,7 @@
 //! client or its connection fails, the verdict says which one and when, and no process remains
 //! there.
 
-use super::sshd::{Machine, Machines, missing};
+use super::sshd::{Machines, TestMachine, missing};
 use crate::null_target::fleet::{at_a_rate, counts, lines, signal};
 use crate::null_target::{POINT, rule};
 use crate::program::{Said, Started, skip, wait_until};
@@ -16,7 +16,7 @@ const CLIENTS: [&str; 2] = ["load1", "load2"];
 fn machines() -> Machines {
     let mut machines = Machines::new();
     for name in CLIENTS {
-        machines.start(&Machine::new(name));
+        machines.start(&TestMachine::new(name));
     }
     machines.lab.write("study.yaml", POINT);
     machines

@@ -152,7 +152,7 @@ fn safepoints_of_java_11_17_and_21_say_how_long_all_stood_still() {
         let found = parse(&line(0, "safepoint   ", text));
         assert_eq!(
             found,
-            Some((Written::Wall(SAMPLE_UNIX_NS), event)),
+            Some((LineTime::Wall(SAMPLE_UNIX_NS), event)),
             "{text}"
         );
     }
@@ -188,8 +188,8 @@ fn a_log_with_cassandras_own_settings_has_levels_and_no_tags() {
 fn decorations_come_in_any_order_and_cpu_times_behind() {
     let text = "GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->8M(64M) 3.120ms";
     let cpu = format!("{text} User=0.01s Sys=0.00s Real=0.00s");
-    let wall = Written::Wall(SAMPLE_UNIX_NS);
-    let uptime = Written::Uptime(8_775_659 * MILLISECOND_NS);
+    let wall = LineTime::Wall(SAMPLE_UNIX_NS);
+    let uptime = LineTime::Uptime(8_775_659 * MILLISECOND_NS);
     for (decorations, text, written) in [
         ("[2026-11-21T09:09:32.000+0000][info][gc]", &*cpu, wall),
         ("[8775.659s][info][gc]", text, uptime),

@@ -15,7 +15,7 @@ fn sentences(
     let at_share = at_share(variant, trials);
     sentences::search::sentences(&variant.name, study.blocks(), searches, at_share.as_ref())
 }
-use store::record::Outcome;
+use store::record::RuleOutcome;
 use store::record::RuleRecord;
 use store::record::Verdict;
 use study::resolve::resolve;
@@ -45,7 +45,7 @@ fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFi
             verdict: Verdict::Valid,
             rules: vec![RuleRecord {
                 rule: "V1".to_owned(),
-                result: Outcome::Pass,
+                result: RuleOutcome::Pass,
                 detail: String::new(),
             }],
             seconds: 1.0,

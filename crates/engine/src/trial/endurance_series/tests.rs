@@ -27,12 +27,12 @@ fn interval(index: u64, ok: u64, ms: u64) -> Interval {
 struct Window {
     courses: Courses,
     latency: Blocks,
-    watched: Watched,
+    watched: WindowReadings,
 }
 
 impl Window {
     fn begun() -> Window {
-        let mut watched = Watched::default();
+        let mut watched = WindowReadings::default();
         watched.begin(0);
         Window {
             courses: Courses::new(),
@@ -102,7 +102,7 @@ fn a_planted_course_is_found_with_what_it_coincides_with() {
 
 #[test]
 fn what_is_before_and_after_the_window_is_no_part_of_it() {
-    let mut watched = Watched::default();
+    let mut watched = WindowReadings::default();
     watched.push(&reading(1, HEAP, 1.0));
     watched.begin(5 * SECOND);
     watched.push(&reading(4, HEAP, 2.0));
@@ -163,7 +163,7 @@ fn compactions_come_in_cycles_and_may_outlast_a_window() {
 
 #[test]
 fn a_month_takes_no_more_than_minutes() {
-    let mut watched = Watched::default();
+    let mut watched = WindowReadings::default();
     watched.begin(0);
     for minute in 0..43_200 {
         watched.push(&reading(minute * 60, HEAP, 1.0));

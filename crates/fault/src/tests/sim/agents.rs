@@ -67,7 +67,7 @@ impl Agents for Sim {
         Ok(())
     }
 
-    fn heal(&mut self) -> Result<Healed> {
+    fn heal(&mut self) -> Result<HealResult> {
         self.healed_ns = self.now_ns;
         if !self.stays_broken {
             self.broken.clear();
@@ -76,7 +76,7 @@ impl Agents for Sim {
             self.is_isolated = false;
         }
         self.has_stopped = self.stops_itself;
-        Ok(Healed {
+        Ok(HealResult {
             by_itself: self.healed_before,
             ..Healed::default()
         })

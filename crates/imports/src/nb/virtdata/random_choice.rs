@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::convert::byte_count;
 use super::functions::{
-    Argument, Count, Flavours, INT_MASK, Row, Step, cycle, made, row, weighted, weights,
+    Argument, Count, Flavours, INT_MASK, Row, Transformation, cycle, made, row, weighted, weights,
 };
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
         let image = Image::parse(given)?;
         cycle(
             Ty::Chars,
-            Step::with(image, |image, value| image.part(value.long())),
+            Transformation::with(image, |image, value| image.part(value.long())),
         )
     }),
     row(&["AlphaNumericString"], |given| match given {
@@ -56,7 +56,10 @@ pub(super) const ROWS: &[Row] = &[
         [Argument::Text(spec)] => {
             let pairs = spec.split(';').filter(|pair| !pair.is_empty());
             let values = weights(pairs, |value| value.parse::<i64>().ok())?;
-            cycle(Ty::Long, Step::long(move |x| *weighted(&values, x)))
+            cycle(
+                Ty::Long,
+                Transformation::long(move |x| *weighted(&values, x)),
+            )
         }
         _ => None,
     }),

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::functions::{Argument, Flavours, Row, Step, flavour, row};
+use super::functions::{Argument, Flavours, Row, Transformation, flavour, row};
 use super::parse_recipe::{Arg, Call};
 use super::value::{Ty, Val};
 
@@ -78,7 +78,7 @@ pub(super) const SAVES: &[Row] = &[
     row(&["SaveString"], |given| {
         let slot = slot(given)?;
         let mut found = saved(given, &[Ty::Text])?;
-        let step = Step::new(move |value| {
+        let step = Transformation::new(move |value| {
             let value = Val::Text(value.text());
             save(&slot, &value);
             value
@@ -107,7 +107,7 @@ fn slot(given: &[Argument]) -> Option<Box<str>> {
 
 fn saved(given: &[Argument], types: &[Ty]) -> Flavours {
     let slot = slot(given)?;
-    let step = Step::new(move |value| {
+    let step = Transformation::new(move |value| {
         save(&slot, &value);
         value
     });
@@ -122,7 +122,7 @@ fn loaded(given: &[Argument], types: &[Ty]) -> Flavours {
         _ => return None,
     };
     // The loaded value does not depend on the input.
-    let step = Step::new(move |_| load(&slot).unwrap_or_else(|| default.clone()));
+    let step = Transformation::new(move |_| load(&slot).unwrap_or_else(|| default.clone()));
     let one = |ty: &Ty| flavour(*ty, *ty, step.clone());
     let mut found: Vec<_> = types.iter().map(one).collect();
     found.extend(types.iter().map(|ty| flavour(Ty::Object, *ty, step.clone())));

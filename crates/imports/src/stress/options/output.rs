@@ -14,7 +14,7 @@ use crate::stress::values;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Verbosity of the output.
-    pub level: Level,
+    pub level: Verbosity,
     /// True if the block `Results:` is left out.
     pub no_summary: bool,
     /// True if settings are not listed at the start.
@@ -35,7 +35,7 @@ pub struct Output {
 
 /// Verbosity of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum Verbosity {
     /// Almost nothing.
     Minimal,
     /// The default.
@@ -160,16 +160,16 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
     silent(&reporting, &REPORTING_SILENT, notes);
     silent(&ranges, &TOKEN_RANGE_SILENT, notes);
     let level = |text: &str| match text.to_ascii_lowercase().as_str() {
-        "minimal" => Ok(Level::Minimal),
-        "normal" => Ok(Level::Normal),
-        "verbose" => Ok(Level::Verbose),
+        "minimal" => Ok(Verbosity::Minimal),
+        "normal" => Ok(Verbosity::Normal),
+        "verbose" => Ok(Verbosity::Verbose),
         _ => Err(format!("`{text}` is none of minimal, normal, verbose")),
     };
     let interval = reporting.value("output-frequency=", d, values::interval);
     let interval = log.value("interval=", d, values::interval).or(interval);
     let split = |text: &str| values::number(text, (1, 1_000_000)).map(|n| n as u32);
     Output {
-        level: log.value("level=", d, level).unwrap_or(Level::Normal),
+        level: log.value("level=", d, level).unwrap_or(Verbosity::Normal),
         no_summary: log.has("no-summary"),
         no_settings: log.has("no-settings"),
         file: log.text("file=").map(str::to_owned),

@@ -29,7 +29,7 @@ fn import(line: &str) -> Import {
     import(&[line.to_owned()], 1, &files).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
-fn step(line: &str) -> Step {
+fn step(line: &str) -> ImportStep {
     import(line).steps.remove(0)
 }
 

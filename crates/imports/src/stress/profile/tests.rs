@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::Import;
-use crate::Step;
+use crate::ImportStep;
 use workload::Check;
 
 const PROFILE: &str = "\
@@ -90,7 +90,7 @@ fn rows_of_a_view_or_of_another_table_are_compared_with_nothing() {
 }
 
 /// Returns the verdict on an empty answer to the first read of a step.
-fn of_nothing(step: &Step) -> Check {
+fn of_nothing(step: &ImportStep) -> Check {
     let mut generator = step.program.generator(step.stage);
     let mut operations = (0..100).map(|n| generator.begin(n));
     let is_read = |statement: u16| step.program.statements()[usize::from(statement)].returns_rows;

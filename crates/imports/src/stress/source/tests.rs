@@ -1,6 +1,6 @@
 //! Tests the verdicts on reads, by the rows that a partition can have.
 
-use crate::import::Step;
+use crate::import::ImportStep;
 use crate::stress::import;
 use core::cell::Cell;
 use cql::response::RawRows;
@@ -17,11 +17,11 @@ columnspec:
   - {name: g, size: fixed(2)}
 ";
 
-fn step(line: &str) -> Step {
+fn step(line: &str) -> ImportStep {
     step_of(PROFILE, line)
 }
 
-fn step_of(profile: &str, line: &str) -> Step {
+fn step_of(profile: &str, line: &str) -> ImportStep {
     let read = |_: &str| Ok(profile.to_owned());
     let imported = import(&[line.to_owned()], 1, &read);
     imported.expect(line).steps.remove(0)
@@ -31,7 +31,7 @@ fn step_of(profile: &str, line: &str) -> Step {
 type Row = Vec<Vec<u8>>;
 
 /// Begins operations from `n` on up to the next one of a kind, and returns its number.
-fn next(step: &Step, generator: &mut Generator, kind: &str, n: u64) -> u64 {
+fn next(step: &ImportStep, generator: &mut Generator, kind: &str, n: u64) -> u64 {
     let kinds = step.program.kinds();
     let found = (n..n + 1000).find(|n| {
         let operation = generator.begin(*n);
@@ -58,13 +58,13 @@ fn written(generator: &mut Generator) -> Vec<Row> {
     rows.collect()
 }
 
-fn judged(generator: &mut Generator, step: &Step, n: u64, rows: &[Row]) -> Check {
+fn judged(generator: &mut Generator, step: &ImportStep, n: u64, rows: &[Row]) -> Check {
     judged_until(generator, step, n, rows, &|| false)
 }
 
 fn judged_until(
     generator: &mut Generator,
-    step: &Step,
+    step: &ImportStep,
     n: u64,
     rows: &[Row],
     stop: &dyn Fn() -> bool,

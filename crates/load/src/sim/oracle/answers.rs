@@ -2,7 +2,7 @@
 
 use super::super::program::{self, BATCH, TEXT};
 use super::super::server::{Reply, SimRequest};
-use super::{Begun, Oracle, Try};
+use super::{OpenOperation, Oracle, Try};
 use crate::answer::outcome_of;
 use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX, WriteState};
 use crate::sim::shape::START_NS;
@@ -156,7 +156,7 @@ impl Oracle {
     }
 
     /// Records the expected ledger entry of a write that was answered.
-    fn write_down(&mut self, number: u64, begun: &Begun, is_done: bool) {
+    fn write_down(&mut self, number: u64, begun: &OpenOperation, is_done: bool) {
         let Some(ledger) = &mut self.ledger else {
             return;
         };

@@ -1,13 +1,13 @@
 //! Interprets a machine and its places in sentences: what the client shares with nodes, whether
 //! that could be avoided, and what a machine of this size cannot show. Pure functions.
 
-use super::machine_records::{Cpus, MachineView, Placed, describe_cpus};
+use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus};
 
 /// Maximum number of names; the others are counted.
 const NAMES_MAX: usize = 4;
 
 /// Says what the client shares with the nodes on its machine. Empty if either is missing.
-pub fn about_client(seen: &MachineView<'_>, placed: &[Placed<'_>]) -> Vec<String> {
+pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec<String> {
     let (client, nodes): (Vec<_>, Vec<_>) = placed
         .iter()
         .filter(|one| !one.cpus.is_empty())
@@ -19,7 +19,7 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[Placed<'_>]) -> Vec<String
         return Vec::new();
     }
     let with = |mine: &Cpus| {
-        let shares = |node: &&&Placed<'_>| !node.cpus.is_disjoint(mine);
+        let shares = |node: &&&PlacedProcess<'_>| !node.cpus.is_disjoint(mine);
         nodes
             .iter()
             .filter(shares)

@@ -1,7 +1,7 @@
 //! Tests of which upgrades can be rolled back: those that lose no acknowledged write.
 
 use super::*;
-use ::target_spec::fault::{Back, Length};
+use ::target_spec::fault::{Length, Rollback};
 use ::versions::Release;
 
 /// Resolves an upgrade of `nodes` nodes with `copies` copies, written at a level.
@@ -178,7 +178,7 @@ fn an_upgrade_that_goes_back_holds_for_its_time() {
     let stays = fault("");
     assert_eq!(
         (stays.kind.length, stays.options.back),
-        (Length::Task, Back::Never)
+        (Length::Task, Rollback::Never)
     );
     let back = fault(", back: snapshot, upgrade_sstables: after");
     assert_eq!(back.kind.length, Length::Staged);

@@ -212,7 +212,11 @@ fn requests_on_an_accord_table_are_not_held_against_the_client() {
     let findings = lab.run().findings.expect("it has ended");
     let mut rules = findings.trials.iter().flat_map(|trial| &trial.rules);
     let counts = rules.find(|rule| rule.rule == "V7").expect("it is judged");
-    assert_eq!(counts.result, store::record::Outcome::Unknown, "{counts:?}");
+    assert_eq!(
+        counts.result,
+        store::record::RuleOutcome::Unknown,
+        "{counts:?}"
+    );
     assert!(counts.detail.contains("is a table of Accord"), "{counts:?}");
 }
 
