@@ -173,7 +173,7 @@ fn make(
         if !is_untried {
             smoke::run(&runner).with_context(|| format!("try the program for {}", one.target()))?;
         }
-        let parts = parts::of_others(one.target())?;
+        let parts = parts::third_party_parts(one.target())?;
         let (number, _) = version.split_once('+').unwrap_or((&version, ""));
         let name = format!("cassay-{number}-{}", one.target());
         let bill = bill::build(&parts, &version, &sha256(&bytes), &build.time);

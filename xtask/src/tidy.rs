@@ -40,7 +40,7 @@ impl Violation {
         }
     }
 
-    fn of_file(path: &str, what: impl Into<String>) -> Violation {
+    fn in_file(path: &str, what: impl Into<String>) -> Violation {
         Violation::at(path, 0, what)
     }
 }

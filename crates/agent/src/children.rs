@@ -51,7 +51,7 @@ impl Children {
 
     pub fn start(&self, command: Command) -> Result<Identity> {
         let mut child = process::spawn(command, Life::Ours)?;
-        let identity = Identity::of_child(&child)?;
+        let identity = Identity::from_child(&child)?;
         self.known.lock().insert(identity, None);
         let (known, outbox) = (Arc::clone(&self.known), self.outbox.clone());
         std::thread::Builder::new()

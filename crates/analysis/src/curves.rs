@@ -254,7 +254,7 @@ fn intervals(
         let draws = least_squares::resampled::<2, Law>(blocks, seen, &FREE, Law::BEGINS);
         return between_draws(&draws, blocks);
     }
-    let noise = least_squares::of_places::<2, Law>(seen, found, &FREE)
+    let noise = least_squares::noise_of_places::<2, Law>(seen, found, &FREE)
         .expect("there are more loads than coefficients");
     let [sigma, kappa] = least_squares::profiled::<2, Law>(seen, found, &FREE, noise);
     [sigma, kappa, threads_between(seen, found, kappa)]

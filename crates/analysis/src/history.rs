@@ -34,7 +34,7 @@ impl Limits {
     };
 
     /// Returns Otava's limits with a minimum change.
-    pub fn of_magnitude(magnitude_min: f64) -> Limits {
+    pub fn with_magnitude(magnitude_min: f64) -> Limits {
         Limits {
             magnitude_min,
             ..Limits::OTAVA

@@ -14,7 +14,7 @@ mod observations;
 
 use crate::autocorrelation;
 pub(crate) use noise::EXACT;
-pub use noise::{Noise, free_count, of_places, of_trials, off_by_more, profiled};
+pub use noise::{Noise, free_count, noise_of_places, noise_of_trials, off_by_more, profiled};
 pub use observations::{
     Measured, Observations, Trial, blocks_count, by_block, by_place, once, usable,
 };
@@ -91,7 +91,7 @@ pub fn squares<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: 
 
 /// Returns the root of the mean square of ln (seen ÷ curve), over the places.
 pub fn off<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f64; P]) -> f64 {
-    let places = seen.of_places(&left::<P, C>(seen, at));
+    let places = seen.place_residuals(&left::<P, C>(seen, at));
     let squares: f64 = places.iter().map(|(off, weight)| weight * off * off).sum();
     (squares / seen.weights()).sqrt()
 }

@@ -104,7 +104,7 @@ impl Limit {
 
 /// Returns the 95 % interval of a share, of which `part` of `all` were seen (Wilson 1927, "Probable
 /// inference, the law of succession, and statistical inference"). `None` if `all` is 0. It assumes
-/// that operations are independent. So for several blocks, [`of_blocks`] is needed too.
+/// that operations are independent. So for several blocks, [`block_interval`] is needed too.
 pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
     if all == 0 {
         return None;
@@ -121,7 +121,7 @@ pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
 /// Returns the 95 % interval over blocks, each of which is one observation: by Student's t on
 /// logarithms, since a latency varies by a share of itself. `None` with fewer than three blocks, or
 /// if a value is not above 0.
-pub fn of_blocks(values: &[f64]) -> Option<[f64; 2]> {
+pub fn block_interval(values: &[f64]) -> Option<[f64; 2]> {
     if values.iter().any(|value| *value <= 0.0) {
         return None;
     }
@@ -190,9 +190,9 @@ mod tests {
 
     #[test]
     fn blocks_give_an_interval_from_three_on() {
-        assert_eq!(of_blocks(&[1.0, 2.0]), None);
-        assert_eq!(of_blocks(&[1.0, 0.0, 2.0]), None);
-        let [low, high] = of_blocks(&[9.0, 10.0, 11.0]).unwrap();
+        assert_eq!(block_interval(&[1.0, 2.0]), None);
+        assert_eq!(block_interval(&[1.0, 0.0, 2.0]), None);
+        let [low, high] = block_interval(&[9.0, 10.0, 11.0]).unwrap();
         // Student's t with two degrees of freedom: 4.303 × 0.1006 ÷ √3 around the log of 9.966.
         assert!(
             (low - 7.76).abs() < 0.02 && (high - 12.80).abs() < 0.02,

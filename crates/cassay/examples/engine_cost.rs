@@ -160,7 +160,7 @@ fn shape(name: &str) -> Option<Program> {
     }
     statements.push(statement);
     let source = Arc::new(Shape { entries });
-    Some(Program::of_source(vec![kind], statements, source))
+    Some(Program::from_source(vec![kind], statements, source))
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -834,13 +834,14 @@ pub struct HostArgs {
 
 /// Parses the name of an isolation.
 fn isolation(text: &str) -> Result<target_spec::Isolation, String> {
-    target_spec::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
+    target_spec::Isolation::from_name(text)
+        .ok_or_else(|| "it is auto, hosts or loopback".to_string())
 }
 
 /// Parses the name of a garbage collector.
 fn collector(text: &str) -> Result<target_spec::Collector, String> {
     let known = || target_spec::Collector::ALL.map(target_spec::Collector::name).join(", ");
-    target_spec::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
+    target_spec::Collector::from_name(text).ok_or_else(|| format!("it is one of {}", known()))
 }
 
 /// Parses a key of cassandra.yaml with its value, which is JSON or else plain text.

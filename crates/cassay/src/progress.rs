@@ -128,7 +128,7 @@ impl Show {
                 Manner::Moving | Manner::Screen => {
                     let names = self.shared.state().trials.clone();
                     let names = names.iter().map(|trial| trial.name.as_str());
-                    let columns = FigureColumns::of_lines(terminal::size().columns, names);
+                    let columns = FigureColumns::for_lines(terminal::size().columns, names);
                     terminal::say_line(
                         &columns.finished(&name, &TrialFigures::from_finding(&finding)),
                     );

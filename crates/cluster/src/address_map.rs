@@ -116,7 +116,7 @@ impl NodeAddressMap {
     }
 
     /// Returns the cluster's address of a node that was reached through a contact point.
-    pub(crate) fn of_contact(&self, reached: SocketAddr) -> SocketAddr {
+    pub(crate) fn cluster_address(&self, reached: SocketAddr) -> SocketAddr {
         self.translation.reported_address(reached, CQL_PORT).unwrap_or(reached)
     }
 
@@ -213,7 +213,7 @@ mod tests {
         }
         let moves = NodeAddressMap::translated(translation);
         let five = at("10.1.0.5:9042");
-        assert_eq!(moves.of_contact(at("127.0.0.1:9043")), five);
+        assert_eq!(moves.cluster_address(at("127.0.0.1:9043")), five);
         assert_eq!(
             (moves.now(five), moves.called(five)),
             (at("127.0.0.1:9043"), five)
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(moves.first_address(five), five);
         let stranger = at("10.1.0.9:9042");
         assert_eq!(
-            (moves.of_contact(stranger), moves.now(stranger)),
+            (moves.cluster_address(stranger), moves.now(stranger)),
             (stranger, stranger)
         );
         // The node takes the place of another one, and its new address is translated too.

@@ -89,7 +89,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
             answered => break answered?,
         }
     };
-    let nodes = pods.name_nodes(of_datacenter(nodes, spec.datacenter.as_deref())?);
+    let nodes = pods.name_nodes(in_datacenter(nodes, spec.datacenter.as_deref())?);
     let count = nodes.len();
     let noun = if count == 1 { "node" } else { "nodes" };
     say(&format!("attached to {count} {noun} through {point}"));
@@ -151,7 +151,7 @@ fn with_hosts(
         }
     }
     let metrics = pods.metrics_of(&nodes, say);
-    let (operator, pods) = (pods.operator.clone(), pods.of_nodes(&nodes)?);
+    let (operator, pods) = (pods.operator.clone(), pods.node_pods(&nodes)?);
     let capabilities = capabilities(&nodes, &agents, &hosts, &pods);
     let attached = Attached::new(
         spec,
@@ -159,7 +159,12 @@ fn with_hosts(
         (operator, metrics),
         access.moves.clone(),
     );
-    Ok(Cluster::of_attached(nodes, access, capabilities, attached))
+    Ok(Cluster::from_attached(
+        nodes,
+        access,
+        capabilities,
+        attached,
+    ))
 }
 
 /// Time limit for the first answer of a Jolokia agent.
@@ -210,7 +215,7 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
     Ok(Access {
         moves: NodeAddressMap::translated(spec.addresses.clone()),
-        ..Access::of_others(credentials, tls)
+        ..Access::for_attached(credentials, tls)
     })
 }
 
@@ -225,7 +230,7 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     let mut last = anyhow!("{host} has no address");
     for address in addresses {
         let name = host.parse::<IpAddr>().is_err().then_some(host.as_str());
-        let known = access.moves.of_contact(address);
+        let known = access.moves.cluster_address(address);
         let opened = Session::open_named(known, name, access, LIMIT);
         match opened.and_then(|mut session| ask(&mut session)) {
             Ok(nodes) => return Ok(nodes),
@@ -323,7 +328,7 @@ fn tokens_of(value: &Value) -> Result<Vec<i64>> {
     Ok(tokens)
 }
 
-fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<NodeInfo>> {
+fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<NodeInfo>> {
     let Some(wanted) = datacenter else {
         return Ok(nodes);
     };
@@ -371,7 +376,7 @@ fn capabilities(
         mbeans: mbeans(nodes, agents),
         metrics,
     };
-    capability::of_attached(&shown, &on_machines, &in_pods)
+    capability::attached_capabilities(&shown, &on_machines, &in_pods)
 }
 
 /// Why metrics cannot be read by CQL.

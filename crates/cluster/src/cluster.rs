@@ -49,7 +49,7 @@ enum Control {
 }
 
 impl Cluster {
-    pub(crate) fn of_local(nodes: Nodes) -> Cluster {
+    pub(crate) fn from_local(nodes: Nodes) -> Cluster {
         Cluster {
             nodes: nodes.describe(),
             access: nodes.access().clone(),
@@ -59,7 +59,7 @@ impl Cluster {
         }
     }
 
-    pub(crate) fn of_attached(
+    pub(crate) fn from_attached(
         nodes: Vec<NodeInfo>,
         access: Access,
         capabilities: Vec<Capability>,

@@ -49,7 +49,7 @@ impl Bulk {
     }
 
     /// Prepares a request that returns the entries of map attributes as texts.
-    pub fn of_entries_as_texts(attributes: &[(&str, &str)]) -> Bulk {
+    pub fn entries_as_texts(attributes: &[(&str, &str)]) -> Bulk {
         Self::written(attributes, |read| read["config"] = json!({ "maxDepth": 1 }))
     }
 

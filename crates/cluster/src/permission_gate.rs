@@ -150,7 +150,7 @@ impl StatementGate {
             "ALTER TABLE {}.{} WITH comment = {}",
             cql::text::quoted_name(&table.keyspace),
             cql::text::quoted_name(table.name.as_deref().unwrap_or_default()),
-            cql::text::literal(&Mark::of_run(&self.state().permit.own.run).comment())
+            cql::text::literal(&Mark::for_run(&self.state().permit.own.run).comment())
         )
     }
 

@@ -137,7 +137,7 @@ impl BatchKind {
     ];
 
     /// Returns the kind with this name, in any case.
-    pub fn of_name(name: &str) -> Option<BatchKind> {
+    pub fn from_name(name: &str) -> Option<BatchKind> {
         let named = |(known, _): &&(&str, BatchKind)| known.eq_ignore_ascii_case(name);
         BatchKind::NAMES.iter().find(named).map(|(_, kind)| *kind)
     }

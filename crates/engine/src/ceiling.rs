@@ -129,7 +129,7 @@ impl Counted {
 
 /// Measures the ceilings of several clients at the same time. `None` if a machine left one of them
 /// no time.
-pub fn of_clients(clients: &Clients) -> Result<Option<Ceiling>> {
+pub fn measure_clients(clients: &Clients) -> Result<Option<Ceiling>> {
     let each: Option<Vec<f64>> = clients.ceilings()?.into_iter().collect();
     Ok(each.map(|clients| Ceiling {
         ops_per_s: clients.iter().sum(),

@@ -148,7 +148,7 @@ fn workers(client: &Client) -> Vec<Option<usize>> {
 fn needed(variant: VariantName, facts: &Facts, source: &str) -> ClientsNeeded {
     let ceiling_share_max = Limits::default().ceiling_share[0];
     let slowest = |one: &&MeasuredClient, other: &&MeasuredClient| {
-        one.of_a_worker().total_cmp(&other.of_a_worker())
+        one.per_worker().total_cmp(&other.per_worker())
     };
     let ceiling = facts.measured.iter().min_by(slowest);
     let shape = Shape::from_facts(facts, ceiling, ceiling_share_max);

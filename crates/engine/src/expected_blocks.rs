@@ -37,15 +37,18 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
         let mut said = vec![format!(
             "{why}, so its noise (the scatter of the ratio of two trials of a block) is not known:"
         )];
-        let each = NOISES.map(|noise| of_noise(study, noise));
+        let each = NOISES.map(|noise| noise_sentence(study, noise));
         said.extend(each.map(|words| format!("  {words}")));
         return said;
     };
-    vec![format!("By the run {name}, {}", of_noise(study, noise))]
+    vec![format!(
+        "By the run {name}, {}",
+        noise_sentence(study, noise)
+    )]
 }
 
 /// Says, for a noise, how many blocks find the difference, and whether equivalence can be shown.
-fn of_noise(study: &Study, noise: f64) -> String {
+fn noise_sentence(study: &Study, noise: f64) -> String {
     let most = study.repeat.blocks;
     let (looks, least) = match study.repeat.first_look {
         Some(min) => (Looks::Repeated { min, max: most }, min),

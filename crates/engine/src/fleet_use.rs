@@ -327,7 +327,7 @@ impl Maker for StudyMaker {
         let sources = read(sources)?;
         let (settings, program) = sources.made(self.recordings().clone())?;
         let tls = sources.tls.map(TlsMaterial::tls).transpose()?;
-        let version = load::Version::of_number(sources.version);
+        let version = load::Version::from_number(sources.version);
         Ok(CompiledSources {
             program,
             access: load::Access {

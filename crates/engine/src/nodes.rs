@@ -57,7 +57,7 @@ pub fn record(
         configured(observed.nodes, &mut record.nodes);
         observed.proofs
     });
-    let examined = doctor::of_cluster(cluster, &said);
+    let examined = doctor::examine_cluster(cluster, &said);
     note(
         "settings of the hosts",
         examined.map(|hosts| {

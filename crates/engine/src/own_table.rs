@@ -71,7 +71,7 @@ impl TableReader<'_> {
                 ..table.clone()
             };
             let text = match &table.file {
-                Some(file) => self.of_csv(study, target, table, file, say)?,
+                Some(file) => self.build_from_csv(study, target, table, file, say)?,
                 None => {
                     let sample = self.read(target, table, say)?;
                     let file = table.keys_file();
@@ -86,7 +86,7 @@ impl TableReader<'_> {
     }
 
     /// Builds the workload of a table whose keys are in a CSV: only its schema is read.
-    fn of_csv(
+    fn build_from_csv(
         &self,
         study: &Study,
         target: &Target,

@@ -141,7 +141,7 @@ impl ProbeCollector {
     /// Returns the resources that the nodes of a cluster used between two times of the monotonic
     /// clock.
     pub fn used(&self, window_ns: (u64, u64), cluster: &Cluster) -> ResourceUse {
-        ResourceUse::of_cluster(&self.kept.within(window_ns), cluster)
+        ResourceUse::for_cluster(&self.kept.within(window_ns), cluster)
     }
 
     fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {

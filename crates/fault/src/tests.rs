@@ -36,14 +36,14 @@ fn every_fault_is_confirmed_both_ways_and_ends_on_command() {
 }
 
 /// Kinds of faults for remote machines, whose links are not changed.
-fn of_machines() -> impl Iterator<Item = &'static FaultKind> {
+fn machine_kinds() -> impl Iterator<Item = &'static FaultKind> {
     let is_of_links = |one: &Ability| [Ability::LinkRate, Ability::LinkDelay].contains(one);
     at_once().filter(move |kind| !kind.needs.iter().any(is_of_links))
 }
 
 #[test]
 fn machines_lose_themselves_what_a_switch_would() {
-    for kind in of_machines() {
+    for kind in machine_kinds() {
         for breaks_another in [false, true] {
             let sim = Sim {
                 are_machines: true,

@@ -69,16 +69,16 @@ impl Agent {
     ///
     /// # Errors
     /// It cannot be started, or the folder cannot be created.
-    pub fn of_machine(cluster: &str, folder: &Path) -> Result<Agent> {
+    pub fn start_on_machine(cluster: &str, folder: &Path) -> Result<Agent> {
         Agent::begin(cluster, MACHINE, folder)
     }
 
     /// Starts the agent of the switch between simulated hosts, in a network namespace of its own.
-    /// It treats `folder` as [`Agent::of_machine`].
+    /// It treats `folder` as [`Agent::start_on_machine`].
     ///
     /// # Errors
-    /// As [`Agent::of_machine`], or this machine does not permit it.
-    pub fn of_switch(cluster: &str, folder: &Path) -> Result<Agent> {
+    /// As [`Agent::start_on_machine`], or this machine does not permit it.
+    pub fn start_switch(cluster: &str, folder: &Path) -> Result<Agent> {
         // Done before this command has a second process, because all would have to move.
         cgroup::step_aside()?;
         Agent::begin(cluster, SWITCH, folder)
@@ -123,15 +123,15 @@ impl Agent {
     ///
     /// # Errors
     /// As [`Link::to_all`].
-    pub(crate) fn of_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
+    pub(crate) fn start_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         Agent::all(hosts_there(Role::Host, cluster, machines)?, false)
     }
 
     /// Connects to the kept agents of such machines.
     ///
     /// # Errors
-    /// As [`Agent::of_hosts`]; or one has ended, or is of another build.
-    pub(crate) fn of_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
+    /// As [`Agent::start_hosts`]; or one has ended, or is of another build.
+    pub(crate) fn connect_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         let agents = Agent::all(hosts_there(Role::Relay, cluster, machines)?, true)?;
         for agent in &agents {
             agent.learn_ended()?;

@@ -34,7 +34,7 @@ pub struct Host {
 
 impl Host {
     /// Returns a simulated host as described by `state`, which its agent has created.
-    pub(super) fn of_switch(
+    pub(super) fn on_switch(
         state: &HostState,
         number: usize,
         agent: Agent,
@@ -45,7 +45,7 @@ impl Host {
     }
 
     /// Returns a machine as described by `state`, which its agent has prepared.
-    pub(super) fn of_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
+    pub(super) fn on_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
         let address = state.address.context("no address is known of a machine")?;
         Ok(Host::new(state, (number, address), agent, None))
     }

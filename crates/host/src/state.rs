@@ -68,7 +68,7 @@ impl HostsState {
     ///
     /// # Errors
     /// A machine has no folder for it.
-    pub fn of_machines(id: &str, machines: &[RemoteHost]) -> Result<HostsState> {
+    pub fn for_machines(id: &str, machines: &[RemoteHost]) -> Result<HostsState> {
         let host = |(machine, number): (&RemoteHost, usize)| {
             let name = format!("host{number}");
             let no_folder = || format!("{}: it has no folder", machine.ssh);

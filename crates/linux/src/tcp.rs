@@ -191,11 +191,11 @@ fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<
 pub fn resets() -> Result<(u64, u64)> {
     let path = "/proc/thread-self/net/snmp";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
-    of_snmp(&text).with_context(|| format!("{path} counts no resets of TCP"))
+    parse_snmp(&text).with_context(|| format!("{path} counts no resets of TCP"))
 }
 
 /// Parses a line of names, and a line of their values.
-fn of_snmp(text: &str) -> Option<(u64, u64)> {
+fn parse_snmp(text: &str) -> Option<(u64, u64)> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
     let (names, values) = (lines.next()?.split(' '), lines.next()?.split(' '));
     let pairs: Vec<_> = names.zip(values).collect();
@@ -252,8 +252,8 @@ mod tests {
     #[test]
     fn resets_are_read_by_their_names() {
         let text = "Ip: A\nIp: 1\nTcp: EstabResets Other OutRsts\nTcp: 3 -1 5\nUdp: X\nUdp: 1\n";
-        assert_eq!(of_snmp(text), Some((3, 5)));
-        assert_eq!(of_snmp("Tcp: EstabResets\nTcp: 3\n"), None);
+        assert_eq!(parse_snmp(text), Some((3, 5)));
+        assert_eq!(parse_snmp("Tcp: EstabResets\nTcp: 3\n"), None);
         resets().unwrap();
     }
 }

@@ -156,7 +156,7 @@ mod tests {
     fn an_error_that_any_request_may_get_has_its_outcomes_name() {
         let mut found = 0;
         for code in ErrorCode::all() {
-            let named = ErrorCode::of_any_request(outcome_of(code).name());
+            let named = ErrorCode::parse_for_any_request(outcome_of(code).name());
             let names_what_was_asked =
                 matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared);
             assert_eq!(named, (!names_what_was_asked).then_some(code), "{code}");

@@ -180,7 +180,7 @@ impl EarlierWrites {
         EarlierWrites {
             margin: self.margin,
             counters_are_old: self.counters_are_old,
-            ..Written::over(self.loaded.clone())
+            ..EarlierWrites::over(self.loaded.clone())
         }
     }
 

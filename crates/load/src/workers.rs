@@ -130,7 +130,7 @@ impl Workers {
             }
         }
         summary.add_missed_rows(missed_rows);
-        summary.failures = failures::of_nodes(&failures, &self.nodes);
+        summary.failures = failures::node_failures(&failures, &self.nodes);
         let numbers = Numbers {
             first: self.summary.next_operation,
             step: self.step,

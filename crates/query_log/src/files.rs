@@ -246,10 +246,10 @@ fn open(path: &Path) -> Result<Opened, ReadError> {
         let lines = Lines::default();
         return Ok(Opened::Text { input, lines });
     }
-    Queue::open(input).map(Opened::Queue).map_err(|why| of_queue(name, why))
+    Queue::open(input).map(Opened::Queue).map_err(|why| from_queue(name, why))
 }
 
-fn of_queue(name: String, error: QueueError) -> ReadError {
+fn from_queue(name: String, error: QueueError) -> ReadError {
     match error {
         QueueError::Unreadable(error) => ReadError::Unreadable { name, error },
         other => ReadError::OtherFile {
@@ -268,7 +268,7 @@ enum ReadStep {
 fn next_of(opened: &mut Opened, name: &str) -> Result<ReadStep, ReadError> {
     match opened {
         Opened::Queue(queue) => {
-            let document = queue.next_document().map_err(|why| of_queue(name.to_owned(), why))?;
+            let document = queue.next_document().map_err(|why| from_queue(name.to_owned(), why))?;
             if let Some(document) = document {
                 let read = log_record::read(document);
                 return Ok(

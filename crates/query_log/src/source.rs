@@ -34,7 +34,7 @@ pub fn program(recording: &Arc<Recording>, name: &str, schema: &[String]) -> Pro
         truncate: tables.iter().map(quoted).collect(),
         drop_keyspace: format!("DROP KEYSPACE IF EXISTS \"{keyspace}\""),
     };
-    let program = Program::of_source(kinds.collect(), statements.collect(), source);
+    let program = Program::from_source(kinds.collect(), statements.collect(), source);
     program.with_tables(name, (keyspace, tables), schema, 0)
 }
 

@@ -184,7 +184,7 @@ impl Link {
 
     /// Begins the conversation with an agent that `way` leads to, and that has received its first
     /// message.
-    pub(crate) fn of_pipes(
+    pub(crate) fn from_pipes(
         name: &str,
         writer: ChildStdin,
         reader: ChildStdout,
@@ -460,7 +460,9 @@ fn hear(
                 }
             }
             Ok(None) => {
-                break stderr_tail::of_way(way.as_ref().and_then(|way| way.last_words.as_deref()));
+                break stderr_tail::silence_reason(
+                    way.as_ref().and_then(|way| way.last_words.as_deref()),
+                );
             }
             Err(error) => break format!("{error:#}"),
         }

@@ -76,7 +76,7 @@ impl ProcessSpace {
     pub fn called(name: &str) -> ProcessSpace {
         ProcessSpace {
             name: name.to_owned(),
-            ..Machine::ours()
+            ..ProcessSpace::ours()
         }
     }
 }
@@ -99,7 +99,7 @@ impl Identity {
     ///
     /// # Errors
     /// It has been reaped.
-    pub fn of_child(child: &Child) -> Result<Identity> {
+    pub fn from_child(child: &Child) -> Result<Identity> {
         let pid = child.id();
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))
             .with_context(|| format!("look at the child {pid}"))?;

@@ -213,9 +213,9 @@ impl Connection {
             .map_err(|error| Trouble::with_hint(format!("{error:#}"), remedy))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(writer), Some(reader), Some(stderr)) = pipes else {
-            return Err(Trouble::of_error(&anyhow!("it has no pipes")));
+            return Err(Trouble::from_error(&anyhow!("it has no pipes")));
         };
-        let last_words = LastWords::read(stderr).map_err(|error| Trouble::of_error(&error))?;
+        let last_words = LastWords::read(stderr).map_err(|error| Trouble::from_error(&error))?;
         Ok(Connection {
             far: FarSide { writer, reader },
             child,
@@ -232,12 +232,12 @@ impl Connection {
     /// Runs the steps until the far side is an agent.
     fn enter(&mut self, wanted: &Destination, begin: &impl Serialize) -> Result<(), Trouble> {
         let sent = self.far.send(&mut SCRIPT.as_bytes());
-        sent.map_err(|error| Trouble::of_error(&error))?;
+        sent.map_err(|error| Trouble::from_error(&error))?;
         let said = self.hear("its shell starts", ANSWER_LIMIT)?;
         self.stage = Stage::Script;
         let words: Vec<&str> = said.split(' ').collect();
         let ["is", system, machine, pack, at] = words[..] else {
-            return Err(Trouble::of_obstacle(wanted, &said, &[]));
+            return Err(Trouble::from_obstacle(wanted, &said, &[]));
         };
         self.reached_at = self.reached_at.or(at.parse().ok());
         if system != "Linux" {
@@ -246,7 +246,7 @@ impl Connection {
                 "cassay runs on Linux: name a machine that does",
             ));
         }
-        let program = Program::for_machine(machine).map_err(|error| Trouble::of_error(&error))?;
+        let program = Program::for_machine(machine).map_err(|error| Trouble::from_error(&error))?;
         let Program { digest, bytes, .. } = &*program;
         let folder = wanted.folder().unwrap_or("-");
         let user = if wanted.is_root_wanted() { "root" } else { "-" };
@@ -254,22 +254,22 @@ impl Connection {
             "{digest} {bytes} {folder} {user} {}",
             wanted.agent()
         ));
-        said.map_err(|error| Trouble::of_error(&error))?;
+        said.map_err(|error| Trouble::from_error(&error))?;
         if program.other().is_some() {
             self.other = Some(Arc::clone(&program));
         }
         let mut said = self.hear("it looks for the program", ANSWER_LIMIT)?;
         if said == "send" {
             self.put(&program, pack == "gzip")
-                .map_err(|error| Trouble::of_error(&error.context("put the program there")))?;
+                .map_err(|error| Trouble::from_error(&error.context("put the program there")))?;
             said = self.hear("the program arrives", PUT_LIMIT)?;
         }
         if let Some(obstacle) = said.strip_prefix("no ") {
             let lines = self.last_words.lines(LAST_WORDS_LIMIT);
-            return Err(Trouble::of_obstacle(wanted, obstacle, &lines));
+            return Err(Trouble::from_obstacle(wanted, obstacle, &lines));
         }
         if said != "run" {
-            return Err(Trouble::of_obstacle(wanted, &said, &[]));
+            return Err(Trouble::from_obstacle(wanted, &said, &[]));
         }
         self.stage = Stage::Program;
         // If it has ended already, its silence shows it.
@@ -318,7 +318,7 @@ impl Connection {
                 let words = format!("nothing of ours was heard within {seconds} s while {what}");
                 end(words, None, lines)
             }
-            Unheard::Other(error) => Trouble::of_error(&error),
+            Unheard::Other(error) => Trouble::from_error(&error),
         })
     }
 
@@ -334,7 +334,7 @@ impl Connection {
             let _ = self.child.wait();
             return Err(trouble);
         }
-        let way_there = Identity::of_child(&self.child);
+        let way_there = Identity::from_child(&self.child);
         let last_words = Arc::clone(&self.last_words);
         let way = TransportProcess {
             child: self.child,
@@ -342,7 +342,7 @@ impl Connection {
             fate: wanted.fate(),
         };
         let FarSide { writer, reader } = self.far;
-        let no = match Link::of_pipes(wanted.name(), writer, reader, way) {
+        let no = match Link::from_pipes(wanted.name(), writer, reader, way) {
             Ok(link) => {
                 last_words.forget();
                 return Ok(link.reached_at(self.reached_at));

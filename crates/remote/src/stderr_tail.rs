@@ -16,7 +16,7 @@ pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 
 /// Describes why an agent is silent for good, with the last words of the process that leads to it,
 /// if any.
-pub(crate) fn of_way(way: Option<&LastWords>) -> String {
+pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     let Some(words) = way else {
         return "it hung up".to_owned();
     };

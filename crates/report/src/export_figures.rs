@@ -99,7 +99,7 @@ fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
     (!marks.is_empty()).then(|| LeadFigure {
         title: format!("Latency of {}", variant_name(first.variant, view)),
         what: "Latency from the intended start: one operation in N takes longer.".into(),
-        plots: vec![Plot::Curve(CurvePlot::of_percentiles(marks))],
+        plots: vec![Plot::Curve(CurvePlot::for_percentiles(marks))],
         legend,
         ..LeadFigure::default()
     })

@@ -235,7 +235,7 @@ impl History {
             self.runs.iter().enumerate().filter_map(value).unzip();
         let numbers: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
         let found = if numbers.len() >= RUNS_MIN {
-            shifts(&numbers, Limits::of_magnitude(metric.magnitude_min))
+            shifts(&numbers, Limits::with_magnitude(metric.magnitude_min))
         } else {
             Vec::new()
         };

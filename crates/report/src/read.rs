@@ -131,8 +131,8 @@ fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
             variant: point.variant.clone(),
             point: point.at,
             kind: kind.into(),
-            latency: Curve::of_times(latency),
-            service: service.map(Curve::of_times).unwrap_or_default(),
+            latency: Curve::from_times(latency),
+            service: service.map(Curve::from_times).unwrap_or_default(),
         };
         if !latency.kinds.is_empty() {
             all.push(curve(ALL, &latency.all, Some(&service.all)));

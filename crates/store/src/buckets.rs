@@ -31,7 +31,7 @@ pub(crate) struct Buckets {
 }
 
 /// Returns the buckets with values of a histogram with any bounds, in ascending order.
-pub(crate) fn of_histogram(values: &Histogram) -> Vec<BucketCount> {
+pub(crate) fn from_histogram(values: &Histogram) -> Vec<BucketCount> {
     let recorded = values.hdr().iter_recorded();
     recorded
         .map(|b| (bucket_of(b.value_iterated_to()), b.count_at_value()))

@@ -133,7 +133,7 @@ impl Entry {
     pub(crate) fn add_to(&self, sum: &mut Buckets, room: &mut V2Room) -> Result<()> {
         match room.buckets(&self.bytes()?) {
             Some(held) => sum.add(held),
-            None => sum.add(&buckets::of_histogram(&self.histogram()?)),
+            None => sum.add(&buckets::from_histogram(&self.histogram()?)),
         }
         Ok(())
     }

@@ -190,7 +190,7 @@ pub struct IntervalRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ms: Option<QuantilesRecord>,
     /// Counters beside outcomes and times, by name. Zeros are left out.
-    #[serde(flatten, serialize_with = "crate::counts::of_kind")]
+    #[serde(flatten, serialize_with = "crate::counts::serialize_kind")]
     pub counts: KindCounts,
     /// Results of verified reads. Absent if no read was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,7 +220,7 @@ pub struct ClientIntervalRecord {
     /// Release lag, p99, µs.
     pub lag_us_p99: f64,
     /// Counters of operations before they were sent, and of connections, by name.
-    #[serde(flatten, serialize_with = "crate::counts::of_client")]
+    #[serde(flatten, serialize_with = "crate::counts::serialize_client")]
     pub counts: ClientCounts,
     /// Delay of timers on the client's cores, p99, ms. Absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -132,7 +132,7 @@ pub fn time_use(
 fn step_of_phase(phase: &str) -> TimedStep {
     match phase {
         "measure" => TimedStep::Finish,
-        phase => TimedStep::of_name(phase).unwrap_or(TimedStep::Other),
+        phase => TimedStep::from_name(phase).unwrap_or(TimedStep::Other),
     }
 }
 

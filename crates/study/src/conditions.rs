@@ -176,10 +176,10 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
 }
 
 fn limits(local: &LocalSpec) -> Vec<String> {
-    local.hosts.as_ref().map_or_else(Vec::new, |hosts| of_host(&hosts.host))
+    local.hosts.as_ref().map_or_else(Vec::new, |hosts| host_conditions(&hosts.host))
 }
 
-fn of_host(host: &HostSpec) -> Vec<String> {
+fn host_conditions(host: &HostSpec) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(cpus) = &host.cpus {
         let cpus: Vec<_> = cpus.iter().map(usize::to_string).collect();

@@ -206,7 +206,7 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     only_levels_taken(study, &works)?;
     accord_stays(study, &works)?;
     let trials = turns(study, &works, &outlooks(study));
-    let estimate = estimate::of_run(study, &works, &trials);
+    let estimate = estimate::run_estimate(study, &works, &trials);
     let mut warnings = estimate::warnings(study, &works);
     let programs: Vec<Arc<Program>> = works.iter().map(|w| Arc::clone(&w.program)).collect();
     warnings.extend(storage_warnings::warnings(study, &programs));
@@ -311,7 +311,7 @@ impl<'a> PlannedState<'a> {
     }
 
     fn add(&mut self, kind: PhaseKind, settings: &Settings, what: String) {
-        let seconds = estimate::of_phase(kind, settings);
+        let seconds = estimate::phase_seconds(kind, settings);
         self.phases.push(Phase {
             kind,
             work: PhaseWork::Said(what),
@@ -393,7 +393,7 @@ impl<'a> PlannedState<'a> {
                     Warmup::Auto(max_ns) => OfferLength::UntilSteady(max_ns),
                     Warmup::Fixed(ns) => OfferLength::For(ns),
                 }),
-                seconds: estimate::of_warmup(warmup),
+                seconds: estimate::warmup_seconds(warmup),
             });
         }
         let measure_ns = settings.window_ns(role);
@@ -440,7 +440,7 @@ impl<'a> PlannedState<'a> {
             self.phases.push(Phase {
                 kind: PhaseKind::Warmup,
                 work: offer(OfferLength::Uncounted(step.warmup_operations)),
-                seconds: estimate::of_operations(step.warmup_operations, settings, point),
+                seconds: estimate::operations_seconds(step.warmup_operations, settings, point),
             });
         }
         let (what, seconds) = step_words(settings, step, point);

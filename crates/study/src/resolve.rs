@@ -458,7 +458,7 @@ fn adapt(mut settings: Settings) -> Settings {
     if null || !settings.data.has_rows {
         settings.verify.sample = Sample::Rows(0);
     }
-    settings.verify.sample = settings.verify.sample.of_at_most(settings.data.rows);
+    settings.verify.sample = settings.verify.sample.limited_to(settings.data.rows);
     settings
 }
 

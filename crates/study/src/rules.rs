@@ -240,7 +240,7 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
         let known = OUTCOMES
             .iter()
             .map(|outcome| outcome.name())
-            .filter(|name| cql::response::ErrorCode::of_any_request(name).is_some());
+            .filter(|name| cql::response::ErrorCode::parse_for_any_request(name).is_some());
         if !known.clone().any(|outcome| outcome == name) {
             let hint = did_you_mean(name, known);
             let message = format!("`{name}` is not an error of the CQL protocol");

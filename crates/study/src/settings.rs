@@ -278,7 +278,7 @@ impl Settings {
         let mut settings = self.clone();
         settings.data.load_rows = rows;
         settings.data.rows = rows;
-        settings.verify.sample = settings.verify.sample.of_at_most(rows);
+        settings.verify.sample = settings.verify.sample.limited_to(rows);
         settings
     }
 
@@ -468,7 +468,7 @@ impl Sample {
     }
 
     /// Returns the same, limited to the loaded rows.
-    pub(crate) fn of_at_most(self, loaded: u64) -> Sample {
+    pub(crate) fn limited_to(self, loaded: u64) -> Sample {
         match self {
             Sample::Rows(rows) => Sample::Rows(rows.min(loaded)),
             Sample::All => Sample::All,

@@ -93,7 +93,7 @@ fn find_in(
     let mut others = Vec::new();
     for major in &wanted.majors {
         others.clear();
-        if let Some(java) = of_major(home, &path, folders, (*major, &mut others)) {
+        if let Some(java) = find_major(home, &path, folders, (*major, &mut others)) {
             return Ok(java);
         }
     }
@@ -112,7 +112,7 @@ fn find_in(
 }
 
 /// Returns the first Java of a major version. Adds a few words for each unsuitable one to `others`.
-fn of_major(
+fn find_major(
     home: Option<&Path>,
     path: &[PathBuf],
     folders: &[PathBuf],

@@ -60,7 +60,7 @@ impl Settings {
             let Ok(text) = foreign::text(FileKind::Supply, &file) else {
                 continue;
             };
-            match Settings::of_text(&text, &variable) {
+            match Settings::from_text(&text, &variable) {
                 Ok(found) => all = all.or(found),
                 Err(why) => all.notes.push(format!("{} is passed over: {why}", file.display())),
             }
@@ -76,7 +76,7 @@ impl Settings {
     }
 
     /// Parses the text of one file. `variable` looks up the environment.
-    pub fn of_text(
+    pub fn from_text(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Settings, roxmltree::Error> {
@@ -142,7 +142,7 @@ mod tests {
 
     fn parse(text: &str) -> Settings {
         let variable = |name: &str| (name == "MIRROR").then(|| "m.example".to_string());
-        Settings::of_text(text, &variable).unwrap()
+        Settings::from_text(text, &variable).unwrap()
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn empty_settings_change_nothing_and_invalid_xml_is_reported() {
         assert_eq!(of("<settings/>"), Settings::default());
-        assert!(Settings::of_text("<settings>", &|_| None).is_err());
+        assert!(Settings::from_text("<settings>", &|_| None).is_err());
         let first = Settings {
             mirror: Some("a".into()),
             ..Settings::default()

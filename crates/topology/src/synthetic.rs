@@ -314,7 +314,7 @@ fn check(levels: &[Level]) -> Result<(), String> {
 
 fn raw(levels: &[Level], place: &str) -> Result<Raw, String> {
     let total = levels.last().map_or(0, |level| level.width);
-    let numbers = indexes::of_level(levels, levels.len() - 1)?;
+    let numbers = indexes::level_numbers(levels, levels.len() - 1)?;
     let mut raw = Raw {
         source: format!("{place} (hwloc's synthetic notation)"),
         online: numbers.iter().copied().collect(),
@@ -330,11 +330,11 @@ fn raw(levels: &[Level], place: &str) -> Result<Raw, String> {
         let caches = || sets().map(move |cpus| RawCache { cpus, size_bytes });
         match level.kind {
             LevelKind::Package => {
-                let ids = indexes::of_level(levels, depth)?;
+                let ids = indexes::level_numbers(levels, depth)?;
                 raw.packages = ids.into_iter().map(Some).zip(sets()).collect();
             }
             LevelKind::Node => {
-                let ids = indexes::of_level(levels, depth)?;
+                let ids = indexes::level_numbers(levels, depth)?;
                 let nodes = ids.into_iter().zip(sets());
                 raw.nodes.extend(nodes.map(|(os, cpus)| node(os, cpus, &level.attributes)));
             }

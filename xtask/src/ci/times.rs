@@ -32,7 +32,7 @@ impl Times {
     /// # Errors
     /// A file exists, but cannot be read or has another format than [`Times::text`] writes.
     pub fn stored() -> Result<Times> {
-        for path in [of_this_machine(), of_the_tree()] {
+        for path in [machine_file(), tree_file()] {
             if path.is_file() {
                 let text = std::fs::read_to_string(&path)
                     .with_context(|| format!("read {}", path.display()))?;
@@ -150,7 +150,7 @@ impl Times {
     /// # Errors
     /// The file cannot be written.
     pub fn store(&self, is_asked: bool) -> Result<()> {
-        let path = of_this_machine();
+        let path = machine_file();
         // Otherwise a gate that grows a little each time would never have grown.
         if !is_asked && path.exists() {
             return Ok(());
@@ -163,11 +163,11 @@ impl Times {
     }
 }
 
-fn of_this_machine() -> PathBuf {
+fn machine_file() -> PathBuf {
     super::target().join("xtask/times.tsv")
 }
 
-fn of_the_tree() -> PathBuf {
+fn tree_file() -> PathBuf {
     crate::tree::root().join("xtask/times.tsv")
 }
 
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_times_in_the_tree_can_be_read() {
-        let text = std::fs::read_to_string(of_the_tree()).unwrap();
+        let text = std::fs::read_to_string(tree_file()).unwrap();
         assert!(!Times::parsed(&text).unwrap().0.is_empty());
     }
 }

@@ -39,10 +39,10 @@ pub fn circles(tree: &Tree) -> Vec<Violation> {
                  xtask sizes {name}` says by what)",
                 files.unwrap_or_default()
             );
-            found.push(Violation::of_file(&path, what));
+            found.push(Violation::in_file(&path, what));
         } else if known.is_some() && largest < most {
             let what = format!("its largest circle is of {largest} files: lower FILES_MAX");
-            found.push(Violation::of_file(&path, what));
+            found.push(Violation::in_file(&path, what));
         }
     }
     found

@@ -154,7 +154,7 @@ pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
     if tree.file(HOT_LOOP).is_none() {
         // A renamed file must not disable the rule.
         let what = "the hot loop is gone; name its new file in xtask/src/tidy/code.rs";
-        return vec![Violation::of_file(HOT_LOOP, what)];
+        return vec![Violation::in_file(HOT_LOOP, what)];
     }
     let is_hot = |file: &&File| file.path == HOT_LOOP || file.path.starts_with(HOT_LOOP_MODULES);
     let mut found = Vec::new();

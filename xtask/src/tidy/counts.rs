@@ -91,7 +91,7 @@ pub fn commands(tree: &Tree) -> Vec<Violation> {
         !text.contains(&command) && name != "ci"
     });
     missing
-        .map(|name| Violation::of_file("HACKING.md", format!("does not name `cargo xtask {name}`")))
+        .map(|name| Violation::in_file("HACKING.md", format!("does not name `cargo xtask {name}`")))
         .collect()
 }
 
@@ -115,7 +115,7 @@ pub fn large_crates(tree: &Tree) -> Vec<Violation> {
         return Vec::new();
     }
     let what = format!("names {named:?} as large crates, but they are {large:?}");
-    vec![Violation::of_file(PATH, what)]
+    vec![Violation::in_file(PATH, what)]
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub fn limits(tree: &Tree) -> Vec<Violation> {
     if coded.is_empty() {
         // Moved code must not disable the rule.
         let what = "has no `impl Default for Limits`; name its file in xtask/src/tidy/limits.rs";
-        return vec![Violation::of_file(CODE, what)];
+        return vec![Violation::in_file(CODE, what)];
     }
     let stated = stated(&text(DOCUMENT));
     let mut found = Vec::new();
@@ -32,7 +32,7 @@ pub fn limits(tree: &Tree) -> Vec<Violation> {
             }
             None => {
                 let what = format!("does not state the limit `{name}`, which is {value}");
-                found.push(Violation::of_file(DOCUMENT, what));
+                found.push(Violation::in_file(DOCUMENT, what));
             }
         }
     }

@@ -33,7 +33,7 @@ fn rows(tree: &Tree) -> Result<Vec<Row>, Violation> {
         .unwrap_or_default();
     if rows.is_empty() {
         let what = format!("has no table of crates under the head `{TABLE_HEAD}`");
-        return Err(Violation::of_file(ARCHITECTURE, what));
+        return Err(Violation::in_file(ARCHITECTURE, what));
     }
     Ok(rows)
 }
@@ -85,7 +85,7 @@ pub fn dependencies(tree: &Tree) -> Vec<Violation> {
         let name = file.path.strip_prefix("crates/").and_then(|p| p.strip_suffix("/Cargo.toml"));
         if let Some(name) = name.filter(|name| !names.contains(*name)) {
             let what = format!("crate `{name}` is not in the table of {ARCHITECTURE}");
-            found.push(Violation::of_file(&file.path, what));
+            found.push(Violation::in_file(&file.path, what));
         }
     }
     for row in &rows {
@@ -97,7 +97,7 @@ pub fn dependencies(tree: &Tree) -> Vec<Violation> {
         };
         match file.text().parse::<toml::Table>() {
             Ok(manifest) => compare(row, &rows, &names, &path, &manifest, &mut found),
-            Err(error) => found.push(Violation::of_file(&path, error.to_string())),
+            Err(error) => found.push(Violation::in_file(&path, error.to_string())),
         }
     }
     found
@@ -115,7 +115,7 @@ fn compare(
     used.extend(dependencies_of(manifest, "build-dependencies"));
     for name in used.intersection(names).filter(|name| !row.uses.contains(*name)) {
         let what = format!("`{}` uses `{name}`, which its row does not allow", row.name);
-        found.push(Violation::of_file(path, what));
+        found.push(Violation::in_file(path, what));
     }
     for name in row.uses.difference(&used) {
         let what = format!("says that `{}` uses `{name}`, but it does not", row.name);
@@ -139,11 +139,11 @@ fn compare(
             "tests of `{}` use `{name}`, which its row does not allow",
             row.name
         );
-        found.push(Violation::of_file(path, what));
+        found.push(Violation::in_file(path, what));
     }
     // No crate may bring in an async runtime: the hot path and the engine are threads and loops.
     for name in ["tokio", "async-std", "smol"].iter().filter(|name| used.contains(**name)) {
-        found.push(Violation::of_file(
+        found.push(Violation::in_file(
             path,
             format!("an async runtime, `{name}`, is used"),
         ));
@@ -170,7 +170,7 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
         let manifest = tree.file(&manifest_path).map(|file| file.text()).unwrap_or_default();
         if !manifest.contains(&format!("description = \"{wanted}\"")) {
             let what = format!("the description must be `{wanted}`");
-            found.push(Violation::of_file(&manifest_path, what));
+            found.push(Violation::in_file(&manifest_path, what));
         }
     }
     found

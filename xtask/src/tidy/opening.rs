@@ -173,7 +173,7 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
     if tree.file("Cargo.toml").is_some() {
         let idle = excepted.iter().zip(used).filter(|(_, used)| !used);
         found.extend(idle.map(|((place, _), _)| {
-            Violation::of_file(place, "is an exception of tidy that nothing needs any more")
+            Violation::in_file(place, "is an exception of tidy that nothing needs any more")
         }));
     }
     found

@@ -92,7 +92,7 @@ pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
                 format!("; split it, or say why in the header: `{LONG_BECAUSE}…`")
             };
             let what = format!("{lines} lines, limit {limit}{way_out}");
-            found.push(Violation::of_file(&file.path, what));
+            found.push(Violation::in_file(&file.path, what));
         }
     }
     found
@@ -142,7 +142,7 @@ pub fn file_sizes(tree: &Tree) -> Vec<Violation> {
         .filter(is_expected)
         .map(|file| {
             let what = format!("{} bytes, limit {FILE_BYTES_MAX}", file.bytes);
-            Violation::of_file(&file.path, what)
+            Violation::in_file(&file.path, what)
         })
         .collect()
 }

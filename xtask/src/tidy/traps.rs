@@ -9,7 +9,7 @@ const DOCUMENT: &str = "docs/traps.md";
 /// Checks that each test in the last column of the table is a function of the file beside it.
 pub fn traps(tree: &Tree) -> Vec<Violation> {
     let Some(document) = tree.file(DOCUMENT) else {
-        return vec![Violation::of_file(DOCUMENT, "is missing")];
+        return vec![Violation::in_file(DOCUMENT, "is missing")];
     };
     let lines = document.text().lines().enumerate();
     let rows: Vec<_> = lines
@@ -17,7 +17,7 @@ pub fn traps(tree: &Tree) -> Vec<Violation> {
         .filter(|(_, row)| row.contains('`'))
         .collect();
     if rows.is_empty() {
-        return vec![Violation::of_file(DOCUMENT, "names no test")];
+        return vec![Violation::in_file(DOCUMENT, "names no test")];
     }
     let promised = rows.iter().flat_map(|(line, row)| {
         let last = row.trim_end_matches('|').rsplit('|').next().unwrap_or("");

@@ -98,7 +98,7 @@ impl Breakable for Adopted {
             "{} is this host's own volume",
             self.folder.display()
         );
-        let volume = self.volume.insert(Volume::of_another(&self.folder, &self.device)?);
+        let volume = self.volume.insert(Volume::open_another(&self.folder, &self.device)?);
         volume.mount()?;
         here.files.add(&self.folder);
         let volume = self.volume.as_ref().context("it was just mounted")?;

@@ -90,7 +90,7 @@ fn a_confined_process_keeps_its_children_confined_until_restart() {
 fn without_cgroups_threads_inherit_the_confinement() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("confine-here"), &folder).unwrap();
+    let agent = Agent::start_on_machine(&id("confine-here"), &folder).unwrap();
     let first = own_cpus().first().unwrap().to_string();
     let process = started(&agent, &folder.join("output"), on(&first));
     let found = agent.whereabouts(process).unwrap();

@@ -1,7 +1,7 @@
 //! Tests of processes that lose their data or leave by themselves, and are restarted without data,
 //! even if processes are killed meanwhile.
 
-use crate::endings::{kill, of_cluster};
+use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
@@ -31,7 +31,7 @@ struct Kept {
 
 impl Kept {
     fn new(id: &str, folder: &Path) -> Kept {
-        let agent = Agent::of_machine(id, folder).unwrap();
+        let agent = Agent::start_on_machine(id, folder).unwrap();
         let process = agent.start(&sleep("first"), &folder.join("output"));
         let kept = Kept {
             process: process.unwrap(),
@@ -212,7 +212,7 @@ fn a_process_without_data_ends_or_restarts_after_a_kill() {
         wait_until("it is broken", || broken.exists());
         let id = format!("test-wiped-{}", child.id());
         if kills_agent {
-            kill(&of_cluster(&id, "machine", false))
+            kill(&agents_of_cluster(&id, "machine", false))
         } else {
             child.kill().unwrap()
         }
@@ -223,8 +223,8 @@ fn a_process_without_data_ends_or_restarts_after_a_kill() {
             std::fs::remove_dir_all(&cluster).unwrap_or_default();
         }
         wait_until("nothing of it runs", || {
-            of_cluster(&id, "machine", false).is_empty()
-                && of_cluster(&id, "machine", true).is_empty()
+            agents_of_cluster(&id, "machine", false).is_empty()
+                && agents_of_cluster(&id, "machine", true).is_empty()
         });
         assert!(!cluster.exists(), "and nothing is left");
         let _ = child.kill();
@@ -237,7 +237,7 @@ fn a_process_without_data_ends_or_restarts_after_a_kill() {
 fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("keep"), &folder).unwrap();
+    let agent = Agent::start_on_machine(&id("keep"), &folder).unwrap();
     let output = folder.join("output");
     let shell = |forgives: &str| {
         let mut command = process::command(Path::new("/bin/sh"));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::Ability;
 
 /// Returns the agents of a cluster, or their guards if `guard` is true.
-pub fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
+pub fn agents_of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
     let mark = format!("CASSAY_AGENT={cluster}");
     let is_one = |pid: u32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -45,7 +45,7 @@ fn assert_nobody_is_left(state: &HostsState) {
     for name in ["switch", "host1", "host2"] {
         for guard in [false, true] {
             wait_until("agents and guards have ended", || {
-                of_cluster(&state.id, name, guard).is_empty()
+                agents_of_cluster(&state.id, name, guard).is_empty()
             });
         }
     }
@@ -156,11 +156,11 @@ fn a_killed_guard_is_replaced() {
     let host = &hosts.all()[0];
     work(host);
     for _ in 0..rounds() {
-        let guards = of_cluster(&state.id, "host1", true);
+        let guards = agents_of_cluster(&state.id, "host1", true);
         assert_eq!(guards.len(), 1);
         kill(&guards);
         wait_until("there is another", || {
-            let now = of_cluster(&state.id, "host1", true);
+            let now = agents_of_cluster(&state.id, "host1", true);
             now.len() == 1 && now != guards
         });
     }
@@ -187,9 +187,9 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     let works = work(&hosts.all()[0]);
     // Stopped agents start no new guards.
     let names = ["switch", "host1", "host2"];
-    let agents: Vec<_> = names.map(|name| of_cluster(&state.id, name, false)).concat();
+    let agents: Vec<_> = names.map(|name| agents_of_cluster(&state.id, name, false)).concat();
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
-    kill(&names.map(|name| of_cluster(&state.id, name, true)).concat());
+    kill(&names.map(|name| agents_of_cluster(&state.id, name, true)).concat());
     kill(&agents);
     wait_until("the process has ended with its agent", || !works.alive());
     let mut places = state.hosts.iter().flat_map(|host| &host.places);
@@ -213,7 +213,7 @@ fn hosts_say_that_their_network_has_ended() {
     let root = tempfile::tempdir().unwrap();
     let hosts = make("lost", &volume_spec(), &root.path().join("cluster"));
     assert_eq!(hosts.lost(), None);
-    kill(&of_cluster(&hosts.state().id, "switch", false));
+    kill(&agents_of_cluster(&hosts.state().id, "switch", false));
     wait_until("it is known", || hosts.lost().is_some());
     let why = hosts.lost().unwrap();
     assert!(why.contains("the agent of their switch"), "{why}");

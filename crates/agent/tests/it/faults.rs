@@ -1,7 +1,7 @@
 //! Tests of process faults: whichever process is killed or silent, the target is whole again in
 //! time, or gone.
 
-use crate::endings::{kill, of_cluster};
+use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
@@ -40,17 +40,17 @@ fn is_stopped(process: Identity) -> bool {
 fn a_paused_process_continues_on_command_or_timeout() {
     let root = tempfile::tempdir().unwrap();
     let cluster = id("pause");
-    let agent = Agent::of_machine(&cluster, &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&cluster, &root.path().join("cluster")).unwrap();
     let (one, other) = (start(&agent, root.path()), start(&agent, root.path()));
 
     let broken = agent.inject(Injection::Pause(one), LIMIT).unwrap();
     wait_until("it is stopped", || state(&agent, one) == Some('T'));
     assert!(!is_stopped(other) && other.alive(), "and no other");
     // A new guard gets the list too.
-    let guards = of_cluster(&cluster, "machine", true);
+    let guards = agents_of_cluster(&cluster, "machine", true);
     kill(&guards);
     wait_until("there is another", || {
-        let now = of_cluster(&cluster, "machine", true);
+        let now = agents_of_cluster(&cluster, "machine", true);
         now.len() == 1 && now != guards
     });
     assert!(is_stopped(one));
@@ -79,7 +79,7 @@ fn a_paused_process_continues_on_command_or_timeout() {
 #[test]
 fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
     let root = tempfile::tempdir().unwrap();
-    let agent = Agent::of_machine(&id("clock"), &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&id("clock"), &root.path().join("cluster")).unwrap();
     let output = root.path().join("cluster/output");
     let library = root.path().join("cluster/clock.so");
     let mut tell = process::command(Path::new("/bin/sh"));
@@ -116,7 +116,7 @@ fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
 #[test]
 fn a_file_is_changed_for_one_start_and_changed_back() {
     let root = tempfile::tempdir().unwrap();
-    let agent = Agent::of_machine(&id("files"), &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&id("files"), &root.path().join("cluster")).unwrap();
     let (file, output) = (
         root.path().join("cluster/file"),
         root.path().join("cluster/output"),
@@ -173,7 +173,7 @@ fn a_file_is_changed_for_one_start_and_changed_back() {
 #[test]
 fn a_killed_process_restarts_on_command_or_timeout() {
     let root = tempfile::tempdir().unwrap();
-    let agent = Agent::of_machine(&id("kill"), &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&id("kill"), &root.path().join("cluster")).unwrap();
     let output = root.path().join("cluster/output");
     let first = start(&agent, root.path());
     let again = |process: Identity| {
@@ -232,7 +232,7 @@ fn a_programs_fault_is_healed_by_another_after_any_kill() {
     let root = tempfile::tempdir().unwrap();
     let broken = root.path().join("broken");
     let cluster = id("commands");
-    let agent = Agent::of_machine(&cluster, &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&cluster, &root.path().join("cluster")).unwrap();
     let what = agent.inject(commands(root.path()), LIMIT).unwrap();
     assert!(broken.exists());
     agent.heal(what).unwrap();
@@ -256,7 +256,7 @@ fn a_programs_fault_is_healed_by_another_after_any_kill() {
     assert!(root.path().join("healed").exists());
 
     agent.inject(commands(root.path()), LIMIT).unwrap();
-    kill(&of_cluster(&cluster, "machine", false));
+    kill(&agents_of_cluster(&cluster, "machine", false));
     wait_until("its guard heals", || !broken.exists());
 }
 
@@ -265,7 +265,7 @@ fn a_programs_fault_is_healed_by_another_after_any_kill() {
 fn a_kept_agent_heals_when_its_controller_has_gone() {
     let root = tempfile::tempdir().unwrap();
     let cluster = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("kept-pause"), &cluster).unwrap();
+    let agent = Agent::start_on_machine(&id("kept-pause"), &cluster).unwrap();
     let process = start(&agent, root.path());
     agent.keep().unwrap();
     agent.inject(Injection::Pause(process), SOON).unwrap();
@@ -279,7 +279,7 @@ fn a_kept_agent_heals_when_its_controller_has_gone() {
 fn a_fault_ends_when_its_controller_or_agent_is_killed() {
     if let Some(folder) = part() {
         let cluster = folder.join("cluster");
-        let agent = Agent::of_machine(&id("broken"), &cluster).unwrap();
+        let agent = Agent::start_on_machine(&id("broken"), &cluster).unwrap();
         let process = start(&agent, &folder);
         agent.inject(Injection::Pause(process), LIMIT).unwrap();
         let text = format!("{} {}", process.pid, process.start_ticks);
@@ -302,7 +302,7 @@ fn a_fault_ends_when_its_controller_or_agent_is_killed() {
             start_ticks: start_ticks.parse().unwrap(),
         };
         wait_until("it is stopped", || is_stopped(process));
-        let agents = of_cluster(&format!("test-broken-{}", child.id()), "machine", false);
+        let agents = agents_of_cluster(&format!("test-broken-{}", child.id()), "machine", false);
         assert_eq!(agents.len(), 1);
         if kills_agent {
             kill(&agents)

@@ -49,7 +49,7 @@ pub fn make(name: &str, spec: &HostsSpec, folder: &Path) -> Hosts {
 }
 
 pub fn try_make(name: &str, spec: &HostsSpec, folder: &Path) -> anyhow::Result<Hosts> {
-    let switch = Agent::of_switch(&id(name), folder)?;
+    let switch = Agent::start_switch(&id(name), folder)?;
     Hosts::make(&id(name), spec, folder, switch, &mut |_| ())
 }
 

@@ -18,7 +18,7 @@ fn sh(line: &str) -> Command {
 fn processes_are_started_watched_and_ended() {
     let root = tempfile::tempdir().unwrap();
     let cluster = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("machine"), &cluster).unwrap();
+    let agent = Agent::start_on_machine(&id("machine"), &cluster).unwrap();
     let output = cluster.join("output");
 
     let mut command = sh("echo $A-$CASSAY_AGENT-$(pwd); exit 7");
@@ -72,7 +72,7 @@ fn processes_are_started_watched_and_ended() {
 fn a_kept_agent_is_found_with_what_has_ended_meanwhile() {
     let root = tempfile::tempdir().unwrap();
     let cluster = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("kept-machine"), &cluster).unwrap();
+    let agent = Agent::start_on_machine(&id("kept-machine"), &cluster).unwrap();
     let output = cluster.join("output");
     // Its input file does not exist, so it ends at once.
     let ends = agent.start(&sh("read line < go"), &output).unwrap();

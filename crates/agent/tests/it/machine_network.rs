@@ -120,7 +120,7 @@ fn dropped(agent: &Agent, broken: Broken) -> Vec<u64> {
 }
 
 /// Returns the agent of a machine, or its guard.
-fn of_machine(cluster: &str, guard: bool) -> Vec<Identity> {
+fn agents_of_machine(cluster: &str, guard: bool) -> Vec<Identity> {
     let name = format!("host1-{cluster}");
     let is_one = |pid: u32| {
         let words = command_line(pid).unwrap_or_default();
@@ -198,7 +198,7 @@ fn a_machine_is_whole_whoever_is_killed() {
         assert_eq!(lab.tables().len(), 1);
         assert_eq!(lab.reach(CQL, SILENCE), Reach::Silent);
         if kills_agent {
-            let agents = of_machine(&cluster, false);
+            let agents = agents_of_machine(&cluster, false);
             assert_eq!(agents.len(), 1);
             agents[0].signal(Signal::KILL);
         } else {
@@ -209,7 +209,8 @@ fn a_machine_is_whole_whoever_is_killed() {
         let _ = child.kill();
         child.wait().unwrap();
         wait_until("agent and guard have ended", || {
-            of_machine(&cluster, false).is_empty() && of_machine(&cluster, true).is_empty()
+            agents_of_machine(&cluster, false).is_empty()
+                && agents_of_machine(&cluster, true).is_empty()
         });
     }
 }
@@ -245,7 +246,10 @@ fn what_agent_and_guard_have_left_is_cleared() {
     let mut child = lab.command(TEST, root.path());
     wait_until("it is broken", || root.path().join("broken").exists());
     let cluster = load(root.path(), "broken").id;
-    let (agent, guard) = (of_machine(&cluster, false), of_machine(&cluster, true));
+    let (agent, guard) = (
+        agents_of_machine(&cluster, false),
+        agents_of_machine(&cluster, true),
+    );
     assert_eq!((agent.len(), guard.len()), (1, 1));
     // A stopped guard does not notice the end of its agent.
     guard[0].signal(Signal::STOP);

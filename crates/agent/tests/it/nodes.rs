@@ -138,7 +138,7 @@ fn a_restart_forgets_the_binding_of_a_process() {
 fn affinity_and_policy_bind_a_process_to_each_numa_node() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("nodes-here"), &folder).unwrap();
+    let agent = Agent::start_on_machine(&id("nodes-here"), &folder).unwrap();
     bind_to_each(&agent, &folder.join("output"), false);
     agent.end().unwrap();
 }

@@ -1,7 +1,7 @@
 //! Tests of volume faults whose time is over, whose hosts end, or whose agent is killed: the volume
 //! is whole again, or gone.
 
-use crate::endings::{kill, of_cluster};
+use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
 use crate::volumes::{SHORT, breaks, hosts, is_whole, put, tried, works};
 use host::process::Identity;
@@ -127,9 +127,9 @@ fn a_frozen_volume_of_a_killed_agent_and_guard_is_cleared() {
     breaks(host, Injection::DiskStalled);
     assert_eq!(tried(host, SHORT).0, Attempt::Silent);
     let names = ["switch", "host1"];
-    let agents: Vec<_> = names.map(|name| of_cluster(&state.id, name, false)).concat();
+    let agents: Vec<_> = names.map(|name| agents_of_cluster(&state.id, name, false)).concat();
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
-    kill(&names.map(|name| of_cluster(&state.id, name, true)).concat());
+    kill(&names.map(|name| agents_of_cluster(&state.id, name, true)).concat());
     kill(&agents);
     wait_until("they have ended", || {
         agents.iter().all(|agent| !agent.alive())

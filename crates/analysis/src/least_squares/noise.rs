@@ -45,7 +45,7 @@ pub fn free_count<const P: usize>(held: &FixedCoefficients<P>) -> usize {
 
 /// Returns the noise of the trials around the curve. `None` if there are no more trials than levels
 /// and coefficients.
-pub fn of_trials<const P: usize, C: Curve<P>>(
+pub fn noise_of_trials<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
     held: &FixedCoefficients<P>,
@@ -57,7 +57,7 @@ pub fn of_trials<const P: usize, C: Curve<P>>(
 
 /// Returns the noise of the places around the curve. `None` if there are no more places than
 /// coefficients, the scale included.
-pub fn of_places<const P: usize, C: Curve<P>>(
+pub fn noise_of_places<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
     held: &FixedCoefficients<P>,
@@ -95,7 +95,7 @@ fn within<A>(seen: &Observations<'_, A>) -> f64 {
             break;
         }
         least = sum;
-        let means = seen.of_places(&left);
+        let means = seen.place_residuals(&left);
         let moved = of_places.iter_mut().zip(means);
         moved.for_each(|(of, (mean, _))| *of += mean);
     }

@@ -80,13 +80,13 @@ impl ScaleUp {
     /// Returns sentences on what these points can and cannot show of the machine.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
-        said.extend(self.of_the_machine());
-        said.extend(self.of_the_points());
-        said.extend(self.of_the_curves());
+        said.extend(self.machine_sentences());
+        said.extend(self.point_sentences());
+        said.extend(self.curve_sentences());
         said
     }
 
-    fn of_the_machine(&self) -> Vec<String> {
+    fn machine_sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         let why = |of: Result<_, MissingRatio>| of.err();
         let named = [
@@ -111,7 +111,7 @@ impl ScaleUp {
         said
     }
 
-    fn of_the_points(&self) -> Vec<String> {
+    fn point_sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         let usable = self.points.iter().filter(|point| point.blocks > 0);
         let most = usable.clone().map(|point| point.blocks).max();
@@ -148,7 +148,7 @@ impl ScaleUp {
         more.any(|point| point.efficiency.is_ok())
     }
 
-    fn of_the_curves(&self) -> Vec<String> {
+    fn curve_sentences(&self) -> Vec<String> {
         let fitted = || self.fits.iter().filter_map(|(_, fit)| fit.as_ref().ok());
         let usable = self.points.iter().filter(|point| point.blocks > 0).count();
         if fitted().next().is_none() {
@@ -179,7 +179,7 @@ impl ScaleUp {
                 beyond.join(" and ")
             ));
         }
-        fitted().for_each(|fit| said.extend(of_fit(fit)));
+        fitted().for_each(|fit| said.extend(fit_sentences(fit)));
         said
     }
 
@@ -226,7 +226,7 @@ impl ScaleUp {
 }
 
 /// Returns sentences on the open questions of a curve, and on its peak.
-fn of_fit(fit: &Fit) -> Vec<String> {
+fn fit_sentences(fit: &Fit) -> Vec<String> {
     let mut said = Vec::new();
     let title = fit.model.title();
     for held in fit.coefficients.iter().filter(|of| of.is_held) {

@@ -37,32 +37,32 @@ fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
     }
     args.ssh.nothing()?;
     if let Some(MachineAt::Attach(target)) = &args.target {
-        return of_attached(&attached(target, &args.way_in)?);
+        return examine_attached(&attached(target, &args.way_in)?);
     }
     args.way_in.nothing()?;
     match &args.target {
         Some(MachineAt::Local) => Ok(vec![::doctor::here()]),
-        Some(MachineAt::Kept | MachineAt::Ssh(_) | MachineAt::Attach(_)) => of_kept(args),
-        None if args.cluster.cluster.is_some() || is_one_kept()? => of_kept(args),
+        Some(MachineAt::Kept | MachineAt::Ssh(_) | MachineAt::Attach(_)) => examine_kept(args),
+        None if args.cluster.cluster.is_some() || is_one_kept()? => examine_kept(args),
         None => Ok(vec![::doctor::here()]),
     }
 }
 
-fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
+fn examine_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
     let say = &mut |text: &str| terminal::say(text);
     let cluster = kept_cluster::open(&dirs()?, args.cluster.cluster.as_deref(), say)?;
-    of_cluster(&cluster)
+    examine_cluster(&cluster)
 }
 
 /// Examines an attached cluster; its JVMs are asked if their MBeans are accessible.
-fn of_attached(cluster: &Cluster) -> Result<Vec<Examined>> {
+fn examine_attached(cluster: &Cluster) -> Result<Vec<Examined>> {
     if cluster.can(Ability::Mbeans) {
-        return of_cluster(cluster);
+        return examine_cluster(cluster);
     }
-    ::doctor::of_cluster(cluster, &[])
+    ::doctor::examine_cluster(cluster, &[])
 }
 
-fn of_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
+fn examine_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
     // A node that does not answer still has a command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
@@ -70,7 +70,7 @@ fn of_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
         ));
         ::cluster::Observed::default()
     });
-    ::doctor::of_cluster(cluster, &told.nodes)
+    ::doctor::examine_cluster(cluster, &told.nodes)
 }
 
 /// One setting, and the hosts that share it, with their nodes or devices.

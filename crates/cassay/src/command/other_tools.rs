@@ -55,7 +55,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let mut compiled = compile(tool, &words, &overrides);
     let mut defined = Defined::default();
     if tool == Tool::Stress && compiled.0.is_err() {
-        defined = definition::of_cluster(&words, &compiled.1, &overrides)?;
+        defined = definition::define_from_cluster(&words, &compiled.1, &overrides)?;
         if !defined.profiles.is_empty() {
             overrides.inputs = std::mem::take(&mut defined.profiles);
             compiled = compile(tool, &words, &overrides);

@@ -93,7 +93,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         }
         cluster => cluster?,
     };
-    status::show(&[status::of_kept(&cluster, None)], common);
+    status::show(&[status::kept_status(&cluster, None)], common);
     terminal::say(&match &cluster.login {
         Some(_) => "it runs until `cassay target down`".to_owned(),
         None => format!(
@@ -171,12 +171,12 @@ fn show_status(args: &StatusArgs, dirs: &Dirs, common: &Common) -> Result<Exit> 
     let shown = match &args.target {
         Some(point) => {
             let cluster = attach(point, dirs)?;
-            vec![status::of_attached(&cluster, point, keyspace)]
+            vec![status::attached_status(&cluster, point, keyspace)]
         }
         None => {
             let clusters = kept_cluster::status(dirs);
             let each = clusters.iter();
-            each.map(|one| status::of_kept(one, keyspace)).collect()
+            each.map(|one| status::kept_status(one, keyspace)).collect()
         }
     };
     if shown.is_empty() {

@@ -279,7 +279,7 @@ fn trials(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let current = state.current.unwrap_or(0);
     let last = (current + 1 + COMING).max(shown).min(all);
     let first = last.saturating_sub(shown);
-    let figures = FigureColumns::of_table(
+    let figures = FigureColumns::for_table(
         columns,
         state.trials.iter().map(|trial| trial.name.as_str()),
     );

@@ -142,12 +142,12 @@ impl FigureColumns {
     }
 
     /// Computes the widths for single lines of `columns` columns.
-    pub fn of_lines<'n>(columns: usize, names: impl Iterator<Item = &'n str>) -> FigureColumns {
+    pub fn for_lines<'n>(columns: usize, names: impl Iterator<Item = &'n str>) -> FigureColumns {
         FigureColumns::new(columns, LINE_FIGURES, names)
     }
 
     /// Computes the widths for a table of `columns` columns.
-    pub fn of_table<'n>(columns: usize, names: impl Iterator<Item = &'n str>) -> FigureColumns {
+    pub fn for_table<'n>(columns: usize, names: impl Iterator<Item = &'n str>) -> FigureColumns {
         FigureColumns::new(columns, TABLE_FIGURES, names)
     }
 

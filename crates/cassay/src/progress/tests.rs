@@ -397,7 +397,7 @@ fn finished_trials_stand_below_each_other() {
         ..TrialFigures::from_finding(&finding(Verdict::Invalid))
     };
     let shown = |columns: usize| {
-        let line = FigureColumns::of_lines(columns, [name].into_iter()).finished(name, &figures);
+        let line = FigureColumns::for_lines(columns, [name].into_iter()).finished(name, &figures);
         assert!(line.width() <= columns);
         line.plain()
     };

@@ -108,7 +108,7 @@ impl Ycsb {
                 Some("both") => ycsb::Interval::Both,
                 _ => ycsb::Interval::Op,
             },
-            exporter: Exporter::of_class(&property("exporter").unwrap_or_default()),
+            exporter: Exporter::from_class(&property("exporter").unwrap_or_default()),
             file: property("exportfile"),
             kinds: step.program.kinds().iter().map(sum).collect(),
             clients: Vec::new(),

@@ -103,7 +103,7 @@ fn run(kind: &FaultKind, world: &mut dyn World, order: Order, until: FaultStep) 
 fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
     let root = tempfile::tempdir().unwrap();
     let id = format!("test-faults-{}", std::process::id());
-    let agent = Arc::new(Agent::of_machine(&id, &root.path().join("cluster")).unwrap());
+    let agent = Arc::new(Agent::start_on_machine(&id, &root.path().join("cluster")).unwrap());
     for kind in kinds() {
         let node = node(&agent, root.path());
         let before = node.process.unwrap();
@@ -335,7 +335,7 @@ impl Pods for Astray {
 fn a_fault_of_the_wrong_process_is_a_mismatch() {
     let root = tempfile::tempdir().unwrap();
     let id = format!("test-astray-{}", std::process::id());
-    let agent = Arc::new(Agent::of_machine(&id, &root.path().join("cluster")).unwrap());
+    let agent = Arc::new(Agent::start_on_machine(&id, &root.path().join("cluster")).unwrap());
     let node = node(&agent, root.path());
     let mut sleep = process::command(Path::new("/bin/sleep"));
     sleep.arg("600");

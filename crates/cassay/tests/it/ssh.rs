@@ -181,7 +181,7 @@ fn a_folder_where_nothing_can_be_started_or_written_is_named() {
         before: "mkdir $HOME/noexec $HOME/full; \
                  mount -t tmpfs -o noexec,mode=0777 none $HOME/noexec; \
                  mount -t tmpfs -o size=64k,mode=0777 none $HOME/full",
-        ..Machine::bare("db1")
+        ..TestMachine::bare("db1")
     });
     let home = machines.home("db1");
     let told = |folder: &str, parts: &[&str]| {
@@ -251,13 +251,13 @@ fn any_login_shell_will_do_that_starts_another_one() {
     for shell in installed.chain([shell.as_path()]) {
         let machines = Machines::with(&TestMachine {
             shell: shell.to_str().unwrap(),
-            ..Machine::new("db1")
+            ..TestMachine::new("db1")
         });
         machines.show(&["--target", "ssh:db1"]).ended_with(0);
     }
     let machines = Machines::with(&TestMachine {
         shell: "/bin/false",
-        ..Machine::new("db1")
+        ..TestMachine::new("db1")
     });
     let said = machines.show(&["--target", "ssh:db1"]).ended_with(1);
     said.says(&[
@@ -273,7 +273,7 @@ fn output_of_start_files_and_banners_is_skipped_up_to_a_limit() {
     let banner = folder.lab.write("banner", &"You are watched.\n".repeat(12_000));
     let machines = Machines::with(&TestMachine {
         sshd: &format!("Banner {}", banner.display()),
-        ..Machine::new("db1")
+        ..TestMachine::new("db1")
     });
     let says = |text: &str| {
         machines.write("db1", ".ssh/rc", text.as_bytes());
@@ -321,7 +321,7 @@ fn nothing_runs_there_after_the_near_side_was_killed() {
     // It accepts the login and sends nothing, so that the other one has to wait.
     machines.start(&TestMachine {
         sshd: "ForceCommand cat > /dev/null",
-        ..Machine::new("silent")
+        ..TestMachine::new("silent")
     });
     for signal in [Signal::KILL, Signal::INT] {
         let near = Started::new(machines.command(&["doctor", "--target", "ssh:silent,db1"]));

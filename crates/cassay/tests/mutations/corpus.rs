@@ -47,7 +47,12 @@ impl InputKind {
     }
 
     /// A file of a run, alone and within the run of an earlier version that must stay readable.
-    fn of_run(name: &'static str, weight: u64, file: &'static str, alone: fn(&[u8])) -> InputKind {
+    fn run_file(
+        name: &'static str,
+        weight: u64,
+        file: &'static str,
+        alone: fn(&[u8]),
+    ) -> InputKind {
         let bytes = move || {
             let bytes = std::fs::read(Path::new(GOLDEN).join(file));
             vec![(file, bytes.unwrap_or_else(|why| panic!("{file}: {why}")))]
@@ -81,18 +86,18 @@ pub fn kinds() -> Vec<InputKind> {
         InputKind::new("query-log", 2, query_log::texts, query_log::read),
         InputKind::new("machine", 10, machines, read_machine),
         InputKind::new("placement", 10, placements, read_placement),
-        InputKind::of_run("hlog", 10, "trials/00-threads-4/latency.hlog", read::hlog),
-        InputKind::of_run("journal", 10, "journal.ndjson", read::journal),
-        InputKind::of_run(
+        InputKind::run_file("hlog", 10, "trials/00-threads-4/latency.hlog", read::hlog),
+        InputKind::run_file("journal", 10, "journal.ndjson", read::journal),
+        InputKind::run_file(
             "intervals",
             5,
             "trials/00-threads-4/intervals.ndjson",
             read::journal,
         ),
         InputKind::new("overview", 10, overviews, read::overview),
-        InputKind::of_run("findings", 5, "findings.json", read::findings),
-        InputKind::of_run("plan", 5, "plan.json", read::findings),
-        InputKind::of_run("trial", 5, "trials/00-threads-4/trial.json", read::findings),
+        InputKind::run_file("findings", 5, "findings.json", read::findings),
+        InputKind::run_file("plan", 5, "plan.json", read::findings),
+        InputKind::run_file("trial", 5, "trials/00-threads-4/trial.json", read::findings),
     ]
 }
 

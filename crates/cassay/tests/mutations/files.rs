@@ -276,7 +276,7 @@ fn maven_settings() -> Texts {
 
 fn read_maven_settings(bytes: &[u8]) {
     let variable = |name: &str| (name == "HOME").then(|| "/srv/somebody".to_owned());
-    drop(supply::MavenSettings::of_text(
+    drop(supply::MavenSettings::from_text(
         &String::from_utf8_lossy(bytes),
         &variable,
     ));

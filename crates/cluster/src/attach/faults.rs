@@ -83,7 +83,9 @@ impl Attached {
             .with_context(|| format!("there is no contact point {}", asked + 1))?;
         let (_, addresses) = addresses_of(point)?;
         let is_it = |node: &NodeInfo| {
-            addresses.iter().any(|address| self.moves.of_contact(*address) == node.address)
+            addresses
+                .iter()
+                .any(|address| self.moves.cluster_address(*address) == node.address)
         };
         nodes.iter().position(is_it).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
@@ -195,7 +197,8 @@ impl Attached {
         }
         let id = format!("attached-{}-{:x}", Identity::own().pid, clock::unix_ns());
         let folder = std::env::temp_dir().join(format!("cassay-{id}"));
-        let agent = host::Agent::of_machine(&id, &folder).context("start an agent that heals")?;
+        let agent =
+            host::Agent::start_on_machine(&id, &folder).context("start an agent that heals")?;
         // From now on its undo list is also on disk. Leftovers were already reported when cassay
         // attached.
         let _ = agent.mend(None);

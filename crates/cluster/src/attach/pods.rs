@@ -96,7 +96,7 @@ impl Pods {
     ///
     /// # Errors
     /// A pod has no name.
-    pub fn of_nodes(&self, nodes: &[NodeInfo]) -> Result<Vec<Option<Arc<NodePod>>>> {
+    pub fn node_pods(&self, nodes: &[NodeInfo]) -> Result<Vec<Option<Arc<NodePod>>>> {
         let pod = |node: &NodeInfo| {
             let place = self.all.get(&node.address);
             place.map(|place| NodePod::open(place).map(Arc::new)).transpose()

@@ -57,7 +57,7 @@ impl Nodes {
         let tokens = settings::tokens_count(&self.spec.yaml);
         // On a machine it shares the others' address, with ports of its own.
         let ports = if hosts.are_machines() {
-            beside.ports.of_slot(slot)
+            beside.ports.for_slot(slot)
         } else {
             beside.ports
         };

@@ -138,7 +138,7 @@ impl Layout {
         };
         self.nodes = plan.instances.iter().map(place).collect();
         let other = collector(spec).1;
-        self.sentences.extend(sentences::of_plan(&plan, &self.nodes, other));
+        self.sentences.extend(sentences::plan_sentences(&plan, &self.nodes, other));
         if machine.allowed_cpus().is_subset(&self.taken()) {
             self.sentences.push(sentences::NONE_LEFT.to_owned());
         }

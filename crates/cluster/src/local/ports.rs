@@ -26,7 +26,7 @@ pub(crate) struct Ports {
 impl Ports {
     /// Returns the ports for the node in a slot, counted from 0, of a machine whose nodes share an
     /// address.
-    pub fn of_slot(self, slot: usize) -> Ports {
+    pub fn for_slot(self, slot: usize) -> Ports {
         let slot = slot as u16;
         Ports {
             cql: self.cql + slot,
@@ -136,7 +136,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {
         let of_host = |host: &Host| -> Result<Option<String>> {
-            let all = (0..slots).flat_map(|slot| ports.of_slot(slot).at(host.address()));
+            let all = (0..slots).flat_map(|slot| ports.for_slot(slot).at(host.address()));
             let found = host.agent().taken_port(all.collect())?;
             Ok(found.map(|found| format!("{}: {found}", host.agent().name())))
         };

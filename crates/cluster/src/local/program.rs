@@ -67,7 +67,7 @@ impl Classes {
 
 impl Program {
     /// Returns the program for the nodes of a spec.
-    pub(super) fn of_spec(
+    pub(super) fn for_spec(
         spec: &LocalSpec,
         dirs: &Dirs,
         say: &mut dyn FnMut(&str),

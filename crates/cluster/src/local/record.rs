@@ -106,14 +106,14 @@ impl SpecState {
     pub fn authentication(&self) -> Option<Authentication> {
         match &self.authentication {
             None => Some(Authentication::None),
-            Some(name) => Authentication::of_name(name),
+            Some(name) => Authentication::from_name(name),
         }
     }
 
     /// Returns the spec of a cluster of `version` in `datacenter`. `None` if a name is unknown.
     pub fn spec(&self, version: &str, datacenter: &str) -> Option<LocalSpec> {
         let collector = match &self.collector {
-            Some(name) => Some(Collector::of_name(name)?),
+            Some(name) => Some(Collector::from_name(name)?),
             None => None,
         };
         let hosts = match &self.hosts {
@@ -162,7 +162,7 @@ impl TopologyState {
 
     fn topology(&self) -> Option<Topology> {
         Some(Topology {
-            placing: Placing::of_name(&self.placing)?,
+            placing: Placing::from_name(&self.placing)?,
             cpus: self.cpus,
             part: self.part,
             smt: self.smt,
@@ -194,7 +194,7 @@ impl HostsState {
             count: self.count,
             pods: None,
             machines: self.machines.clone(),
-            isolation: Isolation::of_name(&self.isolation)?,
+            isolation: Isolation::from_name(&self.isolation)?,
             host: HostSpec {
                 cpus: self.cpus.clone(),
                 cpu_quota: self.cpu_quota,

@@ -37,7 +37,7 @@ impl Nodes {
                 state.id
             );
         };
-        let program = Program::of_spec(&spec, dirs, say)?;
+        let program = Program::for_spec(&spec, dirs, say)?;
         let addresses: Vec<_> = places.iter().map(|(address, _)| *address).collect();
         let first_ports = places[0].1;
         let ground = ground(folder, &state).with_context(|| {

@@ -39,7 +39,7 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
     spec.origin = supply::meant((&spec.release, &spec.origin), &mut supply::plainly(say))?;
     let spec = &spec;
     let on_machines = !spec.machines().is_empty();
-    let mut program = Program::of_spec(spec, dirs, say)?;
+    let mut program = Program::for_spec(spec, dirs, say)?;
     if !on_machines {
         program.share_classes(spec, &clusters, say)?;
         memory_and_disk::check(spec.nodes, spec.heap_bytes, &clusters)?;
@@ -157,8 +157,8 @@ impl Nodes {
                     .with_context(|| format!("make {}", folder.display()))?;
                 None
             }
-            (None, Some(_)) => Some(Agent::of_switch(&id, &folder)?),
-            (None, None) => Some(Agent::of_machine(&id, &folder)?),
+            (None, Some(_)) => Some(Agent::start_switch(&id, &folder)?),
+            (None, None) => Some(Agent::start_on_machine(&id, &folder)?),
         };
         let mut state = State::new(
             id,
@@ -167,7 +167,7 @@ impl Nodes {
         );
         state.spec = Some(SpecState::from_spec(spec));
         let before = wanted.map(|wanted| match machines {
-            Some(_) => HostsState::of_machines(&state.id, &wanted.machines),
+            Some(_) => HostsState::for_machines(&state.id, &wanted.machines),
             None => HostsState::before(&state.id, wanted, &folder),
         });
         state.hosts = before.transpose()?;
@@ -249,7 +249,7 @@ impl Nodes {
             let name = host.agent().name();
             Ok((name.to_owned(), host.agent().machine()?))
         });
-        Layout::of_machines(spec, &machines.collect::<Result<Vec<_>>>()?)
+        Layout::plan_machines(spec, &machines.collect::<Result<Vec<_>>>()?)
     }
 
     /// Creates folders and files of all nodes.

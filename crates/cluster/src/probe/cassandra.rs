@@ -147,9 +147,9 @@ fn series(keyspace: &str, tables: &[&str]) -> Vec<Series> {
     messages(&mut list);
     others(&mut list);
     commit_log(&mut list);
-    of_keyspace(&mut list, keyspace);
+    list_keyspace(&mut list, keyspace);
     for table in tables {
-        of_table(&mut list, keyspace, table);
+        list_table(&mut list, keyspace, table);
     }
     list.0
 }
@@ -361,7 +361,7 @@ fn commit_log(list: &mut List) {
     );
 }
 
-fn of_keyspace(list: &mut List, keyspace: &str) {
+fn list_keyspace(list: &mut List, keyspace: &str) {
     let mbean = |name: &str| format!("type=Keyspace,keyspace={keyspace},name={name}");
     // The histogram's own count is in no metrics table.
     let (histogram, reads) = (mbean("SSTablesPerReadHistogram"), mbean("ReadLatency"));
@@ -374,7 +374,7 @@ fn of_keyspace(list: &mut List, keyspace: &str) {
     }
 }
 
-fn of_table(list: &mut List, keyspace: &str, table: &str) {
+fn list_table(list: &mut List, keyspace: &str, table: &str) {
     let mbean = |name: &str| format!("type=Table,keyspace={keyspace},scope={table},name={name}");
     let name = |what: &str| format!("table.{table}.{what}");
     for (what, unit, metric, attribute) in [

@@ -302,11 +302,11 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
     }
     let text = rest.trim();
     let event = match tags {
-        "gc" => of_collector(text)?,
-        "gc,phases" => of_z_phase(text)?,
-        "safepoint" => of_safepoint(text)?,
+        "gc" => parse_collector(text)?,
+        "gc,phases" => parse_z_phase(text)?,
+        "safepoint" => parse_safepoint(text)?,
         // With Cassandra's default settings the level is last, and there are no tags.
-        "info" => of_safepoint(text).or_else(|| of_collector(text))?,
+        "info" => parse_safepoint(text).or_else(|| parse_collector(text))?,
         _ => return None,
     };
     Some((wall.or(uptime)?, event))
@@ -337,7 +337,7 @@ fn written_of(decoration: &str) -> Option<LineTime> {
 }
 
 /// Parses lines such as `GC(7) Pause Young (Mixed) (G1 Evacuation Pause) 26M->8M(512M) 8.052ms`.
-fn of_collector(text: &str) -> Option<Event> {
+fn parse_collector(text: &str) -> Option<Event> {
     let text = without_number(text);
     let heap = text.split(' ').find_map(heap_after);
     if text.starts_with("Allocation Stall") {
@@ -364,7 +364,7 @@ fn of_collector(text: &str) -> Option<Event> {
 
 /// Parses `GC(13) Pause Mark Start 0.036ms`, or with generations `GC(13) Y: Pause Mark Start
 /// 0.036ms`.
-fn of_z_phase(text: &str) -> Option<Event> {
+fn parse_z_phase(text: &str) -> Option<Event> {
     let text = without_number(text);
     let text = match text.split_once(": ") {
         Some((generation, rest)) if generation.len() == 1 => rest,
@@ -381,7 +381,7 @@ fn of_z_phase(text: &str) -> Option<Event> {
 /// Parses safepoint lines. Since Java 13: `Safepoint "Cleanup", Time since last: 1 ns, Reaching
 /// safepoint: 2 ns, …, Total: 3 ns`. Before: `Total time for which application threads were
 /// stopped: 0.0020681 seconds, Stopping threads took: 0.0000143 seconds`.
-fn of_safepoint(text: &str) -> Option<Event> {
+fn parse_safepoint(text: &str) -> Option<Event> {
     let part = |name: &str, unit: &str, to_ms: f64| -> Option<f64> {
         let (_, behind) = text.split_once(name)?;
         let number = behind.trim_start().split(' ').next()?;

@@ -195,7 +195,7 @@ pub(super) fn bring(
 ) -> Result<(Manifest, contents::NodeContents)> {
     let mut manifest = manifest.clone();
     let folder = manifest::folder(place.folder, &manifest.name);
-    let contents = contents::of_snapshot(place.host, &folder, &manifest)?;
+    let contents = contents::read_snapshot(place.host, &folder, &manifest)?;
     let to = making.join(place.name);
     for table in &mut manifest.tables {
         let from = manifest::table_folder(&folder, &manifest.keyspace, &table.name);

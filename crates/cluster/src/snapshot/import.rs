@@ -226,7 +226,7 @@ fn bring(
             part.node
         )
     })?;
-    let contents = contents::of_snapshot(place.host, &making, &manifest)?;
+    let contents = contents::read_snapshot(place.host, &making, &manifest)?;
     // Later measurements must not find these files in the page cache.
     place.host.uncache(&making)?;
     Ok((manifest.fingerprint().to_string(), contents))

@@ -222,7 +222,7 @@ mod tests {
         let files = layout::scan(&host, &table).unwrap();
         let record = TableRecord::new("t".into(), "00ff".into(), Some(vec![1, 0]), files);
         manifest.tables.push(record);
-        let place = NodeFiles::of_test(&host, root.path());
+        let place = NodeFiles::for_test(&host, root.path());
         assert_eq!(
             names(&place).unwrap(),
             Vec::<String>::new(),

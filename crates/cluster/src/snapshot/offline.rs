@@ -191,7 +191,7 @@ mod tests {
     fn a_swap_leaves_the_snapshots_files_and_nothing_to_replay() {
         let root = tempfile::tempdir().unwrap();
         let host = agent::in_thread(root.path()).unwrap();
-        let place = NodeFiles::of_test(&host, root.path());
+        let place = NodeFiles::for_test(&host, root.path());
         let put_away = manifest::table_folder(&manifest::folder(root.path(), "s"), "k", "t");
         write(&put_away, "nb-1-big-", b"then");
         write(&put_away.join(".index"), "nb-1-big-", b"index");

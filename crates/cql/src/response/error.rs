@@ -92,7 +92,7 @@ impl ErrorCode {
     /// Returns the code with this name, in lower case and with underscores (`write_timeout`), if a
     /// server may answer any request with it. `None` for codes that name an object of the request:
     /// an existing table, or an unknown statement.
-    pub fn of_any_request(name: &str) -> Option<ErrorCode> {
+    pub fn parse_for_any_request(name: &str) -> Option<ErrorCode> {
         let is_named = |code: &ErrorCode| code.to_string().to_lowercase().replace(' ', "_") == name;
         let names_none =
             |code: &ErrorCode| !matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared);

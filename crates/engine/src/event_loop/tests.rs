@@ -206,7 +206,7 @@ fn a_death_and_ctrl_c_are_seen_at_the_next_tick() {
 }
 
 /// Returns the actions on faults, with their times.
-fn of_faults(sim: &Sim) -> Vec<(u64, &str)> {
+fn fault_actions(sim: &Sim) -> Vec<(u64, &str)> {
     let is_one = |text: &str| ["inject", "heal", "omit"].contains(&text.split(' ').next().unwrap());
     let mut done = done(sim);
     done.retain(|(_, text)| is_one(text) || *text == "Abandon");
@@ -223,12 +223,12 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
     let mut back_in_time = sim(&dies(1060, 1100), 4000);
     assert_eq!(run(&mut back_in_time, &faults, None), None);
     assert_eq!(back_in_time.since_ms(), 4000);
-    assert_eq!(of_faults(&back_in_time), [inject, heal]);
+    assert_eq!(fault_actions(&back_in_time), [inject, heal]);
 
     let mut too_soon = sim(&dies(850, 9000), 4000);
     assert_eq!(run(&mut too_soon, &faults, None), why());
     assert_eq!(
-        of_faults(&too_soon),
+        fault_actions(&too_soon),
         [(900, "Abandon"), (900, "omit 0")],
         "nothing is broken"
     );
@@ -242,12 +242,12 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
     let why_two = Some(EarlyEnd::NodeDied("node2 died".to_owned()));
     assert_eq!(run(&mut another, &faults, None), why_two);
     let healed_first = [inject, (1400, "heal 0"), (1400, "Abandon")];
-    assert_eq!(of_faults(&another), healed_first);
+    assert_eq!(fault_actions(&another), healed_first);
 
     // The fault is over at 2300 ms, and its node is not back.
     let mut not_back = sim(&dies(1060, 9000), 4000);
     assert_eq!(run(&mut not_back, &faults, None), why());
-    assert_eq!(of_faults(&not_back), [inject, heal, (2300, "Abandon")]);
+    assert_eq!(fault_actions(&not_back), [inject, heal, (2300, "Abandon")]);
 
     // A fault that leaves its node running is not a reason for the node to die.
     let stays = [Breaking {
@@ -270,7 +270,11 @@ fn faults_begin_at_their_window_times_and_ctrl_c_heals_first() {
         (1500, "heal 0"),
         (2500, "Abandon"),
     ];
-    assert_eq!(of_faults(&all), order, "what is whole is not healed again");
+    assert_eq!(
+        fault_actions(&all),
+        order,
+        "what is whole is not healed again"
+    );
 
     let mut pressed = sim(&[(650, Fate::CtrlC)], 4000);
     run(&mut pressed, &faults, None);
@@ -280,13 +284,13 @@ fn faults_begin_at_their_window_times_and_ctrl_c_heals_first() {
         (700, "Abandon"),
         (700, "omit 1"),
     ];
-    assert_eq!(of_faults(&pressed), order);
+    assert_eq!(fault_actions(&pressed), order);
 
     // A caller that was delayed performs all of it, in order.
     let mut conduct_away = sim(&[], 4000);
     conduct_away.now_ns += 3000 * MS;
     run(&mut conduct_away, &faults, None);
-    let texts: Vec<&str> = of_faults(&conduct_away).iter().map(|one| one.1).collect();
+    let texts: Vec<&str> = fault_actions(&conduct_away).iter().map(|one| one.1).collect();
     assert_eq!(texts, ["inject 0", "inject 1", "heal 1", "heal 0"]);
 }
 
@@ -309,14 +313,14 @@ fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
         (4900, "inject 2"),
         (6100, "heal 2"),
     ];
-    assert_eq!(of_faults(&row), order);
+    assert_eq!(fault_actions(&row), order);
 
     // The last fault has less than half of its time left.
     let mut short = sim(&[], 9000);
     (short.waits_ms, short.heals_ms) = (700, 900);
     run(&mut short, &faults, Some(5000));
     let late = [&order[..4], &[(4800, "omit 2")]].concat();
-    assert_eq!(of_faults(&short), late);
+    assert_eq!(fault_actions(&short), late);
 
     // The end of the load is not known: the second fault is in force then, and the third has had no
     // turn.
@@ -324,7 +328,7 @@ fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
     (ended.waits_ms, ended.heals_ms) = (700, 900);
     run(&mut ended, &faults, None);
     let left = [&order[..3], &[(3000, "omit 2")]].concat();
-    assert_eq!(of_faults(&ended), left);
+    assert_eq!(fault_actions(&ended), left);
 }
 
 #[test]
@@ -343,7 +347,7 @@ fn the_time_of_faults_begins_with_the_measured_window() {
     let faults = vec![takes("node1", 450, 1000)];
     let mut conduct = Conduct::new(START, tally, faults, &mut decide);
     conduct.run(&mut sim).unwrap();
-    assert_eq!(of_faults(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
+    assert_eq!(fault_actions(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
 }
 
 /// A run's nine of ten faults took so long that the last had no turn, and no message said so.
@@ -364,7 +368,7 @@ fn the_end_of_what_is_measured_is_known_when_it_begins() {
     conduct.run(&mut sim).unwrap();
     // The window ends at 4000 ms.
     let order = [(1500, "inject 0"), (3100, "omit 1"), (3100, "heal 0")];
-    assert_eq!(of_faults(&sim), order);
+    assert_eq!(fault_actions(&sim), order);
 }
 
 /// One window had to be as long as the slowest recovery might take, in every run.

@@ -30,7 +30,7 @@ pub struct ResourceUse {
 
 impl ResourceUse {
     /// Returns the resource use of a cluster. It is unknown for nodes that cassay did not start.
-    pub fn of_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
+    pub fn for_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
         match cluster.hosts_are() {
             HostKind::Others => ResourceUse::default(),
             hosts => ResourceUse::in_window(kept, cluster.nodes(), hosts.are_apart()),

@@ -259,7 +259,7 @@ fn pairings<'a>(
                 } else {
                     // One after the other: changes in the meantime are in the ratio.
 
-                    let [left, right] = of_last_generation(&sides, compared);
+                    let [left, right] = latest_generation(&sides, compared);
                     compare_unpaired(&left, &right, compared.metric)
                 };
                 note(
@@ -392,7 +392,7 @@ fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Pairs 
 }
 
 /// Returns, for each side, the trials that ran on the latest data.
-fn of_last_generation(
+fn latest_generation(
     sides: &[Vec<Option<&TrialFinding>>; 2],
     compared: &Compared,
 ) -> [Vec<Known>; 2] {

@@ -63,14 +63,19 @@ pub fn effects(
     let mut all = Vec::new();
     for variants in &cells {
         if variants.iter().any(|variant| is_search(variant)) {
-            all.extend(of_searches(
+            all.extend(effects_of_searches(
                 study,
                 searches,
                 (&axes, &design, planned),
                 variants,
             ))
         } else {
-            all.extend(of_step(study, trials, (&axes, &design, planned), variants))
+            all.extend(effects_of_step(
+                study,
+                trials,
+                (&axes, &design, planned),
+                variants,
+            ))
         }
     }
     judged(&all)
@@ -94,7 +99,7 @@ fn cells<'a>(
 }
 
 /// Returns the matrix of search results, by cell and block. `None` if not all cells were searched.
-fn of_searches<'a>(
+fn effects_of_searches<'a>(
     study: &'a Study,
     searches: &[SearchRecord],
     (axes, design, planned): (&'a [usize], &'a Design, usize),
@@ -140,7 +145,7 @@ fn measured_effects(
     effects.into_iter().map(at).collect()
 }
 
-fn of_step<'a>(
+fn effects_of_step<'a>(
     study: &'a Study,
     trials: &[TrialFinding],
     (axes, design, planned): (&'a [usize], &'a Design, usize),
@@ -199,7 +204,7 @@ pub fn values(
             .collect();
         let block = |block: usize| {
             let cells = sides.iter().map(|side| side.get(block).copied().flatten());
-            of_one_generation(cells.collect())
+            one_generation(cells.collect())
         };
         let blocks = sides.first().map_or(0, Vec::len);
         let value = |trial: Option<&TrialFinding>| trial.map(compared.value);
@@ -211,7 +216,7 @@ pub fn values(
 }
 
 /// Returns a block's trials that ran on the latest data.
-fn of_one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFinding>> {
+fn one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFinding>> {
     let last = cells.iter().flatten().max_by_key(|trial| trial.generation);
     let Some(last) = last.copied() else {
         return cells;

@@ -16,10 +16,10 @@ const BLOCKS_MIN: usize = 3;
 /// Returns the results of each endurance. Other procedures have none.
 pub fn endured(study: &Study, trials: &[TrialFinding]) -> Vec<EnduredRecord> {
     let variants = study.variants.iter();
-    variants.filter_map(|variant| of_variant(variant, trials)).collect()
+    variants.filter_map(|variant| endured_record(variant, trials)).collect()
 }
 
-fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecord> {
+fn endured_record(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecord> {
     let asked = variant.settings.procedure.endurance()?;
     let of: Vec<&TrialFinding> = trials
         .iter()

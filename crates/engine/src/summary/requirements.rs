@@ -10,7 +10,7 @@ use analysis::VariantName;
 use analysis::autocorrelation::mean_of_blocks_ci95;
 use analysis::procedure::Point;
 use analysis::require::{
-    Limit, RequiredMetric, RequirementResult, hull, of_blocks, share_interval,
+    Limit, RequiredMetric, RequirementResult, block_interval, hull, share_interval,
 };
 use analysis::too_few_blocks;
 use measure::Known;
@@ -202,7 +202,7 @@ impl RequirementFacts<'_> {
         let own = |trial: &&TrialFinding| trial.all.latency_ms.ci95.get(*key).copied();
         let ci95 = over_blocks(&used, own, || {
             let values: Vec<f64> = each.iter().map(|value| value.least()).collect();
-            of_blocks(&values)
+            block_interval(&values)
         });
         let is_at_least = merged.is_at_least() || each.iter().any(|value| value.is_at_least());
         let value = if is_at_least {

@@ -22,11 +22,11 @@ pub fn screens(study: &Study, trials: &[TrialFinding]) -> Vec<ScreenRecord> {
     let mut steps: Vec<&Option<String>> = study.variants.iter().map(|v| &v.step).collect();
     steps.sort();
     steps.dedup();
-    let of = |step| of_step(study, trials, design, step);
+    let of = |step| screen_record(study, trials, design, step);
     steps.into_iter().filter_map(of).collect()
 }
 
-fn of_step(
+fn screen_record(
     study: &Study,
     trials: &[TrialFinding],
     design: Design,

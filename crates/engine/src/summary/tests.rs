@@ -24,7 +24,7 @@ fn trial(variant: &str, threads: f64, block: usize, ops: f64, verdict: &str) -> 
         variant: variant.into(),
         point: Some(Point::Threads(threads as u32)),
         block,
-        verdict: store::record::Verdict::of_name(verdict).unwrap(),
+        verdict: store::record::Verdict::from_name(verdict).unwrap(),
         ..TrialFinding::default()
     };
     finding.all.ops_per_s = ops;

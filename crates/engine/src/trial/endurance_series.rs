@@ -107,7 +107,7 @@ impl WindowReadings {
         *self = WindowReadings {
             from_ns: Some(at_ns),
             begun: Some(Vec::new()),
-            ..Watched::default()
+            ..WindowReadings::default()
         };
     }
 

@@ -56,7 +56,7 @@ impl Fault for Leaving {
         let broken = others.broken;
         let seen = Observation {
             broken,
-            ..Observation::of_two(others, client)
+            ..Observation::combine(others, client)
         };
         ring::and_settled(world, seen, self.node, limit)
     }

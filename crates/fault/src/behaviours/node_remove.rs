@@ -42,7 +42,7 @@ impl Fault for Removed {
         let lost = data_lost::lost(world, self.node, limit);
         if lost.broken == Some(true) {
             let others = ring::held(world, self.node, limit, |one| one.is_none());
-            return Observation::of_two(lost, others);
+            return Observation::combine(lost, others);
         }
         ring::and_back(world, lost, self.node, limit)
     }

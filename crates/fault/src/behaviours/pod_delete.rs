@@ -59,7 +59,7 @@ pub(crate) fn another(
 ) -> Observation {
     let told = observation::or_unseen("the cluster", observe_pod(world, node, before));
     // The new address was recorded with the pod's status.
-    Observation::of_two(told, observation::client(world, node, limit))
+    Observation::combine(told, observation::client(world, node, limit))
 }
 
 fn observe_pod(world: &mut dyn Pods, node: usize, before: Option<&str>) -> Result<Observation> {

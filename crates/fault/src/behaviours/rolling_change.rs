@@ -58,7 +58,7 @@ fn shown(
     let release = node_release::release(world, node)?;
     let line = Line::find(&release).unwrap_or(versions::DEFAULT);
     let name = format!("node{}", node + 1);
-    Ok(Proof::of_yaml(yaml, &settings, &name, line))
+    Ok(Proof::compare_yaml(yaml, &settings, &name, line))
 }
 
 /// Returns true if all visible settings are in effect. `None` if none is visible.

@@ -145,7 +145,7 @@ fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<ImportStep> {
         });
     let populated = source.populated * source.threads;
     let tables = (keyspace, vec![table::TABLE.to_owned()]);
-    let program = Program::of_source(kinds.into(), statements, Arc::new(source.clone()))
+    let program = Program::from_source(kinds.into(), statements, Arc::new(source.clone()))
         .with_tables("easy", tables, schema, populated);
     let program = Arc::new(program);
     let mut step = |name: &str, stage, limit| ImportStep {

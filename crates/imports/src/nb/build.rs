@@ -179,7 +179,7 @@ impl<'a> Builder<'a> {
         self.own_file(node, line)?;
         self.connect(node, line);
         self.tell(node, line);
-        self.defaults = match Settings::of_line(line) {
+        self.defaults = match Settings::from_line(line) {
             Ok(defaults) => defaults,
             Err(message) => return self.wrong(&node.place, message),
         };
@@ -383,7 +383,7 @@ impl<'a> Builder<'a> {
 
     fn program(&self, kinds: Vec<Kind>, statements: Vec<Statement>, source: Cycles) -> Program {
         let tables = self.tables.iter().map(|table| table.name.clone()).collect();
-        Program::of_source(kinds, statements, Arc::new(source)).with_tables(
+        Program::from_source(kinds, statements, Arc::new(source)).with_tables(
             &self.name,
             (self.keyspace.clone(), tables),
             self.schema(),

@@ -26,7 +26,7 @@ pub(crate) struct Op {
 
 impl Op {
     /// Creates an operation from a text.
-    pub(super) fn of_text(name: &str, node: &Node) -> Op {
+    pub(super) fn from_text(name: &str, node: &Node) -> Op {
         Op {
             name: name.to_owned(),
             tags: Vec::new(),
@@ -172,7 +172,7 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
         tags: level.tags.clone(),
         params: level.params.clone(),
         bindings: level.bindings.clone(),
-        ..Op::of_text(name, node)
+        ..Op::from_text(name, node)
     };
     let own = ["name", "op"].map(|tag| (tag.to_owned(), name.to_owned()));
     op.tags.splice(0..0, own.clone());

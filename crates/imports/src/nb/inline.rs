@@ -134,7 +134,7 @@ mod tests {
 
     /// Returns the text with names and the recipes, or the reason why it cannot be parsed.
     fn parse(text: &str) -> Result<(String, Vec<String>), String> {
-        let mut op = Op::of_text("op", &Node::plain(text, yaml::Place::default()));
+        let mut op = Op::from_text("op", &Node::plain(text, yaml::Place::default()));
         name_recipes(&mut op)?;
         let recipes = op
             .bindings

@@ -93,7 +93,7 @@ fn salt(text: &str) -> i64 {
 
 impl Column {
     /// Creates a column of a user profile.
-    pub(crate) fn of_profile(name: &str, typ: &CqlType, spec: Spec) -> Column {
+    pub(crate) fn from_profile(name: &str, typ: &CqlType, spec: Spec) -> Column {
         let salt = salt(&format!("seed for stress{}", name.to_lowercase()));
         Column::new(name, typ, salt, spec)
     }

@@ -292,7 +292,7 @@ fn insert(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
         notes.push(note.to_owned());
     }
     let batch = |text: &str| {
-        let kind = BatchKind::of_name(text);
+        let kind = BatchKind::from_name(text);
         kind.ok_or_else(|| format!("`{text}` is none of logged, unlogged, counter"))
     };
     let or = |spelled: Option<Spelled>, default: &str| {

@@ -263,7 +263,7 @@ impl Planner<'_> {
         };
         let kinds = std::mem::take(&mut self.kinds);
         let statements = std::mem::take(&mut self.statements);
-        Program::of_source(kinds, statements, Arc::new(operations)).with_tables(
+        Program::from_source(kinds, statements, Arc::new(operations)).with_tables(
             "stress",
             (prepared.keyspace, prepared.tables),
             schema,

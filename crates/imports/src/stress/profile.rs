@@ -536,7 +536,7 @@ impl<'a> Reader<'a, '_> {
 
     fn batch(&mut self, node: &Node) -> Option<BatchKind> {
         let name = node.text().unwrap_or_default();
-        let kind = BatchKind::of_name(name);
+        let kind = BatchKind::from_name(name);
         if kind.is_none() {
             let message = format!("batchtype is `{name}`; it is LOGGED, UNLOGGED or COUNTER");
             self.say(&node.place, message);

@@ -369,7 +369,7 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
     }
     let threads = properties.count("threadcount", 1, (1, 32_768)) as u32;
     let target = properties.number("target", 0.0, (0.0, 1e9));
-    let program = Program::of_source(
+    let program = Program::from_source(
         kinds(command, properties),
         settings.statements.clone(),
         Arc::new(source.clone()),

@@ -81,7 +81,7 @@ impl LoopDevice {
     ///
     /// # Errors
     /// It is not, or not any more.
-    pub fn of_image(name: &str, image: &Path) -> Result<LoopDevice> {
+    pub fn open_image(name: &str, image: &Path) -> Result<LoopDevice> {
         let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
         anyhow::ensure!(
             name.strip_prefix("loop").is_some_and(is_number),
@@ -107,7 +107,7 @@ impl LoopDevice {
         let has_image = |name: &String| backing(name).is_some_and(|one| is_backing(&one, image));
         names
             .filter(has_image)
-            .filter_map(|name| LoopDevice::of_image(&name, image).ok())
+            .filter_map(|name| LoopDevice::open_image(&name, image).ok())
             .collect()
     }
 

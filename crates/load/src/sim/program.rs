@@ -74,7 +74,7 @@ pub fn program(
         begun: world::begun,
         ..Script::new(&statements, first)
     };
-    Arc::new(Program::of_source(kinds, statements, Arc::new(script)))
+    Arc::new(Program::from_source(kinds, statements, Arc::new(script)))
 }
 
 fn kinds(timeout_ns: u64, speculate_ns: u64) -> Vec<Kind> {

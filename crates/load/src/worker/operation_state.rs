@@ -128,7 +128,7 @@ impl OperationState {
         };
         OperationState {
             paging_state: Vec::with_capacity(bytes),
-            ..Course::default()
+            ..OperationState::default()
         }
     }
 
@@ -153,7 +153,7 @@ impl OperationState {
             part_sent_ns: now_ns,
             timestamp_us,
             paging_state,
-            ..Course::default()
+            ..OperationState::default()
         };
     }
 

@@ -137,7 +137,7 @@ pub fn kind(name: &str, policy: Policy) -> Kind {
 /// Returns a program whose single-statement operations begin with the statements `first` in turn.
 pub fn program(kinds: Vec<Kind>, statements: Vec<Statement>, first: &[u16]) -> Program {
     let script = Script::new(&statements, first);
-    Program::of_source(kinds, statements, Arc::new(script))
+    Program::from_source(kinds, statements, Arc::new(script))
 }
 
 /// As [`program`], with this number of entries per operation.
@@ -153,5 +153,5 @@ pub fn batches(
         entry,
         ..Script::new(&statements, first)
     };
-    Program::of_source(kinds, statements, Arc::new(script))
+    Program::from_source(kinds, statements, Arc::new(script))
 }

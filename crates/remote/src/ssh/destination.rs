@@ -122,7 +122,7 @@ impl Destination {
     ///
     /// # Errors
     /// An invalid name or folder, with the valid form.
-    pub fn of_pod(pod: Pod, folder: &str) -> Result<Destination> {
+    pub fn from_pod(pod: Pod, folder: &str) -> Result<Destination> {
         for name in [&pod.namespace, &pod.name, &pod.container] {
             ensure!(
                 is_kubernetes_name(name),
@@ -330,16 +330,16 @@ mod tests {
     #[test]
     fn a_pod_is_a_name_of_kubernetes() {
         for name in ["", "-x", "a b", "A", "a/b", "a;b", "a-"] {
-            let error = Destination::of_pod(pod(name), "/run/cassay").unwrap_err();
+            let error = Destination::from_pod(pod(name), "/run/cassay").unwrap_err();
             assert!(error.to_string().contains("is no name"), "{error}");
         }
-        let there = Destination::of_pod(pod("load-3-x7k2p"), "/run/cassay").unwrap();
+        let there = Destination::from_pod(pod("load-3-x7k2p"), "/run/cassay").unwrap();
         assert_eq!(there.name(), "load-3-x7k2p");
         let as_option = Pod {
             context: Some("--token=x".into()),
             ..pod("a")
         };
-        let error = Destination::of_pod(as_option, "/run/cassay").unwrap_err();
+        let error = Destination::from_pod(as_option, "/run/cassay").unwrap_err();
         assert!(error.to_string().contains("is no context"), "{error}");
     }
 }

@@ -120,7 +120,7 @@ impl Trouble {
     }
 
     /// Converts an error of this program, which may include a hint.
-    pub(super) fn of_error(error: &anyhow::Error) -> Trouble {
+    pub(super) fn from_error(error: &anyhow::Error) -> Trouble {
         let words = format!("{error:#}");
         let (cause, hint) = match words.split_once("\nhint: ") {
             Some((cause, hint)) => (cause.to_owned(), Some(hint.to_owned())),
@@ -130,7 +130,7 @@ impl Trouble {
     }
 
     /// Converts an obstacle on the far side, as reported by the script.
-    pub(super) fn of_obstacle(wanted: &Destination, obstacle: &str, lines: &[String]) -> Trouble {
+    pub(super) fn from_obstacle(wanted: &Destination, obstacle: &str, lines: &[String]) -> Trouble {
         let (what, folder) = obstacle.split_once(' ').unwrap_or((obstacle, ""));
         let other = "name another folder for the program (`folder`)";
         let because = lines.last().map(|line| format!(" ({line})")).unwrap_or_default();

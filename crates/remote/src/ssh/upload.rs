@@ -41,7 +41,7 @@ impl Program {
         }
         let file = match machine {
             std::env::consts::ARCH => PathBuf::from(OURSELVES),
-            _ => of_other(machine)?,
+            _ => other_program(machine)?,
         };
         let read = Program::read(file.clone());
         let program = Arc::new(read.with_context(|| format!("read {}", file.display()))?);
@@ -112,7 +112,7 @@ fn places(machine: &str) -> Vec<PathBuf> {
     folders.map(|folder| folder.join(format!("cassay-{machine}"))).collect()
 }
 
-fn of_other(machine: &str) -> Result<PathBuf> {
+fn other_program(machine: &str) -> Result<PathBuf> {
     let ours = std::env::consts::ARCH;
     let places = places(machine);
     if let Some(file) = places.iter().find(|file| file.is_file()) {

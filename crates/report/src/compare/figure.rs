@@ -159,7 +159,7 @@ fn distributions(
     marks
         .iter()
         .any(is_drawn)
-        .then(|| (CurvePlot::of_percentiles(marks), "Latency"))
+        .then(|| (CurvePlot::for_percentiles(marks), "Latency"))
 }
 
 fn unnamed_line(points: Vec<(f64, Option<f64>)>, index: usize) -> LeadMark {

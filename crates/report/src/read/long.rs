@@ -97,7 +97,7 @@ fn trial_view(
         view.others = vec![ProbeSeries {
             name: "cpu.others".into(),
             unit: "%".into(),
-            ..of_places(&places)
+            ..place_residuals(&places)
         }];
     }
     if is_detailed {
@@ -148,7 +148,7 @@ impl SeriesOf {
         let same = self.0[from..].iter_mut();
         let mut same = same.take_while(|(_, series)| key(series) == wanted);
         if let Some((_, series)) = same.find(|(probe, _)| *probe == line.probe) {
-            let filled = of_places(&line.unpacked(least_s)?);
+            let filled = place_series(&line.unpacked(least_s)?);
             (series.values, series.means) = (filled.values, filled.means);
         }
         Ok(())
@@ -161,7 +161,7 @@ fn key(series: &ProbeSeries) -> (&str, &str) {
 
 /// Returns two values for each place that has any, a quarter and three quarters into it, and its
 /// mean.
-fn of_places(places: &Places) -> ProbeSeries {
+fn place_series(places: &Places) -> ProbeSeries {
     let mut series = ProbeSeries::default();
     let known = places.places.iter().enumerate();
     for (at, place) in known.filter(|(_, place)| place.count > 0) {

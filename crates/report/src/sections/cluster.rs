@@ -31,7 +31,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks = Vec::new();
     for group in &groups {
         let caption = if groups.len() > 1 {
-            of_trials(view, group.trials.iter().map(|(index, _)| *index))
+            name_trials(view, group.trials.iter().map(|(index, _)| *index))
         } else {
             String::new()
         };
@@ -111,7 +111,7 @@ fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
 }
 
 /// Names variants and trials, to be added behind a name.
-pub fn of_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> String {
+pub fn name_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> String {
     let trials: Vec<usize> = trials.collect();
     let numbers: Vec<String> = trials.iter().map(usize::to_string).collect();
     let planned = view.plan.trials.iter();

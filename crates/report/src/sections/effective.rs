@@ -97,7 +97,7 @@ impl<'a> Effective<'a> {
     }
 
     /// Returns the values of one variant, over all its nodes.
-    fn of_variant(values: &Values<'_>, variant: usize) -> BTreeSet<String> {
+    fn variant_values(values: &Values<'_>, variant: usize) -> BTreeSet<String> {
         let mine = values.iter().filter(|((v, _), _)| *v == variant);
         mine.flat_map(|(_, set)| set.clone()).collect()
     }
@@ -212,7 +212,7 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     }
     let differs = |(_, values): &(&(SettingKind, &str), &Values<'_>)| {
         let sets: Vec<BTreeSet<String>> =
-            told.iter().map(|v| Effective::of_variant(values, *v)).collect();
+            told.iter().map(|v| Effective::variant_values(values, *v)).collect();
         sets.iter().any(|set| *set != sets[0])
     };
     let differing = all.keys.iter().filter(differs);
@@ -222,7 +222,7 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         .each(&told, |table, variant| {
             let name = variant_name(all.variants[*variant], view);
             table.text(name, |(_, values)| {
-                value_cell(&Effective::of_variant(values, *variant))
+                value_cell(&Effective::variant_values(values, *variant))
             })
         })
         .foot("Everything else was the same.")

@@ -36,7 +36,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     let several = long.len() > 1;
     for (trial, shown) in long.iter().take(TRIALS_MAX) {
-        let parts = of_trial(shown, trial.seconds, broken(view, trial));
+        let parts = trial_blocks(shown, trial.seconds, broken(view, trial));
         if several {
             blocks.push(Block::Details(label(view, trial.index), parts))
         } else {
@@ -65,7 +65,7 @@ fn broken(view: &RunView, trial: &TrialFinding) -> Vec<Band> {
     faults::bands(view, trial.index).map(since).collect()
 }
 
-fn of_trial(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec<Block> {
+fn trial_blocks(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec<Block> {
     let mut blocks = vec![
         Block::Chart(chart(shown, broken)),
         Block::Table(drifts(shown)),

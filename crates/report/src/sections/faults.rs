@@ -125,11 +125,11 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);
-    faults.flat_map(of_fault)
+    faults.flat_map(fault_bands)
 }
 
 /// Returns these stretches for one fault.
-pub fn of_fault(fault: &FaultRecord) -> Vec<Band> {
+pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
     let recovery = fault.recovery.as_ref();
     let Some(from) = fault.injected_s else {
         return Vec::new();

@@ -62,13 +62,13 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
         Verdict::Suspect => {
             "The numbers stand, but read the reasons before relying on them.".into()
         }
-        Verdict::Invalid => of_invalid(view),
+        Verdict::Invalid => invalid_sentence(view),
         Verdict::Unknown => "No verdict was written: the run may not have finished.".into(),
     }
 }
 
 /// Says how many trials broke a rule, and how their numbers are used.
-fn of_invalid(view: &RunView) -> String {
+fn invalid_sentence(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let is_invalid =
         |trial: &&TrialFinding| Verdict::from_record(Some(trial.verdict)) == Verdict::Invalid;

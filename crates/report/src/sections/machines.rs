@@ -7,7 +7,7 @@ mod machine_records;
 mod sentences;
 mod trial_groups;
 
-use super::cluster::of_trials;
+use super::cluster::name_trials;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 use machine_records::MachineView;
@@ -37,7 +37,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     for (at, group) in groups.iter().enumerate() {
         let of = match groups.len() {
             1 => String::new(),
-            _ => of_trials(view, group.trials.iter().map(|(index, _)| *index)),
+            _ => name_trials(view, group.trials.iter().map(|(index, _)| *index)),
         };
         for (number, machine) in group.first().machines.iter().enumerate() {
             let title = format!("{}{of}", name(machine));

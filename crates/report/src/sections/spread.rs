@@ -170,7 +170,7 @@ impl Spread {
 
 /// Returns the spread of every quantity that at least two hosts or nodes have in the window of a
 /// trial.
-pub fn of_trial(view: &RunView, trial: &TrialView) -> Vec<Spread> {
+pub fn trial_spreads(view: &RunView, trial: &TrialView) -> Vec<Spread> {
     let Some(window) = probe_series::window(&probe_series::phases(view, trial)) else {
         return Vec::new();
     };
@@ -226,7 +226,7 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
 /// Returns the unevenness in words, the widest spread of every quantity, and every trial behind a
 /// fold. `None` if no quantity has two nodes.
 pub fn section(view: &RunView) -> Option<Section> {
-    let of = |trial| (trial, of_trial(view, trial));
+    let of = |trial| (trial, trial_spreads(view, trial));
     let all: Vec<(&TrialView, Vec<Spread>)> =
         view.trials.iter().map(of).filter(|(_, spreads)| !spreads.is_empty()).collect();
     if all.is_empty() {
@@ -351,7 +351,7 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
 
 /// Returns the same as JSON.
 pub fn json(view: &RunView, trial: &TrialView) -> Value {
-    let spreads = of_trial(view, trial);
+    let spreads = trial_spreads(view, trial);
     let entry = |spread: &Spread| {
         let nodes: BTreeMap<&str, f64> =
             spread.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();

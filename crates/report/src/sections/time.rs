@@ -235,7 +235,7 @@ fn panels(
 
 /// Returns the CPU of the workers, as a share of one core, and other programs' share of all CPUs.
 fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
-    let client = of_client(trial, |client| Some(client.cpu_share * 100.0));
+    let client = client_points(trial, |client| Some(client.cpu_share * 100.0));
     let mut lines = Vec::new();
     lines.extend(highest(
         "client",
@@ -255,8 +255,8 @@ fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
 
 /// Returns the delays of timers on the client's cores, and the silences of the target.
 fn stall_lines(trial: &TrialView, places: usize) -> Vec<Series> {
-    let late = of_client(trial, |client| client.hiccup_ms_max);
-    let silence = of_client(trial, |client| Some(client.quiet_ms).filter(|ms| *ms > 0.0));
+    let late = client_points(trial, |client| client.hiccup_ms_max);
+    let silence = client_points(trial, |client| Some(client.quiet_ms).filter(|ms| *ms > 0.0));
     // Runs of earlier versions have neither.
     let late = highest("client, latest timer", CLIENT_COLOR, "ms", &late, places);
     let silence = highest(
@@ -269,7 +269,7 @@ fn stall_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     late.into_iter().chain(silence).collect()
 }
 
-fn of_client(
+fn client_points(
     trial: &TrialView,
     value: impl Fn(&ClientIntervalRecord) -> Option<f64>,
 ) -> Vec<(f64, f64)> {

@@ -14,7 +14,7 @@ fn shown() -> EnduranceRecord {
         within: 0.04,
         z: -4.4,
         blocks: 60,
-        course: analysis::endurance::DriftDirection::of_name(course).expect("a word"),
+        course: analysis::endurance::DriftDirection::from_name(course).expect("a word"),
     };
     let growth = |of: &str, growing: &str| GrowthRecord {
         of: of.into(),
@@ -26,7 +26,7 @@ fn shown() -> EnduranceRecord {
         limit: Some(512e6),
         reaches_days: Some(0.99),
         horizon_days: 30.0,
-        growing: analysis::endurance::Growing::of_name(growing).expect("a word"),
+        growing: analysis::endurance::Growing::from_name(growing).expect("a word"),
     };
     let course = |of: &str, unit: &str| CourseRecord {
         of: of.into(),

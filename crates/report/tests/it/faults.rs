@@ -416,7 +416,7 @@ fn against(
         point: Some(Point::Threads(32)),
         kind: "node-kill".into(),
         place: Some("node2".into()),
-        stretch: store::record::FaultStretch::of_name(stretch).expect("a word"),
+        stretch: store::record::FaultStretch::from_name(stretch).expect("a word"),
         blocks: 5,
         seconds: 221.5,
         ops_per_s: [10_400.0, 10_400.0 * ratios[0]],

@@ -169,7 +169,7 @@ fn rules(verdict: &str) -> Vec<RuleRecord> {
         };
         RuleRecord {
             rule: format!("V{number}"),
-            result: store::record::RuleOutcome::of_name(result).expect("a word"),
+            result: store::record::RuleOutcome::from_name(result).expect("a word"),
             detail: detail.into(),
         }
     };
@@ -207,7 +207,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         point: point(shape.threads),
         block: shape.block,
         phase: "measure".into(),
-        verdict: store::record::Verdict::of_name(shape.verdict).expect("a word"),
+        verdict: store::record::Verdict::from_name(shape.verdict).expect("a word"),
         reasons: reasons(shape.verdict),
         rules: rules(shape.verdict),
         seconds: MEASURE_S as f64,
@@ -354,7 +354,7 @@ fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {
             ratio,
             ci95: (blocks > 1).then_some([low, high]),
             verdict: if blocks > 1 {
-                store::record::Finding::of_name(verdict).expect("a word")
+                store::record::Finding::from_name(verdict).expect("a word")
             } else {
                 store::record::Finding::Inconclusive
             },

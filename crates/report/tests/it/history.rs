@@ -46,7 +46,7 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
     let point = PointRecord {
         variant: "off".into(),
         point: Some(Point::Threads(28)),
-        verdict: store::record::Verdict::of_name(told.verdict).expect("a word"),
+        verdict: store::record::Verdict::from_name(told.verdict).expect("a word"),
         blocks: 1,
         ops_per_s: told.ops_per_s,
         latency_ms: QuantilesRecord {
@@ -59,7 +59,7 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
         ..PointRecord::default()
     };
     let findings = FindingsRecord {
-        verdict: store::record::Verdict::of_name(told.verdict).expect("a word"),
+        verdict: store::record::Verdict::from_name(told.verdict).expect("a word"),
         points: vec![point],
         trials: Vec::new(),
         comparisons: Vec::new(),

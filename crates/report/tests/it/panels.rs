@@ -154,7 +154,7 @@ fn that_all_is_in_effect_is_said_only_where_all_was_seen() {
             let proof = |outcome: &&str| store::record::ProofRecord {
                 node: "node1".into(),
                 key: format!("key {outcome}"),
-                outcome: store::record::ProofOutcome::of_name(outcome),
+                outcome: store::record::ProofOutcome::from_name(outcome),
                 why: "no agent".into(),
                 ..store::record::ProofRecord::default()
             };

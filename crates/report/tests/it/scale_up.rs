@@ -43,7 +43,7 @@ fn coefficient(name: &str, value: f64, ci95: Option<[f64; 2]>) -> CoefficientRec
 
 fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFitRecord {
     ScaleFitRecord {
-        model: analysis::scale_up::models::Model::of_name(model).expect("a word"),
+        model: analysis::scale_up::models::Model::from_name(model).expect("a word"),
         x1: Some(10_000.0),
         coefficients,
         points: 4,
@@ -157,7 +157,7 @@ fn usual() -> ScaleUpRecord {
         efficiencies: EfficiencyOf::ALL.map(untold).into(),
         fits: ["amdahl", "usl", "two_level"]
             .map(|model| ScaleFitRecord {
-                model: analysis::scale_up::models::Model::of_name(model).expect("a word"),
+                model: analysis::scale_up::models::Model::from_name(model).expect("a word"),
                 refused: Some("there are 2 usable points, and it takes 3".into()),
                 ..ScaleFitRecord::default()
             })

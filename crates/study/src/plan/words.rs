@@ -19,7 +19,7 @@ pub(super) fn step_words(
     step: &ImportStep,
     point: Option<Point>,
 ) -> (String, f64) {
-    let of_operations = |count| estimate::of_operations(count, settings, point);
+    let of_operations = |count| estimate::operations_seconds(count, settings, point);
     match step.limit {
         StepLimit::Operations(count) => (
             format!("{} operations", units::format_count(count)),

@@ -25,7 +25,7 @@ pub(super) fn stated(
     say: &mut dyn FnMut(&str, String, String),
 ) {
     let text = |key: &str| item.at(key).and_then(Node::text);
-    if text("back").and_then(Rollback::of_name) != Some(Rollback::Snapshot) {
+    if text("back").and_then(Rollback::from_name) != Some(Rollback::Snapshot) {
         return;
     }
     if text("drain") == Some("false") {

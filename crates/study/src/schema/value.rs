@@ -13,7 +13,7 @@ pub(super) const VARIANT: &str = "a-variant";
 const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$";
 
 /// Returns the form of a row's value, with the row's description.
-pub(super) fn of_field(field: &Field) -> Value {
+pub(super) fn field_form(field: &Field) -> Value {
     let mut form = object(form(field.path, &field.typ));
     if field.path == "study" {
         form.insert("not".to_owned(), json!({"enum": check::RESERVED_NAMES}));

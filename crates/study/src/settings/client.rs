@@ -92,7 +92,7 @@ impl ClientPods {
         let pod = ClientMachine {
             is_pod: true,
             workers: Some(self.workers()),
-            ..Machine::default()
+            ..ClientMachine::default()
         };
         vec![pod; self.clients]
     }

@@ -71,7 +71,7 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
     for found in source.findings.values() {
         for (cost, value) in &found.costs {
             trials.row(&CostRow {
-                head: Head::of_finding(found),
+                head: Head::from_finding(found),
                 cost: *cost,
                 value: *value,
             })?;

@@ -116,7 +116,7 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
     for found in source.findings.values() {
         for fault in &found.faults {
             files.row(&FaultRow {
-                head: Head::of_finding(found),
+                head: Head::from_finding(found),
                 fault,
             })?;
         }

@@ -68,14 +68,14 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
                 ("service", HistogramKind::Service),
             ];
             for (clock, which) in clocks {
-                of_clock(&mut files, trial, found, (clock, which))?;
+                write_clock(&mut files, trial, found, (clock, which))?;
             }
         }
     }
     files.end()
 }
 
-fn of_clock(
+fn write_clock(
     files: &mut Files<'_, PercentileRow>,
     trial: &Trial,
     found: &TrialFinding,
@@ -89,7 +89,7 @@ fn of_clock(
     for (kind, times) in curves.filter(|(_, times)| !times.all().is_empty()) {
         for (quantile, value_ns) in times.all().curve(TICKS) {
             files.row(&PercentileRow {
-                head: Head::of_finding(found),
+                head: Head::from_finding(found),
                 kind: kind.to_owned(),
                 clock,
                 quantile,

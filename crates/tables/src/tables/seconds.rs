@@ -209,7 +209,7 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
                 Ok::<_, anyhow::Error>(Sums(from.into_iter().peekable()))
             };
             let mut clocks = [read(false)?, read(true)?];
-            course.of_trial(trial, &Rc::new(head.clone()), &mut clocks)
+            course.write_trial(trial, &Rc::new(head.clone()), &mut clocks)
         })?;
     }
     Ok([course.seconds.end()?, course.client.end()?].concat())
@@ -244,7 +244,12 @@ struct SecondsWriter {
 
 impl SecondsWriter {
     /// Writes a row for each line and, after the lines of an interval, a row for all kinds.
-    fn of_trial(&mut self, trial: &Trial, head: &Rc<Head>, clocks: &mut [Sums; 2]) -> Result<()> {
+    fn write_trial(
+        &mut self,
+        trial: &Trial,
+        head: &Rc<Head>,
+        clocks: &mut [Sums; 2],
+    ) -> Result<()> {
         let mut sum: Option<SecondRow> = None;
         for line in trial.intervals()? {
             let line = line?;

@@ -243,7 +243,7 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
     let mut kinds = out.begin(kinds_table())?;
     let mut errors = out.begin(errors_table())?;
     for found in source.findings.values() {
-        let head = Head::of_finding(found);
+        let head = Head::from_finding(found);
         for (kind, series) in &found.kinds {
             kinds.row(&KindRow {
                 head: head.clone(),

@@ -22,7 +22,7 @@ fn laptop() -> MachineUse {
             io: Some(0.05),
             memory: Some(0.0),
         },
-        ..Machine::default()
+        ..MachineUse::default()
     }
 }
 
@@ -114,7 +114,7 @@ fn disks_and_memory_warn_and_never_fail() {
 fn unreadable_counters_accuse_nothing_and_give_the_reason() {
     let unseen = MachineUse {
         unseen: Some("read /proc/stat: not there".to_owned()),
-        ..Machine::default()
+        ..MachineUse::default()
     };
     let strange = MachineUse {
         has_strange_nodes: true,

@@ -23,7 +23,7 @@ pub fn filled(
             "<target>" => text += &format!("{}{more}\n", place.section(template.name)),
             "<keyspace>" => text += &place.keyspace(template.name),
             _ => {
-                if let Some(line) = of_place(line, place) {
+                if let Some(line) = line_for_place(line, place) {
                     text += &with_answers(line, &answers);
                     text.push('\n');
                 }
@@ -34,7 +34,7 @@ pub fn filled(
 }
 
 /// Returns the line, if it is for this target.
-fn of_place<'t>(line: &'t str, place: &TargetChoice) -> Option<&'t str> {
+fn line_for_place<'t>(line: &'t str, place: &TargetChoice) -> Option<&'t str> {
     let Some((words, rest)) = line.split_once('|') else {
         return Some(line);
     };

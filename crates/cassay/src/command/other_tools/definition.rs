@@ -46,7 +46,7 @@ impl Defined {
 ///
 /// # Errors
 /// The cluster that the words name cannot be reached.
-pub(super) fn of_cluster(
+pub(super) fn define_from_cluster(
     words: &[String],
     read: &BTreeMap<String, String>,
     overrides: &Overrides,

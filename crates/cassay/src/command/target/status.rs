@@ -41,7 +41,7 @@ impl ClusterStatus {
 }
 
 /// Returns the status of a local cluster.
-pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
+pub fn kept_status(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
     let member = |node: &::cluster::kept_cluster::KeptNode| Member {
         name: node.name.clone(),
         host: node.host.clone(),
@@ -62,7 +62,7 @@ pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
 }
 
 /// Returns the status of an attached cluster.
-pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> ClusterStatus {
+pub fn attached_status(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> ClusterStatus {
     let member = |node: &::cluster::NodeInfo| Member {
         name: node.name.clone(),
         host: node.host.clone(),

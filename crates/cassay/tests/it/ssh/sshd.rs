@@ -93,7 +93,7 @@ impl<'a> TestMachine<'a> {
         TestMachine {
             user: 0,
             before: "mount -t tmpfs none /var/lib",
-            ..Machine::new(name)
+            ..TestMachine::new(name)
         }
     }
 
@@ -101,7 +101,7 @@ impl<'a> TestMachine<'a> {
     pub fn bare(name: &'a str) -> TestMachine<'a> {
         TestMachine {
             is_installed: false,
-            ..Machine::new(name)
+            ..TestMachine::new(name)
         }
     }
 }

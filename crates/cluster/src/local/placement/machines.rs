@@ -12,7 +12,7 @@ impl Layout {
     ///
     /// # Errors
     /// A machine lacks CPUs or memory.
-    pub fn of_machines(spec: &LocalSpec, machines: &[(String, Machine)]) -> Result<Layout> {
+    pub fn plan_machines(spec: &LocalSpec, machines: &[(String, Machine)]) -> Result<Layout> {
         let (seats, shares) = (spec.seats(), spec.nodes_of_hosts());
         let mut all = Layout::default();
         let mut nodes: Vec<(usize, Placement)> = Vec::new();

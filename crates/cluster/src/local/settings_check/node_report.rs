@@ -35,7 +35,7 @@ pub struct NodeConfiguration {
 impl Proof {
     /// Compares the requested `cassandra.yaml` keys with the `system_views.settings` of a node of
     /// `line`.
-    pub fn of_yaml(
+    pub fn compare_yaml(
         yaml: &Map<String, Value>,
         shown: &BTreeMap<String, String>,
         node: &str,
@@ -223,7 +223,7 @@ impl NodeReport {
         }
         let yaml = target_spec::yaml_named(spec.release.line(), &spec.yaml);
         let line = spec.release.line();
-        proofs.extend(Proof::of_yaml(&yaml, &self.settings, node, line));
+        proofs.extend(Proof::compare_yaml(&yaml, &self.settings, node, line));
         for (index, option) in spec.jvm_options.iter().enumerate() {
             // The last of repeated options wins, so only that one is verified.
             let key = |option: &str| self.option(option, node).key;

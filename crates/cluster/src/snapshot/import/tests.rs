@@ -29,7 +29,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
 /// Exports such a snapshot to a folder, and returns its description.
 fn brought_out(root: &Path, to: &Path) -> ExportedNode {
     let (host, manifest) = node(root);
-    let place = NodeFiles::of_test(&host, root);
+    let place = NodeFiles::for_test(&host, root);
     let part = with_progress(1, &mut |_| (), |counter| {
         out::bring(&place, &manifest, to, counter)
     });
@@ -46,7 +46,7 @@ fn brought_in(
     part: &ExportedNode,
     from: &Path,
 ) -> Result<contents::NodeContents> {
-    let place = NodeFiles::of_test(host, root);
+    let place = NodeFiles::for_test(host, root);
     let folder = Folder::open(from)?;
     folder.check_sizes(part)?;
     let brought = with_progress(1, &mut |_| (), |counter| {
@@ -84,7 +84,7 @@ fn a_file_that_is_damaged_where_it_was_is_not_exported() {
     let (host, manifest) = node(here.path());
     let table = manifest::table_folder(&manifest::folder(here.path(), "s"), "k", "t");
     std::fs::write(table.join("nb-2-big-TOC.txt"), "y").unwrap();
-    let place = NodeFiles::of_test(&host, here.path());
+    let place = NodeFiles::for_test(&host, here.path());
     let part = with_progress(1, &mut |_| (), |counter| {
         out::bring(&place, &manifest, to.path(), counter)
     });

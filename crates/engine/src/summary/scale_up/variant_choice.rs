@@ -39,7 +39,7 @@ impl VariantChoice {
         VariantChoice {
             verdict: Verdict::Invalid,
             missing,
-            ..Chosen::default()
+            ..VariantChoice::default()
         }
     }
 }
@@ -90,7 +90,7 @@ impl<'a> ScaleFacts<'a> {
                 .filter_map(SearchRecord::found)
                 .map(|found| grid(found.least()))
                 .max_by(f64::total_cmp),
-            ..Chosen::default()
+            ..VariantChoice::default()
         }
     }
 
@@ -130,7 +130,7 @@ impl<'a> ScaleFacts<'a> {
             (true, Some(_), Some(next)) => Some(load(next) / load(points[at])),
             _ => None,
         };
-        let trials = self.of_target(variant, points[at], p99_bound_ms.is_some());
+        let trials = self.target_throughput(variant, points[at], p99_bound_ms.is_some());
         VariantChoice {
             ops_per_s: trials,
             verdict: points[at].verdict,
@@ -160,7 +160,7 @@ impl<'a> ScaleFacts<'a> {
 
     /// Returns throughput by block. It uses the trials of a point that show what the target can do,
     /// on the data that the block's last trials used.
-    fn of_target(
+    fn target_throughput(
         &self,
         variant: &Variant,
         point: &PointRecord,

@@ -126,7 +126,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row(&["ToEpochTimeUUID"], |given| {
         let (node, clock) = node_and_clock(given)?;
-        made(Ty::Uuid, move |x| of_node(uuid_ticks(x), node, clock))
+        made(Ty::Uuid, move |x| node_uuid(uuid_ticks(x), node, clock))
     }),
     asking(&["ToFinestTimeUUID"], |call, given, _| {
         let (base, rest) = match given {
@@ -135,7 +135,7 @@ pub(super) const ROWS: &[Row] = &[
         };
         Ok(node_and_clock(rest).and_then(|(node, clock)| {
             made(Ty::Uuid, move |x| {
-                of_node((x as u64).wrapping_add(base), node, clock)
+                node_uuid((x as u64).wrapping_add(base), node, clock)
             })
         }))
     }),
@@ -422,7 +422,7 @@ fn greatest_uuid(millis: i64) -> Val<'static> {
 }
 
 /// Returns a version 1 UUID of node and clock.
-fn of_node(ticks: u64, node: i64, clock: i64) -> Val<'static> {
+fn node_uuid(ticks: u64, node: i64, clock: i64) -> Val<'static> {
     let low = ((clock as u64 & 0x3FFF) << 48) | (1 << 63) | node as u64;
     Val::Uuid(time_uuid(ticks, low))
 }

@@ -12,7 +12,7 @@ use cql::value::CqlType;
 impl Recipe {
     /// Compiles the text of a recipe.
     pub(crate) fn compile(text: &str, env: &mut Env) -> Result<Recipe, RecipeMistake> {
-        Self::of_calls(&parse(text)?, env)
+        Self::from_calls(&parse(text)?, env)
     }
 
     /// Returns the names that a recipe saves and loads; empty for an invalid one.
@@ -27,7 +27,7 @@ impl Recipe {
         self
     }
 
-    fn of_calls(calls: &[Call], env: &mut Env) -> Result<Recipe, RecipeMistake> {
+    fn from_calls(calls: &[Call], env: &mut Env) -> Result<Recipe, RecipeMistake> {
         let mut flavours = Vec::with_capacity(calls.len());
         for call in calls {
             flavours.push(candidates(call, env)?);
@@ -59,7 +59,7 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, RecipeMistake>
             Arg::Text(v) => Argument::Text(v.clone()),
             Arg::Bool(v) => Argument::Bool(*v),
             Arg::Call(inner) => {
-                Argument::Function(Recipe::of_calls(std::slice::from_ref(inner), env)?)
+                Argument::Function(Recipe::from_calls(std::slice::from_ref(inner), env)?)
             }
         });
     }

@@ -30,13 +30,13 @@ pub(super) const ROWS: &[Row] = &[
         Some(found)
     }),
     row(&["Prefix"], |given| {
-        of_text(given, |text, prefix| format!("{prefix}{text}"))
+        text_function(given, |text, prefix| format!("{prefix}{text}"))
     }),
     row(&["Suffix"], |given| {
-        of_text(given, |text, suffix| format!("{text}{suffix}"))
+        text_function(given, |text, suffix| format!("{text}{suffix}"))
     }),
     row(&["MirrorToString"], |given| {
-        of_text(given, |_, text| text.to_owned())
+        text_function(given, |_, text| text.to_owned())
     }),
     row(&["Trim"], |given| {
         let step = Transformation::new(|value| Val::Text(value.text().trim().to_owned().into()));
@@ -73,7 +73,7 @@ fn to_text(value: Val) -> Val {
 }
 
 /// Returns a function of a text and of an argument.
-fn of_text(given: &[Argument], change: fn(&str, &str) -> String) -> Flavours {
+fn text_function(given: &[Argument], change: fn(&str, &str) -> String) -> Flavours {
     let [Argument::Text(arg)] = given else {
         return None;
     };

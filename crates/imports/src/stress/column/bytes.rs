@@ -53,7 +53,7 @@ mod tests {
             size: Some(Dist::parse(size).unwrap()),
             ..Spec::default()
         };
-        Column::of_profile("c", typ, spec)
+        Column::from_profile("c", typ, spec)
     }
 
     /// `size=fixed(9000000000000000000)` used to end the process when memory was requested.

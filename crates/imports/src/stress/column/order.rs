@@ -202,7 +202,7 @@ mod tests {
                 size: Some(Dist::fixed(6)),
                 ..Spec::default()
             };
-            let mut column = Column::of_profile("s", &typ, spec);
+            let mut column = Column::from_profile("s", &typ, spec);
             column.set_seed(words[1].parse().expect(line));
             let made: String = cell(&mut column).iter().map(|b| format!("{b:02x}")).collect();
             assert_eq!(made, words[2], "{line}");
@@ -232,7 +232,7 @@ mod tests {
             "boolean",
             "time",
         ] {
-            let mut column = Column::of_profile("s", &element(name), Spec::default());
+            let mut column = Column::from_profile("s", &element(name), Spec::default());
             let made = |seed| {
                 column.set_seed(seed);
                 cell(&mut column)
@@ -278,7 +278,7 @@ mod tests {
                 ..Spec::default()
             };
             let typ = CqlType::Set(Box::new(element(name)));
-            let mut column = Column::of_profile("s", &typ, spec());
+            let mut column = Column::from_profile("s", &typ, spec());
             column.set_seed(7);
             let set = cell(&mut column);
             let ValueType::Set(of) = &column.kind else {
@@ -325,7 +325,7 @@ mod tests {
             ),
             (ValueType::Text, b"a".to_vec(), b"ab".to_vec()),
             (
-                ValueType::List(Box::new(Column::of_profile(
+                ValueType::List(Box::new(Column::from_profile(
                     "e",
                     &CqlType::Int,
                     Spec::default(),

@@ -124,7 +124,7 @@ mod tests {
             size: Some(Dist::parse(size).expect(size)),
             ..Spec::default()
         };
-        Column::of_profile("c", typ, spec)
+        Column::from_profile("c", typ, spec)
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
                 population: dist(words[2]),
                 cluster: None,
             };
-            let mut column = Column::of_profile("v", &typ, spec);
+            let mut column = Column::from_profile("v", &typ, spec);
             assert!(!column.has_unseeded_value() && !column.has_unseeded_length());
             column.set_seed(words[3].parse().expect(line));
             for expected in &words[4..] {
@@ -192,7 +192,7 @@ mod tests {
             population: Some(Dist::parse(population).expect(population)),
             cluster: None,
         };
-        let of = |spec| Column::of_profile("c", &CqlType::Blob, spec);
+        let of = |spec| Column::from_profile("c", &CqlType::Blob, spec);
         let whole = of(spec("exp(0..300)", "qextreme(1..1M,2,4)"));
         assert!(whole.has_unseeded_value() && whole.may_be(&[1], &[2, 3]));
         let length = of(spec("qextreme(0..60,2,3)", "uniform(1..1M)"));

@@ -17,7 +17,7 @@ fn column(name: &str, typ: CqlType, population: &str, size: &str, cluster: &str)
         population: dist(population),
         cluster: dist(cluster),
     };
-    Column::of_profile(name, &typ, spec)
+    Column::from_profile(name, &typ, spec)
 }
 
 fn example(names: &str, dates: &str, lvals: &str, size: &str) -> Columns {

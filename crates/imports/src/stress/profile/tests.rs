@@ -90,7 +90,7 @@ fn rows_of_a_view_or_of_another_table_are_compared_with_nothing() {
 }
 
 /// Returns the verdict on an empty answer to the first read of a step.
-fn of_nothing(step: &ImportStep) -> Check {
+fn empty_answer(step: &ImportStep) -> Check {
     let mut generator = step.program.generator(step.stage);
     let mut operations = (0..100).map(|n| generator.begin(n));
     let is_read = |statement: u16| step.program.statements()[usize::from(statement)].returns_rows;
@@ -111,7 +111,7 @@ fn an_absent_partition_is_missing_unless_the_run_writes_it() {
         ("insert=1,validate=1", Check::Missing),
     ] {
         let import = run(PROFILE, ops).expect("a profile");
-        assert_eq!(of_nothing(&import.steps[0]), expected, "{ops}");
+        assert_eq!(empty_answer(&import.steps[0]), expected, "{ops}");
         let said = import.notes.join("\n");
         let may_miss = said.contains("may not have been written yet");
         assert_eq!(may_miss, expected == Check::Unknown, "{ops}: {said}");

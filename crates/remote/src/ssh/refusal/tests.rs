@@ -240,7 +240,7 @@ fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
     let wanted = Destination::new("db3", false, None).unwrap();
     let full = ["gzip: stdout: No space left on device".to_owned()];
     let told = |obstacle: &str, lines: &[String]| {
-        Refusal::new(&wanted, Trouble::of_obstacle(&wanted, obstacle, lines)).to_string()
+        Refusal::new(&wanted, Trouble::from_obstacle(&wanted, obstacle, lines)).to_string()
     };
     let said = sentences("write /u/me/.cache/cassay/agents", &full);
     assert!(

@@ -51,14 +51,15 @@ pub(super) fn short(view: &RunView) -> Vec<String> {
     let causes = &view.findings.causes;
     let explained = |rule: &str| causes.iter().any(|cause| explains(cause.kind) == Some(rule));
     let of_rules = SHORT_WORDS.iter().filter(|(rule, _)| !explained(rule));
-    let mut placed: Vec<RankedReason> = of_rules.filter_map(|rule| of_rule(trials, rule)).collect();
+    let mut placed: Vec<RankedReason> =
+        of_rules.filter_map(|rule| rule_reason(trials, rule)).collect();
     placed.extend(causes.iter().map(|cause| {
         let rule = explains(cause.kind).unwrap_or("V12");
         (place(trials, rule), cause.says.clone())
     }));
     placed.sort_by_key(|(place, _)| *place);
     let is_others = |(place, _): &&RankedReason| place.1 == seriousness("V18");
-    let mut said: Vec<String> = of_the_whole(view).take(REASONS_MAX).cloned().collect();
+    let mut said: Vec<String> = run_reasons(view).take(REASONS_MAX).cloned().collect();
     let room = REASONS_MAX - said.len();
     let others = placed.iter().skip(room).find(is_others).filter(|_| room > 0).cloned();
     placed.truncate(room - usize::from(others.is_some()));
@@ -74,7 +75,7 @@ fn place(trials: &[TrialFinding], rule: &str) -> (Reverse<Option<RuleOutcome>>, 
 }
 
 /// Returns the short words of a rule, with its number of trials. `None` if it speaks against none.
-fn of_rule(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<RankedReason> {
+fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<RankedReason> {
     let mut of: Vec<&TrialFinding> =
         trials.iter().filter(|trial| is_against(trial, rule)).collect();
     let mut words = (*words).to_owned();
@@ -115,7 +116,7 @@ fn explains(cause: CauseKind) -> Option<&'static str> {
 }
 
 /// Returns reasons that no trial has: that the run was stopped, that no trial was finished.
-fn of_the_whole(view: &RunView) -> impl Iterator<Item = &String> {
+fn run_reasons(view: &RunView) -> impl Iterator<Item = &String> {
     let of_trials = || view.findings.trials.iter().flat_map(|trial| &trial.reasons);
     let reasons = view.findings.reasons.iter();
     reasons.filter(move |reason| !of_trials().any(|of_one| reason.ends_with(of_one.as_str())))

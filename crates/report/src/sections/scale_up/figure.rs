@@ -10,7 +10,7 @@ const PLACES: usize = 60;
 
 /// Draws all arms in one figure. `None` without measurements.
 pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
-    let of = |(index, arm): (usize, &&ScaleUpRecord)| of_arm(index, arm);
+    let of = |(index, arm): (usize, &&ScaleUpRecord)| arm_series(index, arm);
     let series: Vec<Series> = arms.iter().enumerate().flat_map(of).collect();
     let unit = units_name(&arms.first()?.unit);
     (!series.is_empty()).then(|| Chart {
@@ -31,7 +31,7 @@ pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
     })
 }
 
-fn of_arm(index: usize, arm: &ScaleUpRecord) -> Vec<Series> {
+fn arm_series(index: usize, arm: &ScaleUpRecord) -> Vec<Series> {
     let mut measured: Vec<&ScalePointRecord> = arm.points.iter().collect();
     measured.retain(|point| point.ops_per_s.is_some());
     measured.sort_by_key(|point| (point.units, point.sockets));

@@ -481,7 +481,7 @@ pub(super) const FIELDS: &[Field] = &[
         "target.null.errors",
         Type::Map(&Type::Number(0.0, 1.0, |d, n| {
             // An unknown name is a mistake that the rules report.
-            let code = ErrorCode::of_any_request(&d.key);
+            let code = ErrorCode::parse_for_any_request(&d.key);
             d.null.errors.extend(code.map(|code| (code, n)));
         })),
         "Share of answers that are this error: `{overloaded: 0.01}`.",
