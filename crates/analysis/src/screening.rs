@@ -316,6 +316,6 @@ mod tests {
             (of(9), of(11)),
             (Some("Plackett-Burman 12"), Some("Plackett-Burman 12"))
         );
-        assert_eq!((of(12), Design::for_study(8, true)), (None, None));
+        assert_eq!((of(12), Design::smallest(8, true)), (None, None));
     }
 }

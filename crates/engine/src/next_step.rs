@@ -307,6 +307,6 @@ mod tests {
         let mut told = found(&[CauseKind::Others], ComparisonRecord::default());
         told.verdict = Verdict::Valid;
         told.comparisons[0].verdict = Finding::Faster;
-        assert_eq!(of(&study(), &told, run), None);
+        assert_eq!(suggest(&study(), &told, run), None);
     }
 }

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use store::record::RequirementOutcome;
 
-    fn one(clause: &str, outcome: RequirementResult, untold_is_missed: bool) -> RequirementRecord {
+    fn one(clause: &str, outcome: RequirementOutcome, untold_is_missed: bool) -> RequirementRecord {
         RequirementRecord {
             clause: clause.to_owned(),
             outcome,
@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn every_requirement_is_counted_once_and_the_missed_come_first() {
-        let met = || one("p99 is 9 ms", RequirementResult::Met, false);
-        let missed = |what: &str| one(what, RequirementResult::Missed, false);
-        let open = || one("p95 is 8 ms", RequirementResult::Untold, false);
+        let met = || one("p99 is 9 ms", RequirementOutcome::Met, false);
+        let missed = |what: &str| one(what, RequirementOutcome::Missed, false);
+        let open = || one("p95 is 8 ms", RequirementOutcome::Untold, false);
         let said = |all: &[RequirementRecord]| sentences(all, Verdict::Valid).join(" ");
         assert_eq!(said(&[]), "");
         assert_eq!(said(&[met()]), "The one requirement is met.");
@@ -98,7 +98,7 @@ mod tests {
         );
         // A requirement that counts as missed if it cannot be decided is missed, and not open.
         assert_eq!(
-            said(&[one("c", RequirementResult::Untold, true)]),
+            said(&[one("c", RequirementOutcome::Untold, true)]),
             "Missed: c. It is the one requirement."
         );
         let many: Vec<_> = (0..5).map(|n| missed(&n.to_string())).collect();
@@ -107,13 +107,13 @@ mod tests {
 
     #[test]
     fn of_an_invalid_run_that_missed_it_is_said_what_decides() {
-        let missed = [one("a", RequirementResult::Missed, false)];
+        let missed = [one("a", RequirementOutcome::Missed, false)];
         let said = sentences(&missed, Verdict::Invalid);
         assert!(
             said[2].contains("also invalid, and that decides its exit code"),
             "{said:?}"
         );
-        let met = [one("a", RequirementResult::Met, false)];
+        let met = [one("a", RequirementOutcome::Met, false)];
         assert_eq!(sentences(&met, Verdict::Invalid).len(), 1);
     }
 }

@@ -166,14 +166,14 @@ mod tests {
             crate::plan::plan(&study).unwrap().warnings
         };
         let ranges = "'write n=5 -pop seq=1..5', 'write n=10 -pop seq=6..15'";
-        let all = warnings_for(ranges, "here, here");
+        let all = said(ranges, "here, here");
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
             all[0].contains("the 2 commands of `workload.stress` differ"),
             "{all:?}"
         );
-        assert_eq!(warnings_for(ranges, "here"), Vec::<String>::new());
+        assert_eq!(said(ranges, "here"), Vec::<String>::new());
         let steps = "'write n=5 -pop seq=1..5', 'read n=5 -pop seq=1..5'";
-        assert_eq!(warnings_for(steps, "here, here"), Vec::<String>::new());
+        assert_eq!(said(steps, "here, here"), Vec::<String>::new());
     }
 }

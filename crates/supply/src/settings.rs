@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn empty_settings_change_nothing_and_invalid_xml_is_reported() {
-        assert_eq!(of("<settings/>"), Settings::default());
+        assert_eq!(parse("<settings/>"), Settings::default());
         assert!(Settings::from_text("<settings>", &|_| None).is_err());
         let first = Settings {
             mirror: Some("a".into()),

@@ -102,11 +102,11 @@ fn a_block_without_a_cell_is_left_out_where_it_is_needed() {
     // Large heap with batch was not measured in the first block.
     some[0][3] = None;
     assert_eq!(
-        of(EffectContrast::Main(level(0, 1)), &some).comparison.blocks,
+        effect(EffectContrast::Main(level(0, 1)), &some).comparison.blocks,
         4
     );
     let periodic = EffectContrast::Simple(level(0, 1), level(1, 0));
-    assert_eq!(of(periodic, &some).comparison.blocks, 5);
+    assert_eq!(effect(periodic, &some).comparison.blocks, 5);
 }
 
 #[test]
@@ -135,7 +135,10 @@ fn a_lower_bound_on_one_side_bounds_the_effect() {
     assert_eq!(heap.bound, Some(crate::Bound::AtLeast));
     // In a ratio of ratios it is on the other side.
     let both = EffectContrast::Interaction(level(0, 1), level(1, 1));
-    assert_eq!(of(both, &some).comparison.bound, Some(crate::Bound::AtMost));
+    assert_eq!(
+        effect(both, &some).comparison.bound,
+        Some(crate::Bound::AtMost)
+    );
     some[2][0] = Some(Known::AtLeast(72480.0));
     let (_, untold) = effects(&two_by_two(), &some, Metric::LATENCY);
     assert!(untold.contains(&(

@@ -34,7 +34,7 @@ fn changes_are_where_otava_finds_them() {
 #[test]
 fn the_energy_distance_is_that_of_its_definition() {
     let values = THREE_LEVELS;
-    let distances = Distances::between(&values);
+    let distances = Distances::from_values(&values);
     let pairs = |part: &[f64]| {
         let each = part.iter().enumerate();
         let of = |(i, a): (usize, &f64)| {

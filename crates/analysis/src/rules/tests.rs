@@ -15,7 +15,7 @@ mod words;
 const SECOND: u64 = 1_000_000_000;
 
 /// Second `index` of a trial: `count` operations of 1 ms, some failed.
-fn second(index: u64, count: u64, failed: &[(Ended, u64)]) -> Interval {
+fn second(index: u64, count: u64, failed: &[(Outcome, u64)]) -> Interval {
     let mut kind = KindInterval::default();
     for n in 0..count {
         kind.succeed(false, 1_000_000 + n * 1000, 900_000 + n * 1000, 1);
@@ -41,7 +41,7 @@ fn push(window: &mut Window, interval: Interval) {
     window.push(&Summed::new(interval.into()));
 }
 
-fn window(failed: &[(Ended, u64)]) -> Window {
+fn window(failed: &[(Outcome, u64)]) -> Window {
     let mut window = Window::default();
     (0..10).for_each(|index| push(&mut window, second(index, 2000, failed)));
     window

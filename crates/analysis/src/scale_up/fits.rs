@@ -298,8 +298,8 @@ fn raw<const P: usize, C: Curve<P>>(
     }
     // With connected places, and more of them than coefficients and a scale, both noises are known.
     let more = "there are more places than coefficients";
-    let of_places = least_squares::of_places::<P, C>(&seen, &found, held).expect(more);
-    let of_trials = least_squares::of_trials::<P, C>(&seen, &found, held).expect(more);
+    let of_places = least_squares::noise_of_places::<P, C>(&seen, &found, held).expect(more);
+    let of_trials = least_squares::noise_of_trials::<P, C>(&seen, &found, held).expect(more);
     let profiled = |noise: Noise| least_squares::profiled::<P, C>(&seen, &found, held, noise);
     let drawn = drawn::<P, C>(measured, &seen, held, &found);
     let all = [Some(profiled(of_trials)), Some(profiled(of_places)), drawn];

@@ -467,8 +467,7 @@ fn finish(done: &[FaultRun], common: &Common) -> Result<Exit> {
 }
 
 fn to_json(done: &FaultRun) -> Value {
-    let step =
-        |step: &::fault::Step| json!({"at_ns": step.at_ns, "step": step.what, "said": step.words});
+    let step = |step: &::fault::LifeCycleStep| json!({"at_ns": step.at_ns, "step": step.what, "said": step.words});
     let steps: Vec<Value> = done.outcome.steps.iter().map(step).collect();
     json!({
         "kind": done.kind.name,

@@ -344,6 +344,6 @@ fn help() -> Vec<Line> {
         "A verdict is valid, suspect (read its reasons) or invalid (nothing is concluded).",
         "Reasons stand in the report, and in: cassay show --trials",
     ]
-    .map(Line::plain)
+    .map(Line::from_text)
     .into()
 }

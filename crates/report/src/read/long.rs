@@ -97,7 +97,7 @@ fn trial_view(
         view.others = vec![ProbeSeries {
             name: "cpu.others".into(),
             unit: "%".into(),
-            ..place_residuals(&places)
+            ..place_series(&places)
         }];
     }
     if is_detailed {

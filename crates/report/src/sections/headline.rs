@@ -36,7 +36,7 @@ pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
         alarms: view.findings.alarms.clone(),
         answer,
         verdict,
-        is_missed: outcome_of(&view.findings.requirements) == Some(RequirementResult::Missed),
+        is_missed: outcome_of(&view.findings.requirements) == Some(RequirementOutcome::Missed),
         meaning: meaning(view, verdict),
         short_reasons: reasons::short(view),
         reasons: view.findings.reasons.clone(),
@@ -110,7 +110,7 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     facts.push(("Trials".into(), trials));
     if let Some(outcome) = outcome_of(&view.findings.requirements) {
         let word = match outcome {
-            RequirementResult::Untold => "cannot be told",
+            RequirementOutcome::Untold => "cannot be told",
             outcome => outcome.name(),
         };
         facts.push(("Requirements".into(), word.into()));

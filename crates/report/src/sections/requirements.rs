@@ -60,10 +60,10 @@ fn table(view: &RunView) -> Table {
 /// says so.
 pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     match (one.outcome, one.is_missed()) {
-        (RequirementResult::Met, _) => ("met", Tone::Good),
-        (RequirementResult::Untold, false) => ("not to be told", Tone::Warn),
-        (RequirementResult::Untold, true) => ("not to be told: missed", Tone::Bad),
-        (RequirementResult::Missed, _) => ("missed", Tone::Bad),
+        (RequirementOutcome::Met, _) => ("met", Tone::Good),
+        (RequirementOutcome::Untold, false) => ("not to be told", Tone::Warn),
+        (RequirementOutcome::Untold, true) => ("not to be told: missed", Tone::Bad),
+        (RequirementOutcome::Missed, _) => ("missed", Tone::Bad),
     }
 }
 

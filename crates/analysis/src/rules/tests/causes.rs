@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn reports_of_nodes_stand_beside_the_errors_that_they_explain() {
     let cause = "node1: its data volume was full";
-    for (failed, is_said) in [(vec![(Ended::Overloaded, 30)], true), (vec![], false)] {
+    for (failed, is_said) in [(vec![(Outcome::Overloaded, 30)], true), (vec![], false)] {
         let evidence = Evidence {
             window: window(&failed),
             causes: vec![cause.to_owned()],
@@ -26,7 +26,7 @@ fn a_time_out_while_something_is_broken_on_purpose_only_warns() {
         (vec![fault(Some(true), true)], RuleOutcome::Warn),
     ] {
         let evidence = Evidence {
-            window: window(&[(Ended::ClientTimeout, 300)]),
+            window: window(&[(Outcome::ClientTimeout, 300)]),
             faults,
             ..healthy()
         };

@@ -78,7 +78,7 @@ impl Agents for Sim {
         self.has_stopped = self.stops_itself;
         Ok(HealResult {
             by_itself: self.healed_before,
-            ..HealAnswer::default()
+            ..HealResult::default()
         })
     }
 

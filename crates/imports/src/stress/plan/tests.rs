@@ -25,12 +25,12 @@ fn files(file: &str) -> Result<String, String> {
     }
 }
 
-fn import(line: &str) -> Import {
+fn import_line(line: &str) -> Import {
     import(&[line.to_owned()], 1, &files).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
 fn step(line: &str) -> ImportStep {
-    import(line).steps.remove(0)
+    import_line(line).steps.remove(0)
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn types_are_created_before_the_table_that_has_them() {
 #[test]
 fn reads_of_a_table_that_a_query_writes_are_not_compared() {
     let verifies = |ops: &str| {
-        let import = import(&format!("user profile=t.yaml ops({ops}) n=1"));
+        let import = import_line(&format!("user profile=t.yaml ops({ops}) n=1"));
         let noted = import.notes.iter().any(|note| note.contains("are not compared"));
         let get = import.steps[0].program.statements().iter().find(|s| s.returns_rows);
         (get.map(|statement| statement.verifies), noted)

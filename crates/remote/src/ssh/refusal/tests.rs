@@ -242,19 +242,19 @@ fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
     let told = |obstacle: &str, lines: &[String]| {
         Refusal::new(&wanted, Trouble::from_obstacle(&wanted, obstacle, lines)).to_string()
     };
-    let said = sentences("write /u/me/.cache/cassay/agents", &full);
+    let said = told("write /u/me/.cache/cassay/agents", &full);
     assert!(
         said.contains("into /u/me/.cache/cassay/agents (gzip: stdout: No space"),
         "{said}"
     );
     assert!(said.contains("make room there"), "{said}");
-    let said = sentences("exec /u/me", &[]);
+    let said = told("exec /u/me", &[]);
     assert!(
         said.contains("from /u/me, which is mounted with noexec"),
         "{said}"
     );
     assert!(said.contains("(`folder`)"), "{said}");
-    let said = sentences("else", &[]);
+    let said = told("else", &[]);
     assert!(said.contains("of another form than ours"), "{said}");
 }
 

@@ -77,7 +77,7 @@ pub fn machine_of<'a>(
     };
     let named = of.machines.iter().find(is_its);
     let is_one = matches!(of.isolation.as_str(), "hosts" | "loopback");
-    describe_cpus.or_else(|| match &of.machines[..] {
+    named.or_else(|| match &of.machines[..] {
         [only] if is_one => Some(only),
         _ => None,
     })
