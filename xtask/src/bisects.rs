@@ -81,7 +81,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Returns the number of bisections that found the first slow build.
 fn bisections(options: &Options, folder: &Path) -> Result<usize> {
-    let jars = Fetched::of(RELEASE)?.jars;
+    let jars = Fetched::download(RELEASE)?.jars;
     let good = distribution(&folder.join("good"), &jars)?;
     let slow = distribution(&folder.join("slow"), &jars)?;
     plant(&folder.join("class"), &slow, &jars)?;
@@ -195,7 +195,7 @@ fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value
         ("CASSAY_SHARED_MACHINE", "1".to_owned()),
     ];
     // An inconclusive bisection does not exit with 0, but still prints its result.
-    let (said, _) = process::said(&program, &words, &variables, false)?;
+    let (said, _) = process::read_output(&program, &words, &variables, false)?;
     let mut values = serde_json::Deserializer::from_str(&said).into_iter();
     let found = values.next().and_then(|found| found.ok());
     found.with_context(|| format!("the bisection has found nothing: {said}"))

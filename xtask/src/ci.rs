@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use times::Times;
-use units::Outcome;
+use units::UnitResult;
 
 /// Arguments of cargo that build everything that the gate runs. They never change: with others,
 /// cargo would select other features and recompile most crates.
@@ -200,15 +200,15 @@ fn tests_of_all(programs: &[Program], stored: &Times) -> Result<Ran> {
         if program.name == "xtask" {
             tests.retain(|test| !test.starts_with(TIDY));
         }
-        all.extend(units::of(&program, tests, stored));
+        all.extend(units::divide(&program, tests, stored));
     }
     // Tests that offer load wait for their windows: one more than CPUs.
     let outcomes = units::run(all, process::cpus() + 1, &[], &[])?;
     Ok((again::failed(&outcomes, &[], &[])?, seconds_of(&outcomes)))
 }
 
-fn seconds_of(outcomes: &[Outcome]) -> Seconds {
-    let of = |outcome: &Outcome| -> Vec<(String, f64)> {
+fn seconds_of(outcomes: &[UnitResult]) -> Seconds {
+    let of = |outcome: &UnitResult| -> Vec<(String, f64)> {
         let name = |test: &str| format!("{} {test}", outcome.program.name);
         outcome.seconds.iter().map(|(test, seconds)| (name(test), *seconds)).collect()
     };
@@ -341,7 +341,7 @@ pub fn kills() -> Result<()> {
     );
     let variables = [("CASSAY_KILLS", "1".to_owned())];
     // One after the other: on a busy machine the moments of the kills would be less exact.
-    let outcomes = units::run(units::of(&agents, tests, &stored), 1, &[], &variables)?;
+    let outcomes = units::run(units::divide(&agents, tests, &stored), 1, &[], &variables)?;
     again::failed(&outcomes, &[], &variables)?.alone()?;
     tests_on_cassandra(&programs, &stored, KILLS, (1, ""), &[])?.0.alone()
 }

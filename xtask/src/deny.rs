@@ -64,7 +64,7 @@ fn own() -> Result<()> {
     let packages: Vec<Package> = metadata
         .packages
         .into_iter()
-        .filter(|one| taken.contains(&one.named()))
+        .filter(|one| taken.contains(&one.full_name()))
         .collect();
     ensure!(
         packages.len() == taken.len(),
@@ -101,13 +101,13 @@ fn taken(targets: &[String]) -> Result<BTreeSet<String>> {
         ];
         let shape = ["--edges=normal,build,dev", "--prefix=none", "--format={p}"];
         let said = process::output(&cargo(), &[&words[..], &shape].concat())?;
-        taken.extend(said.lines().filter_map(named));
+        taken.extend(said.lines().filter_map(parse_package));
     }
     Ok(taken)
 }
 
 /// Parses the package in a line of `cargo tree`: `name v1.2.3 (where) (*)` becomes `name 1.2.3`.
-fn named(line: &str) -> Option<String> {
+fn parse_package(line: &str) -> Option<String> {
     let mut words = line.split(' ');
     let (name, version) = (words.next()?, words.next()?);
     Some(format!("{name} {}", version.strip_prefix('v')?))
@@ -144,7 +144,7 @@ mod tests {
             "",
             "[dev-dependencies]",
         ];
-        let found: Vec<String> = lines.iter().filter_map(|line| named(line)).collect();
+        let found: Vec<String> = lines.iter().filter_map(|line| parse_package(line)).collect();
         assert_eq!(found, ["syn 2.0.119", "load 0.1.0"]);
     }
 }

@@ -173,12 +173,12 @@ fn make(
         if !is_untried {
             smoke::run(&runner).with_context(|| format!("try the program for {}", one.target()))?;
         }
-        let parts = parts::of_others(one.target())?;
+        let parts = parts::third_party_parts(one.target())?;
         let (number, _) = version.split_once('+').unwrap_or((&version, ""));
         let name = format!("cassay-{number}-{}", one.target());
-        let bill = bill::of(&parts, &version, &sha256(&bytes), &build.time);
+        let bill = bill::build(&parts, &version, &sha256(&bytes), &build.time);
         let bill = format!("{bill:#}\n");
-        let contents = contents::of(&runner, bytes, &bill, &notices::of(&parts)?, sysroot)?;
+        let contents = contents::collect(&runner, bytes, &bill, &notices::build(&parts)?, sysroot)?;
         let time = (build.epoch_s, build.time.as_str());
         let archive = archive::packed(&contents, &name, build.epoch_s)?;
         archives.push(Archive {
@@ -188,14 +188,14 @@ fn make(
         numbers.insert(number.to_owned());
         let made = [
             (format!("{name}.tar.gz"), archive),
-            wheel::of(&contents, number, *one)?,
-            debian::of(&contents, number, *one, build.epoch_s)?,
-            image::of(&contents, number, *one, time)?,
+            wheel::build(&contents, number, *one)?,
+            debian::build(&contents, number, *one, build.epoch_s)?,
+            image::build(&contents, number, *one, time)?,
         ];
         packages.extend(made.map(|(name, bytes)| Package { name, bytes }));
         if rpm::is_possible() {
             let folder = build.target_folder.join("rpm");
-            let (name, bytes) = rpm::of(&contents, number, *one, build.epoch_s, &folder)?;
+            let (name, bytes) = rpm::build(&contents, number, *one, build.epoch_s, &folder)?;
             packages.push(Package { name, bytes });
         }
         packages.push(Package {
@@ -215,10 +215,10 @@ fn make(
     };
     add(
         installer::NAME,
-        installer::of(number, &archives, published)?,
+        installer::build(number, &archives, published)?,
     );
     if let Some(published) = published {
-        add(formula::NAME, formula::of(number, &archives, published)?);
+        add(formula::NAME, formula::build(number, &archives, published)?);
     }
     Ok(packages)
 }

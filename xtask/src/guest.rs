@@ -152,16 +152,17 @@ impl Guest<'_> {
     fn judge(&self, told: &AllTold, others: &[programs::Program]) -> Result<Vec<String>> {
         told.output("setup")?;
         let machine = json(told.output("machine")?)?;
-        let free = Facts::asked(self.shape, None);
-        let mut wrong = free.differences(&Facts::seen(&machine)?);
+        let free = Facts::expected(self.shape, None);
+        let mut wrong = free.differences(&Facts::parse(&machine)?);
         wrong.extend(facts::memory_differences(self.shape, &machine)?);
         told.output("group")?;
         let node = Some(self.shape.confined_to);
-        let confined = Facts::seen(&json(told.output("confined")?)?)?;
-        let differences = Facts::asked(self.shape, node).differences(&confined);
+        let confined = Facts::parse(&json(told.output("confined")?)?)?;
+        let differences = Facts::expected(self.shape, node).differences(&confined);
         wrong.extend(differences.iter().map(|what| format!("in a control group: {what}")));
-        let bound = Facts::seen(&json(told.output("bound")?)?)?;
-        let differences = Facts::asked(self.shape, node).with_nodes_of(&free).differences(&bound);
+        let bound = Facts::parse(&json(told.output("bound")?)?)?;
+        let differences =
+            Facts::expected(self.shape, node).with_nodes_of(&free).differences(&bound);
         wrong.extend(differences.iter().map(|what| format!("bound by taskset: {what}")));
         for (index, wish) in self.shape.wishes.iter().enumerate() {
             let plan = json(told.output(&format!("plan-{index}"))?)?;

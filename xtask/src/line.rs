@@ -39,7 +39,7 @@ pub fn run(options: &Options) -> Result<()> {
         work,
         repository,
         jars,
-    } = Fetched::of(release)?;
+    } = Fetched::download(release)?;
     let server = format!("cassandra-all-{release}.jar");
     let server = jars
         .iter()
@@ -72,7 +72,7 @@ impl Fetched {
     ///
     /// # Errors
     /// Maven fails, or is missing.
-    pub fn of(release: &str) -> Result<Fetched> {
+    pub fn download(release: &str) -> Result<Fetched> {
         let work = tree::root().join("target/line").join(release);
         std::fs::create_dir_all(&work).context("make a folder for Maven")?;
         let pom = std::fs::read_to_string(tree::root().join("crates/versions/pom.xml"))?;

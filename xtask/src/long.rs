@@ -26,7 +26,7 @@ pub struct Options {
 }
 
 /// A run to make, and the limits for viewing it.
-struct Made {
+struct LargeRun {
     name: &'static str,
     /// Procedure, window and blocks of the study.
     study: &'static str,
@@ -38,15 +38,15 @@ struct Made {
     most_mb: [f64; 2],
 }
 
-const MADE: [Made; 3] = [
-    Made {
+const MADE: [LargeRun; 3] = [
+    LargeRun {
         name: "history",
         study: "procedure: {fixed: {threads: 4}}\nwindow: {warmup: 0s, measure: 5s}\n",
         shape: ["5", "1", "200"],
         commands: &[("history", 3.0), ("report", 3.0)],
         most_mb: [300.0, 6.0],
     },
-    Made {
+    LargeRun {
         name: "trials",
         study: "variants:\n  a: {client: {in_flight_max: 1000}}\n\
                 \u{20} b: {client: {in_flight_max: 2000}}\n\
@@ -56,7 +56,7 @@ const MADE: [Made; 3] = [
         commands: &[("report", 3.0), ("show", 3.0)],
         most_mb: [300.0, 6.0],
     },
-    Made {
+    LargeRun {
         name: "day",
         study: "procedure: {fixed: {rate: 8200}}\nwindow: {warmup: 0s, measure: 24h}\n",
         shape: ["86400", "3", "1"],
@@ -120,7 +120,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
         let study = format!("long-{}", made.name);
         // A run without findings is analysed first, and its report written.
         if is_new && made.shape[2] == "1" {
-            let taken = Taken::of(1, &["resume", &study, "--out", &results])?;
+            let taken = CommandCost::measure(1, &["resume", &study, "--out", &results])?;
             report(
                 made,
                 "resume: analysis and report",
@@ -136,7 +136,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
                 "export" => &["export", &study, "--csv", "--parquet", "--out", &results],
                 command => &[command, &study, "--out", &results],
             };
-            let taken = Taken::of(options.rounds, words)?;
+            let taken = CommandCost::measure(options.rounds, words)?;
             let is_page = *command == "report";
             let page = is_page
                 .then(|| std::fs::metadata(&page))
@@ -157,7 +157,7 @@ fn plans(options: &Options, far: &mut Vec<String>) -> Result<()> {
         for scale in [&[][..], &["--scale", "laptop"]] {
             let words = [&["plan", study, "--offline"], scale].concat();
             // Not every study has that scale.
-            let Ok(taken) = Taken::of(options.rounds, &words) else {
+            let Ok(taken) = CommandCost::measure(options.rounds, &words) else {
                 continue;
             };
             count += 1;
@@ -175,7 +175,7 @@ fn plans(options: &Options, far: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-fn make(made: &Made, results: &Path) -> Result<()> {
+fn make(made: &LargeRun, results: &Path) -> Result<()> {
     std::fs::create_dir_all(results).context("make a folder")?;
     let study = results.join("study.yaml");
     let head = format!(
@@ -196,9 +196,9 @@ fn built(name: &str) -> String {
 }
 
 fn report(
-    made: &Made,
+    made: &LargeRun,
     command: &str,
-    taken: &Taken,
+    taken: &CommandCost,
     may_s: f64,
     page_mb: Option<f64>,
     far: &mut Vec<String>,
@@ -221,7 +221,7 @@ fn report(
 }
 
 /// Cost of a command of the program.
-struct Taken {
+struct CommandCost {
     seconds: f64,
     /// CPU time, which is the relevant figure on a busy machine.
     cpu_s: f64,
@@ -229,10 +229,10 @@ struct Taken {
     memory_mb: f64,
 }
 
-impl Taken {
+impl CommandCost {
     /// Returns the fastest time of the rounds, and the largest memory of any round.
-    fn of(rounds: u32, words: &[&str]) -> Result<Taken> {
-        let mut best = Taken {
+    fn measure(rounds: u32, words: &[&str]) -> Result<CommandCost> {
+        let mut best = CommandCost {
             seconds: f64::INFINITY,
             cpu_s: f64::INFINITY,
             memory_mb: 0.0,

@@ -31,7 +31,7 @@ struct Module {
 
 impl Modules {
     /// Reads the modules of the crate in `crates/NAME`.
-    pub fn of(tree: &Tree, name: &str) -> Modules {
+    pub fn read(tree: &Tree, name: &str) -> Modules {
         let source = format!("crates/{name}/src/");
         let mut files = BTreeMap::new();
         for file in tree.with_extension("rs") {

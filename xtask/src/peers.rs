@@ -36,7 +36,7 @@ pub struct Options {
     rounds: u32,
     /// Only this server
     #[arg(long)]
-    only: Option<Place>,
+    only: Option<PeerServer>,
     /// Only these tools
     #[arg(
         long,
@@ -54,7 +54,7 @@ pub struct Options {
 
 /// Server that the tools run against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Place {
+pub enum PeerServer {
     /// The null target: client on CPU 0, server on CPU 1.
     Null,
     /// A real Cassandra: client and node share the CPUs.
@@ -65,7 +65,7 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
     /// Server under test.
-    pub place: Place,
+    pub place: PeerServer,
     /// True for reads, false for writes.
     pub is_read: bool,
     /// Schedule of the operations.
@@ -86,7 +86,7 @@ pub const IN_FLIGHT: u32 = 128;
 /// Rows written before reads from Cassandra, and range over which writes cycle.
 pub const ROWS: u64 = 200_000;
 
-const fn case(place: Place, is_read: bool, load: Load) -> Case {
+const fn case(place: PeerServer, is_read: bool, load: Load) -> Case {
     Case {
         place,
         is_read,
@@ -100,13 +100,13 @@ const fn case(place: Place, is_read: bool, load: Load) -> Case {
 /// comparable: a read may stop at the newest SSTable if INSERT wrote the row, but not if UPDATE
 /// did.
 const CASES: [Case; 7] = [
-    case(Place::Null, false, Load::Closed(IN_FLIGHT)),
-    case(Place::Null, true, Load::Closed(IN_FLIGHT)),
-    case(Place::Null, false, Load::Rate(10_000)),
-    case(Place::Null, false, Load::Rate(50_000)),
-    case(Place::Cassandra, true, Load::Closed(IN_FLIGHT)),
-    case(Place::Cassandra, false, Load::Closed(IN_FLIGHT)),
-    case(Place::Cassandra, false, Load::Rate(10_000)),
+    case(PeerServer::Null, false, Load::Closed(IN_FLIGHT)),
+    case(PeerServer::Null, true, Load::Closed(IN_FLIGHT)),
+    case(PeerServer::Null, false, Load::Rate(10_000)),
+    case(PeerServer::Null, false, Load::Rate(50_000)),
+    case(PeerServer::Cassandra, true, Load::Closed(IN_FLIGHT)),
+    case(PeerServer::Cassandra, false, Load::Closed(IN_FLIGHT)),
+    case(PeerServer::Cassandra, false, Load::Rate(10_000)),
 ];
 
 /// Returns the fixed rates of all cases, requests per second.
@@ -115,15 +115,15 @@ fn rates() -> impl Iterator<Item = u32> {
         Load::Rate(rate) => Some(rate),
         Load::Closed(_) => None,
     };
-    CASES.iter().filter(|case| case.place == Place::Null).filter_map(rate)
+    CASES.iter().filter(|case| case.place == PeerServer::Null).filter_map(rate)
 }
 
-impl Place {
+impl PeerServer {
     /// Returns the name for options and the document.
     pub fn name(self) -> &'static str {
         match self {
-            Place::Null => "null",
-            Place::Cassandra => "cassandra",
+            PeerServer::Null => "null",
+            PeerServer::Cassandra => "cassandra",
         }
     }
 }
@@ -158,7 +158,7 @@ pub fn run(options: &Options) -> Result<()> {
         .with_context(|| format!("create {}", places.scratch.display()))?;
     install::all(&options.tools, &places)?;
     let mut cells = Vec::new();
-    for place in [Place::Null, Place::Cassandra] {
+    for place in [PeerServer::Null, PeerServer::Cassandra] {
         if options.only.is_none_or(|only| only == place) {
             measure(place, options, &places, &mut cells)?;
         }
@@ -171,7 +171,7 @@ pub fn run(options: &Options) -> Result<()> {
     let path = tree::root().join("docs/performance.md");
     let mut document =
         std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    for place in [Place::Null, Place::Cassandra] {
+    for place in [PeerServer::Null, PeerServer::Cassandra] {
         if cells.iter().any(|cell| cell.case.place == place) {
             let section = table::section(place, &cells, options.seconds, options.rounds);
             document = table::replace(&document, place, &section)?;
@@ -185,11 +185,16 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Runs all rounds against one server.
-fn measure(place: Place, options: &Options, places: &Places, cells: &mut Vec<Cell>) -> Result<()> {
+fn measure(
+    place: PeerServer,
+    options: &Options,
+    places: &Places,
+    cells: &mut Vec<Cell>,
+) -> Result<()> {
     let server = match (place, options.cassandra) {
-        (Place::Null, _) => Server::null()?,
-        (Place::Cassandra, Some(address)) => Server::attached(address),
-        (Place::Cassandra, None) => Server::cassandra()?,
+        (PeerServer::Null, _) => Server::null()?,
+        (PeerServer::Cassandra, Some(address)) => Server::attached(address),
+        (PeerServer::Cassandra, None) => Server::cassandra()?,
     };
     let stress_too = options.tools.contains(&Tool::CassandraStress);
     for tool in &options.tools {
@@ -218,7 +223,7 @@ fn measure_case(
 ) {
     let takes = options.tools.iter().copied();
     let tools: Vec<Tool> = takes.filter(|tool| tool.takes(case)).collect();
-    let unmeasured = usize::from(case.place == Place::Cassandra);
+    let unmeasured = usize::from(case.place == PeerServer::Cassandra);
     let window = Duration::from_secs(options.seconds.into());
     for round in 0..unmeasured + options.rounds as usize {
         for turn in 0..tools.len() {

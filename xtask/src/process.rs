@@ -76,7 +76,7 @@ pub fn run_in(
 
 /// Runs a program, and returns its whole output and whether it exited with 0. If `tells`, its
 /// stdout is shown as it comes. Otherwise all output is shown at the end if it failed.
-pub fn said(
+pub fn read_output(
     program: &str,
     arguments: &[&str],
     variables: &[(&str, String)],

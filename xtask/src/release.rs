@@ -125,13 +125,18 @@ fn ready(here: &Repository, version: Version) -> Result<Base> {
 }
 
 /// A release that has passed all checks.
-struct Made {
+struct CheckedRelease {
     clone: Repository,
     commit: String,
     packages: PathBuf,
 }
 
-fn make(here: &Repository, base: &Base, folder: &Path, options: &Options) -> Result<Made> {
+fn make(
+    here: &Repository,
+    base: &Base,
+    folder: &Path,
+    options: &Options,
+) -> Result<CheckedRelease> {
     let version = options.version;
     let clone = here.cloned(base, folder).context("clone the repository")?;
     let date = process::output("date", &["-u", "+%Y-%m-%d"])?;
@@ -160,7 +165,7 @@ fn make(here: &Repository, base: &Base, folder: &Path, options: &Options) -> Res
         "the checks have changed files of the release:\n{}",
         after.changes
     );
-    Ok(Made {
+    Ok(CheckedRelease {
         clone,
         commit,
         packages: target.join("packages"),

@@ -25,7 +25,7 @@ const NEAR: f64 = 0.03;
 const FAR_MAX: u32 = 1;
 
 /// One kind of search, and its expected result.
-struct Kind {
+struct SearchCase {
     name: &'static str,
     procedure: String,
     capacity: u32,
@@ -37,7 +37,7 @@ struct Kind {
     outcome: &'static str,
 }
 
-impl Kind {
+impl SearchCase {
     fn all(options: &Options) -> [Self; 3] {
         let Options { count, capacity } = *options;
         let (from, to) = (capacity / 3, capacity * 20);
@@ -108,14 +108,14 @@ pub fn run(options: &Options) -> Result<()> {
         &["build", "--quiet", "--package", "cassay"],
     )?;
     let folder = std::env::temp_dir().join(format!("cassay-searches-{}", std::process::id()));
-    let each = Kind::all(options).map(|kind| search(&kind, &folder.join(kind.name)));
+    let each = SearchCase::all(options).map(|kind| search(&kind, &folder.join(kind.name)));
     let told = each.into_iter().collect::<Result<()>>();
     // A leftover folder does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(&folder);
     told
 }
 
-fn search(kind: &Kind, folder: &Path) -> Result<()> {
+fn search(kind: &SearchCase, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).context("make a folder")?;
     let path = folder.join("study.yaml");
     std::fs::write(&path, kind.study()).context("write the study")?;

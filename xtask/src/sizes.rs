@@ -17,13 +17,13 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let tree = Tree::read()?;
     if let Some(name) = &options.crate_name {
-        list(&Modules::of(&tree, name));
+        list(&Modules::read(&tree, name));
         return Ok(());
     }
     let mut sum = 0;
     println!("crate       lines  largest circle of files");
     for name in tree.crates() {
-        let modules = Modules::of(&tree, &name);
+        let modules = Modules::read(&tree, &name);
         let circle = modules.circles().first().map_or(1, Vec::len);
         println!("{name:<10} {:>6}  {circle:>6}", modules.lines_count());
         sum += modules.lines_count();

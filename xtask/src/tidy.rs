@@ -10,6 +10,7 @@ mod circles;
 mod code;
 mod comments;
 mod counts;
+mod function_names;
 mod limits;
 mod manifests;
 mod opening;
@@ -40,7 +41,7 @@ impl Violation {
         }
     }
 
-    fn of_file(path: &str, what: impl Into<String>) -> Violation {
+    fn in_file(path: &str, what: impl Into<String>) -> Violation {
         Violation::at(path, 0, what)
     }
 }
@@ -58,7 +59,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 31] = [
+const RULES: [(&str, Rule); 33] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -92,6 +93,11 @@ const RULES: [(&str, Rule); 31] = [
         "files are named by what they contain",
         type_names::file_names,
     ),
+    (
+        "functions are named by what they do",
+        function_names::function_names,
+    ),
+    ("names of tests are short", function_names::test_names),
     ("comments name what is there", comments::names),
     ("comments of an item are sentences", comments::sentences),
     ("comments name their subject", comments::plain),
@@ -160,11 +166,11 @@ mod tests {
 
     #[test]
     fn the_code_keeps_the_house_style() {
-        hold(&RULES[3..15]);
+        hold(&RULES[3..17]);
     }
 
     #[test]
     fn the_texts_keep_the_house_style() {
-        hold(&RULES[15..]);
+        hold(&RULES[17..]);
     }
 }

@@ -17,9 +17,13 @@ pub fn run() -> Result<()> {
     let example = ["run", "--package", "topology", "--example", "formats", "--"];
     process::run(&cargo(), &[&example[..], &[text(&samples)?]].concat())?;
     let files = files(&samples)?;
-    libvirt(&of(&files, ".libvirt.xml"))?;
+    libvirt(&with_ending(&files, ".libvirt.xml"))?;
     systemd(&folder.join("units"), &files)?;
-    let scripts = [of(&files, ".numactl.sh"), of(&files, ".env.sh")].concat();
+    let scripts = [
+        with_ending(&files, ".numactl.sh"),
+        with_ending(&files, ".env.sh"),
+    ]
+    .concat();
     for script in &scripts {
         process::output("sh", &["-n", text(script)?])?;
     }
@@ -40,7 +44,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn of(files: &[PathBuf], ending: &str) -> Vec<PathBuf> {
+fn with_ending(files: &[PathBuf], ending: &str) -> Vec<PathBuf> {
     let has = |file: &&PathBuf| file.to_str().is_some_and(|name| name.ends_with(ending));
     files.iter().filter(has).cloned().collect()
 }
@@ -64,8 +68,8 @@ fn systemd(units: &Path, files: &[PathBuf]) -> Result<()> {
         println!("not checked: drop-ins; systemd-analyze is in systemd");
         return Ok(());
     }
-    let services = of(files, ".systemd.conf");
-    let slices = of(files, ".systemd-slice.conf");
+    let services = with_ending(files, ".systemd.conf");
+    let slices = with_ending(files, ".systemd-slice.conf");
     let mut names = Vec::new();
     for (index, drop_in) in services.iter().chain(&slices).enumerate() {
         let (kind, body) = if index < services.len() {

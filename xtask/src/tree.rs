@@ -59,7 +59,7 @@ impl Tree {
 
     /// Returns a tree for the tests of the rules.
     #[cfg(test)]
-    pub fn of(files: &[(&str, &str)]) -> Tree {
+    pub fn from_texts(files: &[(&str, &str)]) -> Tree {
         let file = |&(path, text): &(&str, &str)| File {
             path: path.to_owned(),
             bytes: text.len(),

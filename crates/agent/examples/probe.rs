@@ -54,7 +54,7 @@ fn main() -> Result<()> {
     show_costs(costs);
 
     let folder = tempfile::tempdir()?;
-    let agent = Agent::of_machine("probe-example", &folder.path().join("agent"))?;
+    let agent = Agent::start_on_machine("probe-example", &folder.path().join("agent"))?;
     let agent = Arc::new(agent);
     let before = (clock::process_cpu_ns(), cpu_ns_of(&agent)?);
     let (_, costs) = run(watch().by(&agent)?)?;

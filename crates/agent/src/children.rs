@@ -15,12 +15,12 @@ use std::time::Duration;
 
 /// All processes, running or ended.
 pub(crate) struct Children {
-    known: Arc<Ended>,
+    known: Arc<ProcessEnds>,
     outbox: Outbox,
 }
 
 #[derive(Default)]
-struct Ended {
+struct ProcessEnds {
     /// Status by process. `None` while a process runs.
     processes: Mutex<HashMap<Identity, Option<i32>>>,
     /// Processes that were ended on purpose.
@@ -28,13 +28,13 @@ struct Ended {
     news: Condvar,
 }
 
-impl Ended {
+impl ProcessEnds {
     fn lock(&self) -> MutexGuard<'_, HashMap<Identity, Option<i32>>> {
         self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Ended {
+impl ProcessEnds {
     fn tell(&self, process: Identity) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.insert(process);
@@ -51,7 +51,7 @@ impl Children {
 
     pub fn start(&self, command: Command) -> Result<Identity> {
         let mut child = process::spawn(command, Life::Ours)?;
-        let identity = Identity::of_child(&child)?;
+        let identity = Identity::from_child(&child)?;
         self.known.lock().insert(identity, None);
         let (known, outbox) = (Arc::clone(&self.known), self.outbox.clone());
         std::thread::Builder::new()

@@ -26,7 +26,7 @@ use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::faults::{Heal, Inject, Renew, Started};
 use host::process::Identity;
-use host::{Broken, Healed, Injection};
+use host::{Broken, HealAnswer, Injection};
 use measure::clock::Deadline;
 use remote::Serve;
 use state::{Breakable, State};
@@ -45,45 +45,47 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
             process,
             stopped,
             every,
-        } => Box::new(stutter::Stutter::of(process, stopped, every)),
-        Injection::Kill(one) => Box::new(process::Ended::killed(one)),
-        Injection::Stop(one) => Box::new(process::Ended::asked(one)),
-        Injection::Wipe { process, folders } => Box::new(Emptied::of(process, folders, When::Now)),
+        } => Box::new(stutter::Stutter::new(process, stopped, every)),
+        Injection::Kill(one) => Box::new(process::TerminatedProcess::killed(one)),
+        Injection::Stop(one) => Box::new(process::TerminatedProcess::terminate(one)),
+        Injection::Wipe { process, folders } => Box::new(Emptied::new(process, folders, When::Now)),
         Injection::Leave {
             process,
             folders,
             address,
-        } => Box::new(Emptied::of(process, folders, When::Left(address))),
-        Injection::Join(what) => Box::new(added_process::Joined::of(what)),
+        } => Box::new(Emptied::new(process, folders, When::Left(address))),
+        Injection::Join(what) => Box::new(added_process::AddedProcess::new(what)),
         Injection::Files {
             reader,
             forth,
             back,
-        } => Box::new(files::Changed::of(reader, forth, back)),
+        } => Box::new(files::Changed::new(reader, forth, back)),
         Injection::Instead {
             process,
             instead,
             forth,
             back,
-        } => Box::new(files::Changed::of(Some(process), forth, back).by(instead)),
-        Injection::Descriptors(process) => Box::new(process::Descriptors::of(process)),
+        } => Box::new(files::Changed::new(Some(process), forth, back).by(instead)),
+        Injection::Descriptors(process) => Box::new(process::Descriptors::new(process)),
         Injection::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
         Injection::Disk(disk) => Box::new(limits::Limit::disk(disk)),
-        Injection::Packets(losses) => Box::new(packets::Packets::of(broken, losses)),
-        Injection::HostPackets(losses) => Box::new(packets::HostPackets::of(broken, losses)),
-        Injection::LinkDown(number) => Box::new(links::Down::of(number)),
+        Injection::Packets(losses) => Box::new(packets::Packets::new(broken, losses)),
+        Injection::HostPackets(losses) => Box::new(packets::HostPackets::new(broken, losses)),
+        Injection::LinkDown(number) => Box::new(links::Down::new(number)),
         Injection::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
         Injection::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
-        Injection::TakeAddress(address) => Box::new(links::Taken::of(address)),
+        Injection::TakeAddress(address) => Box::new(links::DuplicateAddress::new(address)),
         Injection::Command { inject, heal } => Box::new(commands::Commands { inject, heal }),
-        Injection::Service(fault) => Box::new(service::OfOthers::of(fault)),
+        Injection::Service(fault) => Box::new(service::OfOthers::new(fault)),
         Injection::Reset(ports) => Box::new(links::Reset(ports)),
-        Injection::PowerOff { processes } => Box::new(Alone::with(power::Off::of(processes))),
+        Injection::PowerOff { processes } => {
+            Box::new(Alone::with(power::PowerLoss::new(processes)))
+        }
         Injection::Adopt {
             device,
             folder,
             start,
-        } => Box::new(power::Adopted::of(device, folder, start)),
+        } => Box::new(power::Adopted::new(device, folder, start)),
         Injection::DiskRemoved { processes } => failing(DiskFailure::Removed, processes),
         Injection::DiskReadOnly { processes } => failing(DiskFailure::ReadOnly, processes),
         Injection::DiskErrors {
@@ -94,14 +96,14 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
         Injection::DiskStalled => Box::new(Alone::with(Stalled::default())),
         Injection::DiskFull { leave_bytes } => Box::new(Alone::with(Full::but(leave_bytes))),
         Injection::DiskCorrupt { path, at, bytes } => {
-            Box::new(Alone::with(corrupt::Rot::of(path, at, bytes)))
+            Box::new(Alone::with(corrupt::Rot::new(path, at, bytes)))
         }
     }
 }
 
 impl AgentState {
     /// Heals a fault that is still there.
-    fn heal(&self, Broken(number): Broken) -> Result<Healed> {
+    fn heal(&self, Broken(number): Broken) -> Result<HealAnswer> {
         // The lock is held meanwhile: ending the agent waits for it, and nothing is started
         // afterwards.
         let mut all = self.faults.lock();
@@ -109,7 +111,7 @@ impl AgentState {
         let by_itself = matches!(state, State::Whole(_));
         if let State::Broken(what, _) = state {
             let processes = what.heal(self);
-            let healed = processes.map(|processes| Healed {
+            let healed = processes.map(|processes| HealAnswer {
                 processes,
                 by_itself: false,
                 became: what.became(),
@@ -121,7 +123,7 @@ impl AgentState {
             anyhow::bail!("it is still broken")
         };
         let healed = healed.clone().map_err(anyhow::Error::msg)?;
-        Ok(Healed {
+        Ok(HealAnswer {
             by_itself,
             ..healed
         })
@@ -152,7 +154,7 @@ impl Serve<AgentState> for Inject {
             Ok(()) => all.push(State::Broken(what, deadline)),
             Err(error) => {
                 let undone = what.heal(here);
-                all.push(State::Whole(Ok(Healed::default())));
+                all.push(State::Whole(Ok(HealAnswer::default())));
                 return match undone {
                     Ok(_) => Err(error),
                     Err(failed) => Err(error.context(format!("and to undo it failed: {failed:#}"))),
@@ -176,7 +178,7 @@ impl Serve<AgentState> for Renew {
 }
 
 impl Serve<AgentState> for Heal {
-    fn serve(self, here: &AgentState) -> Result<Healed> {
+    fn serve(self, here: &AgentState) -> Result<HealAnswer> {
         here.heal(self.0)
     }
 }

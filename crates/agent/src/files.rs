@@ -4,8 +4,8 @@ use crate::folders::{Inside, check_below, enter, open, parent};
 use crate::state::AgentState;
 use anyhow::{Context, Result, ensure};
 use host::files::{
-    Begun, Bytes, Change, DeviceBytes, Entry, EvictTree, FileId, From, Get, List, PIECE_BYTES,
-    Page, Piece, SUM_BYTES, Space, Step, Sum, Sums,
+    Bytes, Change, DeviceBytes, Entry, EvictTree, FileId, FileStep, From, Get, List, PIECE_BYTES,
+    Page, PartialChecksum, Piece, SUM_BYTES, Space, Sum, Sums,
 };
 use linux::volume::{self, VolumeUse};
 use remote::Serve;
@@ -47,13 +47,13 @@ impl AgentState {
     ///
     /// # Errors
     /// It cannot be done, or leads out of the host's folders.
-    pub(crate) fn change(&self, step: Step) -> Result<()> {
+    pub(crate) fn change(&self, step: FileStep) -> Result<()> {
         match step {
-            Step::Folder(path) => {
+            FileStep::Folder(path) => {
                 let made = self.files.admit_to_write(&path)?.folder(true).map(drop);
                 made.with_context(|| format!("make {}", path.display()))
             }
-            Step::Write {
+            FileStep::Write {
                 path,
                 bytes,
                 is_private,
@@ -63,11 +63,11 @@ impl AgentState {
                 write(self.files.admit_to_write(&path)?, anew, mode, &bytes)
                     .with_context(|| format!("write {}", path.display()))
             }
-            Step::Append { path, bytes } => {
+            FileStep::Append { path, bytes } => {
                 write(self.files.admit_to_write(&path)?, OFlags::APPEND, 0, &bytes)
                     .with_context(|| format!("write {}", path.display()))
             }
-            Step::Link { from, to, names } => {
+            FileStep::Link { from, to, names } => {
                 let (source, target) = (
                     self.files.admit_to_write(&from)?,
                     self.files.admit_to_write(&to)?,
@@ -84,10 +84,10 @@ impl AgentState {
                 }
                 Ok(())
             }
-            Step::LinkTree { from, to } => self
+            FileStep::LinkTree { from, to } => self
                 .link_tree(&from, &to)
                 .with_context(|| format!("link {} to {}", from.display(), to.display())),
-            Step::Rename { from, to } => {
+            FileStep::Rename { from, to } => {
                 let (source, target) = (
                     self.files.admit_to_write(&from)?,
                     self.files.admit_to_write(&to)?,
@@ -99,9 +99,9 @@ impl AgentState {
                 };
                 rename().with_context(|| format!("rename {} to {}", from.display(), to.display()))
             }
-            Step::Clear { folder, but } => clear(self.files.admit_to_write(&folder)?, &but)
+            FileStep::Clear { folder, but } => clear(self.files.admit_to_write(&folder)?, &but)
                 .with_context(|| format!("clear {}", folder.display())),
-            Step::Remove(path) => {
+            FileStep::Remove(path) => {
                 let removed = match self.files.admit_to_write(&path)?.parent(false) {
                     Err(Errno::NOENT) => Ok(()),
                     found => found
@@ -293,19 +293,24 @@ impl Serve<AgentState> for Sum {
                 break;
             }
             sums.whole.push(begun.sum.crc);
-            sums.begun = Begun::default();
+            sums.begun = PartialChecksum::default();
         }
         Ok(sums)
     }
 }
 
 struct Summed {
-    sum: Begun,
+    sum: PartialChecksum,
     is_whole: bool,
 }
 
 /// Continues the checksum of a file, bypassing the page cache if the file system supports it.
-fn sum(folder: &OwnedFd, name: &Path, begun: Begun, limit: u64) -> std::io::Result<Summed> {
+fn sum(
+    folder: &OwnedFd,
+    name: &Path,
+    begun: PartialChecksum,
+    limit: u64,
+) -> std::io::Result<Summed> {
     let (parent, last) = parent(folder, name, false)?;
     let by = |flags: OFlags| {
         let file = open(&parent, last, READ | flags, Mode::empty())?;
@@ -314,7 +319,7 @@ fn sum(folder: &OwnedFd, name: &Path, begun: Begun, limit: u64) -> std::io::Resu
     by(OFlags::DIRECT).or_else(|_| by(OFlags::empty()))
 }
 
-fn sum_from(mut file: File, mut begun: Begun, limit: u64) -> std::io::Result<Summed> {
+fn sum_from(mut file: File, mut begun: PartialChecksum, limit: u64) -> std::io::Result<Summed> {
     // Some file systems refuse a direct read beyond the end of a file of odd size.
     let mut left = file.metadata()?.len().saturating_sub(begun.bytes);
     let end = begun.bytes + limit;

@@ -48,8 +48,8 @@ struct State {
 pub fn run() -> Result<()> {
     let copy = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3);
     let mut pipe = File::from(copy.context("copy the pipe")?);
-    let agent =
-        rustix::process::getppid().and_then(|pid| Identity::of(pid.as_raw_nonzero().get() as u32));
+    let agent = rustix::process::getppid()
+        .and_then(|pid| Identity::read(pid.as_raw_nonzero().get() as u32));
     let mut all = Vec::new();
     // An unreadable message counts as the end, and the last list is used.
     while has_news(&pipe, agent)
@@ -169,13 +169,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guard_hears_its_agent_and_notices_that_it_was_killed_though_its_pipe_is_held() {
+    fn a_guard_notices_a_killed_agent_though_its_pipe_is_held_open() {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let pipe = File::from(std::os::fd::OwnedFd::from(reader));
         let mut command = process::command(Path::new("/bin/sleep"));
         command.arg("600");
         let mut child = process::spawn(command, Life::Ours).unwrap();
-        let agent = Identity::of(child.id());
+        let agent = Identity::read(child.id());
         assert!(agent.is_some());
         writer.write_all(b"x").unwrap();
         assert!(has_news(&pipe, agent));

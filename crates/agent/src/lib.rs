@@ -134,9 +134,9 @@ fn run(name: &str) -> Result<()> {
     ended
 }
 
-type Begun = (Arc<AgentState>, Arc<Guard>, Duration, Outbox);
+type AgentParts = (Arc<AgentState>, Arc<Guard>, Duration, Outbox);
 
-fn begin(name: &str, begin: Begin) -> Result<Begun> {
+fn begin(name: &str, begin: Begin) -> Result<AgentParts> {
     let lacking = simulated_host::enter(begin.role, name)?;
     let guard = Guard::start(name)?;
     let telling = Arc::clone(&guard);

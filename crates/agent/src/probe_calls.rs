@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use host::Watch;
-use host::watch::{Encoder, READINGS_COUNT_MAX, TakeReadings, Taken};
+use host::watch::{Encoder, READINGS_COUNT_MAX, ReadingsBatch, TakeReadings};
 use linux::probe::{ProbeCost, Probes, Reading};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,7 +47,7 @@ impl ActiveWatches {
         Ok(id)
     }
 
-    pub fn take(&self, TakeReadings { watch, end }: &TakeReadings) -> Result<Taken> {
+    pub fn take(&self, TakeReadings { watch, end }: &TakeReadings) -> Result<ReadingsBatch> {
         let one = lock(&self.0)
             .all
             .get(watch)
@@ -62,7 +62,7 @@ impl ActiveWatches {
 }
 
 impl ActiveWatch {
-    fn take(&mut self, end: bool) -> Taken {
+    fn take(&mut self, end: bool) -> ReadingsBatch {
         if self.waiting.len() == 0 {
             let mut readings = Vec::new();
             if let Some(probes) = self.probes.take_if(|_| end) {
@@ -76,7 +76,7 @@ impl ActiveWatch {
         let batch = self.encoder.encode(readings);
         let rest = self.waiting.len() > 0 || (end && self.probes.is_some());
         let over = end && !rest;
-        Taken {
+        ReadingsBatch {
             batch,
             rest,
             costs: over.then(|| std::mem::take(&mut self.costs)),

@@ -33,7 +33,7 @@ impl Serve<AgentState> for RunQuery {
                 }
             }
             Query::Cpu(ms) => QueryAnswer::Cpu(cores(here.group()?, Duration::from_millis(ms))?),
-            Query::Reach { address, limit } => QueryAnswer::Reach(Reach::of(address, limit)?),
+            Query::Reach { address, limit } => QueryAnswer::Reach(Reach::connect(address, limit)?),
             Query::Tries {
                 address,
                 tries,

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use host::agent::end_agent_of;
 use host::process::{self, Identity};
 use host::remote_host::{
-    AvailableMemory, ClearCluster, FindJava, FindMarked, FoundJava, Settle, Settled, TakenPort,
-    supply_folder,
+    AvailableMemory, ClearCluster, FindJava, FindMarked, FoundJava, Settle, SettleResult,
+    TakenPort, supply_folder,
 };
 use host::undo::{Undo, undo};
 use host::{memory, ports};
@@ -31,9 +31,9 @@ const TMPFS: u64 = 0x0102_1994;
 const OF_GROUPS: [Ability; 3] = [Ability::CpuSet, Ability::CpuLimit, Ability::MemoryLimit];
 
 impl Serve<AgentState> for Settle {
-    fn serve(self, here: &AgentState) -> Result<Settled> {
+    fn serve(self, here: &AgentState) -> Result<SettleResult> {
         capability::require_of_machine(&self.limits)?;
-        let mut settled = Settled {
+        let mut settled = SettleResult {
             places: Vec::new(),
             device: None,
             is_direct: true,

@@ -5,8 +5,8 @@ use crate::state::AgentState;
 use crate::systemd_scope;
 use anyhow::{Context, Result};
 use host::calls::{
-    Address, ConnectToSwitch, DropPageCache, HostLimits, Limit, LimitPort, Limits, Made,
-    MakeBridge, MakeHost, PortLimits, RaiseUplink, Role,
+    Address, ConnectToSwitch, DropPageCache, HostLimits, Limit, LimitPort, Limits, MakeBridge,
+    MakeHost, NewHost, PortLimits, RaiseUplink, Role,
 };
 use host::undo::Undo;
 use linux::cgroup::{self, Group};
@@ -99,11 +99,11 @@ impl Serve<AgentState> for PortLimits {
 }
 
 impl Serve<AgentState> for MakeHost {
-    fn serve(self, here: &AgentState) -> Result<Made> {
+    fn serve(self, here: &AgentState) -> Result<NewHost> {
         here.undo.add(Undo::Volume(self.folder.clone()))?;
         here.undo.add(Undo::Groups(self.places.clone()))?;
         let group = Group::make(self.places)?;
-        let mut made = Made {
+        let mut made = NewHost {
             device: None,
             is_direct: true,
         };

@@ -10,7 +10,7 @@ use host::machine::{FindProcess, ReadMachine, ReadSettings};
 use host::process::Identity;
 use host::queries::Receive;
 use host::settings::HostSettings;
-use host::watch::{BeginWatch, TakeReadings, Taken};
+use host::watch::{BeginWatch, ReadingsBatch, TakeReadings};
 use linux::{capability, tcp};
 use remote::Serve;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ impl Serve<AgentState> for BeginWatch {
 }
 
 impl Serve<AgentState> for TakeReadings {
-    fn serve(self, here: &AgentState) -> Result<Taken> {
+    fn serve(self, here: &AgentState) -> Result<ReadingsBatch> {
         here.watching.take(&self)
     }
 }

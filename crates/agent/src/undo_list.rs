@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_outlives_the_guard_is_on_the_disk_before_it_is_done_and_not_begun_when_all_ends() {
+    fn an_undo_that_outlives_the_guard_is_on_disk_before_its_action() {
         let root = tempfile::tempdir().unwrap();
         let list = UndoList::new(Box::new(|_| Ok(())));
         let undo = Undo::Tree(root.path().join("none"));

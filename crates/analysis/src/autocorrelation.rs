@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn rare_incidents_are_covered_at_30_s_and_what_never_came_is_not() {
+    fn rare_incidents_are_covered_at_30_s_but_unseen_ones_are_not() {
         rare_incidents(2000, 19);
     }
 

@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    fn of(effects: &[Effect]) -> SeenBuild {
+    fn build(effects: &[Effect]) -> SeenBuild {
         SeenBuild {
             effects: effects.to_vec(),
             is_skipped: false,
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_eight_that_is_slower_is_found_in_as_many_steps_as_halving_takes() {
+    fn a_slower_one_of_eight_is_found_in_log2_steps() {
         for first in 1..8 {
             let (end, comparisons) = course(first as u64, 8, first, (0.8, 0.01));
             assert!(
@@ -245,7 +245,7 @@ mod tests {
 
     /// A difference of 10 % where runs differ by 4 %: four pairs see it with an interval of 5.5 %.
     #[test]
-    fn a_difference_in_the_noise_is_found_in_9_of_10_rows_and_else_hardly_ever_another_one() {
+    fn a_change_within_noise_is_found_in_9_of_10_rows() {
         let (mut right, mut wrong, mut comparisons) = (0, 0, 0);
         for seed in 0..700 {
             let first = 1 + seed as usize % 7;
@@ -272,8 +272,8 @@ mod tests {
         }
         assert!(none >= 180, "{none} of 200");
         let better = [
-            of(&[]),
-            of(&[Effect {
+            build(&[]),
+            build(&[Effect {
                 ratio: 1.2,
                 ci95: [1.1, 1.3],
             }]),
@@ -284,12 +284,12 @@ mod tests {
     }
 
     #[test]
-    fn one_in_the_middle_between_both_is_looked_at_again_and_then_not_told() {
+    fn an_undecided_middle_is_measured_again_and_then_left_open() {
         let effect = |ratio: f64| Effect {
             ratio,
             ci95: [ratio * 0.98, ratio * 1.02],
         };
-        let mut seen = [of(&[]), of(&[effect(0.9)]), of(&[effect(0.81)])];
+        let mut seen = [build(&[]), build(&[effect(0.9)]), build(&[effect(0.81)])];
         assert_eq!(
             next(&seen, true),
             Next::Compare {
@@ -297,7 +297,7 @@ mod tests {
                 before: 1
             }
         );
-        seen[1] = of(&[effect(0.9); ATTEMPTS]);
+        seen[1] = build(&[effect(0.9); ATTEMPTS]);
         let Next::Unclear {
             good: 0,
             build: 1,
@@ -311,7 +311,7 @@ mod tests {
 
     /// Builds of which some cannot be compared.
     #[test]
-    fn what_cannot_be_compared_is_passed_over_and_said_where_it_hides_the_answer() {
+    fn incomparable_rows_are_skipped_and_named_if_they_matter() {
         let effect = |ratio: f64| Effect {
             ratio,
             ci95: [ratio * 0.99, ratio * 1.01],
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_of_the_same_are_taken_together_by_their_precision() {
+    fn comparisons_of_one_pair_are_pooled_by_precision() {
         let one = Effect {
             ratio: 0.9,
             ci95: [0.8, 1.0125],

@@ -168,7 +168,7 @@ impl Bound {
     }
 
     /// Returns the direction of a ratio. The flags are true for a side with lower bounds.
-    fn of(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
+    fn for_sides(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
         match (baseline, contender) {
             (false, false) => Ok(None),
             (false, true) => Ok(Some(Bound::AtLeast)),
@@ -209,7 +209,7 @@ pub fn compare_paired<V: Into<Known> + Copy>(
     if usable.is_empty() {
         return Err(NotCompared::NoValues);
     }
-    let bound = Bound::of(
+    let bound = Bound::for_sides(
         usable.iter().any(|(baseline, _)| baseline.is_at_least()),
         usable.iter().any(|(_, contender)| contender.is_at_least()),
     )?;
@@ -253,7 +253,7 @@ pub fn compare_unpaired<V: Into<Known> + Copy>(
     if blocks == 0 {
         return Err(NotCompared::NoValues);
     }
-    let bound = Bound::of(base_bound, cont_bound)?;
+    let bound = Bound::for_sides(base_bound, cont_bound)?;
     let counts = [base.len() as f64, cont.len() as f64];
     let variances = [
         autocorrelation::variance(&base),

@@ -11,7 +11,7 @@
 //! 0, no peak is reported, whatever the formula gives. Neither is a peak at or before the first
 //! load measured: throughput falls from there on, and its rise was not measured.
 
-use crate::least_squares::{self, Curve, Fit, Held, Measured, Observations};
+use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Measured, Observations};
 
 pub use crate::least_squares::BLOCKS_MIN;
 
@@ -165,7 +165,7 @@ pub(crate) fn slowing(threads: f64, [sigma, kappa]: [f64; 2]) -> f64 {
 }
 
 /// No coefficient is held: all are fitted.
-const FREE: Held<2> = [None; 2];
+const FREE: FixedCoefficients<2> = [None; 2];
 
 /// Fits the curve. The same loads give the same curve and intervals.
 ///
@@ -254,7 +254,7 @@ fn intervals(
         let draws = least_squares::resampled::<2, Law>(blocks, seen, &FREE, Law::BEGINS);
         return between_draws(&draws, blocks);
     }
-    let noise = least_squares::of_places::<2, Law>(seen, found, &FREE)
+    let noise = least_squares::noise_of_places::<2, Law>(seen, found, &FREE)
         .expect("there are more loads than coefficients");
     let [sigma, kappa] = least_squares::profiled::<2, Law>(seen, found, &FREE, noise);
     [sigma, kappa, threads_between(seen, found, kappa)]

@@ -15,9 +15,9 @@ pub struct Configuration {
     /// Copies of every row (RF).
     pub copies: u64,
     /// Weakest consistency level of the writes.
-    pub written: Level,
+    pub written: ConsistencyLevel,
     /// Consistency level at which the writes are read back.
-    pub read: Level,
+    pub read: ConsistencyLevel,
     /// Commit log of the nodes. `None` if their settings cannot be read.
     pub commit_log: Option<CommitLog>,
     /// Failures during the trial.
@@ -26,7 +26,7 @@ pub struct Configuration {
 
 /// A consistency level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Level {
+pub struct ConsistencyLevel {
     /// Name of the level: `QUORUM`.
     pub name: String,
     /// Number of replicas that must answer; 0 if a hint is enough.
@@ -293,9 +293,9 @@ mod tests {
         ..PERIODIC
     };
 
-    fn level(name: &str, replicas: u64) -> Level {
+    fn level(name: &str, replicas: u64) -> ConsistencyLevel {
         let name = name.to_owned();
-        Level { name, replicas }
+        ConsistencyLevel { name, replicas }
     }
 
     fn blow(nodes: &[&str], loses: DataLoss) -> FailureEvent {
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_has_an_end_in_time_where_the_commit_log_is_its_only_reason() {
+    fn a_loss_has_an_end_if_only_the_commit_log_explains_it() {
         use DataLoss::{Everything, Memory, Nothing, Order, Unsynced};
         let one = ["a"].as_slice();
         let unused = CommitLog {

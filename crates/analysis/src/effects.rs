@@ -16,7 +16,7 @@
 
 use crate::autocorrelation;
 use crate::compare::{Comparison, Finding, Metric, NotCompared, compare_paired};
-use crate::multiple_comparisons::Judged;
+use crate::multiple_comparisons::AdjustedFinding;
 use measure::Known;
 
 /// Minimum number of blocks for the interval of an effect. With two it is 12.7 standard errors wide
@@ -33,7 +33,7 @@ pub struct Design {
 /// A value of an axis, both by index. The other values of an axis are compared with its first,
 /// index 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
+pub struct AxisLevel {
     /// Index of the axis.
     pub axis: usize,
     /// Index of its value.
@@ -42,20 +42,20 @@ pub struct Level {
 
 /// Kind of an effect, with the values that it compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EffectContrast {
     /// Effect of a value against the first of its axis, averaged over the other axes.
-    Main(Level),
+    Main(AxisLevel),
     /// Effect of a value of one axis on the effect of a value of another: a ratio of ratios.
-    Interaction(Level, Level),
+    Interaction(AxisLevel, AxisLevel),
     /// Effect of a value against the first of its axis, at one value of another axis.
-    Simple(Level, Level),
+    Simple(AxisLevel, AxisLevel),
 }
 
 /// An effect with its size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// Kind of the effect.
-    pub kind: Kind,
+    pub kind: EffectContrast,
     /// Ratio of the effect. Its `blocks` is the number of blocks with every cell that the effect
     /// needs.
     pub comparison: Comparison,
@@ -111,44 +111,45 @@ impl Design {
     }
 
     /// Returns every main effect, then every interaction, then every simple effect.
-    pub fn kinds(&self) -> Vec<Kind> {
+    pub fn kinds(&self) -> Vec<EffectContrast> {
         let levels = |axis: usize, first: usize| {
-            (first..self.levels[axis]).map(move |level| Level { axis, level })
+            (first..self.levels[axis]).map(move |level| AxisLevel { axis, level })
         };
         let axes = 0..self.levels.len();
-        let mut kinds: Vec<Kind> =
-            axes.clone().flat_map(|a| levels(a, 1)).map(Kind::Main).collect();
+        let mut kinds: Vec<EffectContrast> =
+            axes.clone().flat_map(|a| levels(a, 1)).map(EffectContrast::Main).collect();
         for one in axes.clone() {
             for other in one + 1..self.levels.len() {
                 let pairs = levels(one, 1).flat_map(|a| levels(other, 1).map(move |b| (a, b)));
-                kinds.extend(pairs.map(|(a, b)| Kind::Interaction(a, b)));
+                kinds.extend(pairs.map(|(a, b)| EffectContrast::Interaction(a, b)));
             }
         }
         for one in axes.clone() {
             for other in axes.clone().filter(|other| *other != one) {
                 let pairs = levels(one, 1).flat_map(|a| levels(other, 0).map(move |b| (a, b)));
-                kinds.extend(pairs.map(|(a, b)| Kind::Simple(a, b)));
+                kinds.extend(pairs.map(|(a, b)| EffectContrast::Simple(a, b)));
             }
         }
         kinds
     }
 
     /// Returns the weight of each cell's logarithm; the weights add up to 0.
-    fn weights(&self, kind: Kind) -> Vec<f64> {
-        let side = |values: &[usize], at: Level| match values[at.axis] {
+    fn weights(&self, kind: EffectContrast) -> Vec<f64> {
+        let side = |values: &[usize], at: AxisLevel| match values[at.axis] {
             level if level == at.level => 1.0,
             0 => -1.0,
             _ => 0.0,
         };
-        let is_at = |values: &[usize], at: Level| f64::from(u8::from(values[at.axis] == at.level));
+        let is_at =
+            |values: &[usize], at: AxisLevel| f64::from(u8::from(values[at.axis] == at.level));
         let weight = |cell: usize| {
             let values = self.values(cell);
             match kind {
-                Kind::Main(a) => side(&values, a) / self.others_count(&[a]),
-                Kind::Interaction(a, b) => {
+                EffectContrast::Main(a) => side(&values, a) / self.others_count(&[a]),
+                EffectContrast::Interaction(a, b) => {
                     side(&values, a) * side(&values, b) / self.others_count(&[a, b])
                 }
-                Kind::Simple(a, b) => {
+                EffectContrast::Simple(a, b) => {
                     side(&values, a) * is_at(&values, b) / self.others_count(&[a, b])
                 }
             }
@@ -157,7 +158,7 @@ impl Design {
     }
 
     /// Returns the number of combinations of the other axes.
-    fn others_count(&self, named: &[Level]) -> f64 {
+    fn others_count(&self, named: &[AxisLevel]) -> f64 {
         let of_named: usize = named.iter().map(|at| self.levels[at.axis]).product();
         (self.cells_count() / of_named) as f64
     }
@@ -177,7 +178,7 @@ pub fn effects(
     design: &Design,
     blocks: &[Vec<Option<Known>>],
     metric: Metric,
-) -> (Vec<Effect>, Vec<(Kind, NotCompared)>) {
+) -> (Vec<Effect>, Vec<(EffectContrast, NotCompared)>) {
     let (mut found, mut untold) = (Vec::new(), Vec::new());
     for kind in design.kinds() {
         let weights = design.weights(kind);
@@ -226,7 +227,7 @@ impl Effect {
     }
 
     /// Returns the finding of a main or simple effect among the others.
-    pub fn finding(&self, judged: &Judged) -> Finding {
+    pub fn finding(&self, judged: &AdjustedFinding) -> Finding {
         if self.has_interval() {
             judged.finding
         } else {
@@ -236,7 +237,7 @@ impl Effect {
 
     /// Returns the result for an interaction among the others. One below the margin never matters,
     /// however certain it is.
-    pub fn interaction(&self, judged: &Judged, metric: Metric) -> Interaction {
+    pub fn interaction(&self, judged: &AdjustedFinding, metric: Metric) -> Interaction {
         let is_large = self.comparison.ratio.ln().abs() > metric.margin.ln_1p();
         match self.finding(judged) {
             Finding::Equivalent => Interaction::Negligible,

@@ -17,7 +17,7 @@ mod tests;
 pub use agreement::{Agreed, Agreement, Load, agreement};
 pub use changes::{CHANGES_MAX, Change, changes};
 pub use cycles::{CYCLES_MIN, Cycles, cycles};
-pub use drift::{Course, Drift, LATENCY_WITHIN, drift};
+pub use drift::{Drift, DriftDirection, LATENCY_WITHIN, drift};
 pub use growth::{Growing, Growth, HORIZON_S, growth};
 
 use crate::autocorrelation;
@@ -27,7 +27,7 @@ pub const BLOCKS: [usize; 2] = [20, 64];
 
 /// A series in blocks of equal length.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Joined {
+pub struct BlockedSeries {
     /// Mean of each block.
     pub means: Vec<f64>,
     /// Number of values of the series in each block.
@@ -36,7 +36,7 @@ pub struct Joined {
 
 /// Joins a series to at most 64 blocks. Each has at least `size_min` values, as long as that leaves
 /// [`BLOCKS`]`[0]` blocks. A remainder too short for a block is left out.
-pub fn joined(values: &[f64], size_min: usize) -> Joined {
+pub fn joined(values: &[f64], size_min: usize) -> BlockedSeries {
     let [least, most] = BLOCKS;
     let wanted = if size_min > 0 && values.len() / size_min >= least {
         size_min
@@ -44,7 +44,7 @@ pub fn joined(values: &[f64], size_min: usize) -> Joined {
         1
     };
     let size = values.len().div_ceil(most).max(wanted).max(1);
-    Joined {
+    BlockedSeries {
         means: values.chunks_exact(size).map(autocorrelation::mean).collect(),
         size,
     }

@@ -34,7 +34,7 @@ impl Limits {
     };
 
     /// Returns Otava's limits with a minimum change.
-    pub fn of_magnitude(magnitude_min: f64) -> Limits {
+    pub fn with_magnitude(magnitude_min: f64) -> Limits {
         Limits {
             magnitude_min,
             ..Limits::OTAVA
@@ -131,7 +131,7 @@ fn weak(values: &[f64], limits: Limits) -> Vec<usize> {
 
 /// Divides where the two sides differ most, as long as the difference is significant.
 fn divisive(values: &[f64], p_max: f64) -> Vec<usize> {
-    let distances = Distances::of(values);
+    let distances = Distances::from_values(values);
     let mut found: Vec<usize> = Vec::new();
     loop {
         let parts = parts(&found, values.len());
@@ -187,7 +187,7 @@ struct Split {
 }
 
 impl Distances {
-    fn of(values: &[f64]) -> Distances {
+    fn from_values(values: &[f64]) -> Distances {
         let count = values.len();
         let mut sums = vec![vec![0.0; count + 1]; count + 1];
         for i in 0..count {

@@ -14,7 +14,7 @@ mod observations;
 
 use crate::autocorrelation;
 pub(crate) use noise::EXACT;
-pub use noise::{Noise, free_count, of_places, of_trials, off_by_more, profiled};
+pub use noise::{Noise, free_count, noise_of_places, noise_of_trials, off_by_more, profiled};
 pub use observations::{
     Measured, Observations, Trial, blocks_count, by_block, by_place, once, usable,
 };
@@ -57,7 +57,7 @@ pub struct Fit<const P: usize> {
 }
 
 /// Coefficients that are held at a value and not fitted.
-pub type Held<const P: usize> = [Option<f64>; P];
+pub type FixedCoefficients<const P: usize> = [Option<f64>; P];
 
 /// Returns the curve at each place.
 fn relative<const P: usize, C: Curve<P>>(
@@ -91,20 +91,23 @@ pub fn squares<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: 
 
 /// Returns the root of the mean square of ln (seen ÷ curve), over the places.
 pub fn off<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f64; P]) -> f64 {
-    let places = seen.of_places(&left::<P, C>(seen, at));
+    let places = seen.place_residuals(&left::<P, C>(seen, at));
     let squares: f64 = places.iter().map(|(off, weight)| weight * off * off).sum();
     (squares / seen.weights()).sqrt()
 }
 
 /// Fits a curve. There must be at least one place.
-pub fn fit<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, held: &Held<P>) -> Fit<P> {
+pub fn fit<const P: usize, C: Curve<P>>(
+    seen: &Observations<'_, C::At>,
+    held: &FixedCoefficients<P>,
+) -> Fit<P> {
     fit_from::<P, C>(seen, held, C::BEGINS)
 }
 
 /// Fits a curve from these starting points.
 fn fit_from<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
     begins: &[[f64; P]],
 ) -> Fit<P> {
     let free = held.map(|held| held.is_none());
@@ -235,7 +238,7 @@ fn solve<const P: usize>(
 pub fn resampled<'a, const P: usize, C: Curve<P>>(
     blocks: usize,
     seen: impl Fn(&[u32]) -> Observations<'a, C::At>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
     begins: &[[f64; P]],
 ) -> Vec<[f64; P]>
 where

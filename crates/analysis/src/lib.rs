@@ -2,7 +2,7 @@
 //! procedures, verdict rules.
 //!
 //! Pure functions of measurements: no I/O, no clock, no chance. A number without sufficient support
-//! is `None`, never a guess. A rule without its input is [`rules::Outcome::Unknown`], never a pass.
+//! is `None`, never a guess. A rule without its input is [`rules::RuleOutcome::Unknown`], never a pass.
 //!
 //! - Errors: [`series`] of a mean, [`blocks`] of percentiles, [`robust`] without one odd block.
 //! - Trends: [`mod@trend`] of a series, [`run_course`] over the trials of a run, [`steady`] for the
@@ -55,10 +55,10 @@ pub use compare::{
     compare_paired, compare_unpaired,
 };
 pub use measure::{Bin, Bins};
-pub use multiple_comparisons::{FalseFindings, Judged, judge_all};
+pub use multiple_comparisons::{AdjustedFinding, FalseFindings, judge_all};
 pub use robust::Robust;
 pub use rules::{Evidence, Judgement, Limits, Verdict, judge};
-pub use sequential::{Design, Expected, Looks, too_few_blocks};
+pub use sequential::{Design, ExpectedOutcome, Looks, too_few_blocks};
 pub use sweep::{Knee, Reading, State, SweepStep, read_sweep};
 pub use trend_over_trials::{RunStep, RunTrend};
 pub use variant::VariantName;

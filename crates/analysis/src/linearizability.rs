@@ -69,15 +69,15 @@ pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> Hi
 struct Search<'h> {
     history: &'h [Operation],
     /// Operations that returned: places in the history, by invocation.
-    known: Chosen,
+    known: SearchState,
     /// Writes and swaps of unknown outcome: places in the history, by invocation.
-    unknown: Chosen,
+    unknown: SearchState,
     value: Option<i64>,
     /// States that the search has visited, each with the sets of operations of unknown outcome that
     /// it spent on the ways there. None of the sets contains another one.
     seen: HashMap<State, Vec<Set>>,
     /// The steps so far, each with the value before it.
-    path: Vec<(Step, Option<i64>)>,
+    path: Vec<(EffectStep, Option<i64>)>,
     /// The place where the path with the most operations that returned could not go on.
     stuck: (usize, Vec<usize>),
 }
@@ -85,13 +85,13 @@ struct Search<'h> {
 /// A set of operations, by their places: one bit each.
 type Set = Box<[u64]>;
 
-/// The operations that returned and have taken effect, as `Chosen::chosen` gives them, and the
+/// The operations that returned and have taken effect, as `SearchState::chosen` gives them, and the
 /// value after them.
 type State = ((usize, Set), Option<i64>);
 
 /// An operation takes effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum EffectStep {
     /// One that returned, by its place in `Search::known`.
     Known(usize),
     /// One of unknown outcome, by its place in `Search::unknown`.
@@ -107,8 +107,8 @@ impl<'h> Search<'h> {
         // A read without an answer says nothing.
         let changes = |&at: &usize| !matches!(history[at].what, RegisterEvent::Read(_));
         Search {
-            known: Chosen::none_of(known),
-            unknown: Chosen::none_of(unknown.into_iter().filter(changes).collect()),
+            known: SearchState::none_of(known),
+            unknown: SearchState::none_of(unknown.into_iter().filter(changes).collect()),
             value: initial,
             seen: HashMap::new(),
             path: Vec::new(),
@@ -148,22 +148,22 @@ impl<'h> Search<'h> {
 
     /// Returns the steps from here, the most promising one last: operations that returned before
     /// those of unknown outcome, and the earlier before the later.
-    fn steps(&self) -> Vec<Step> {
+    fn steps(&self) -> Vec<EffectStep> {
         let candidates = self.candidates();
         let only_asks = |&place: &usize| {
-            !matches!(self.known(place).what, RegisterEvent::Write(_))
+            !matches!(self.operation(place).what, RegisterEvent::Write(_))
                 && self.effect(&self.known, place) == Some(self.value)
         };
         // An order that is valid stays so if this one comes next: the search tries nothing else.
         if let Some(place) = candidates.iter().copied().find(only_asks) {
-            return vec![Step::Known(place)];
+            return vec![EffectStep::Known(place)];
         }
         let unknown = self.unknown_candidates(&candidates);
         let worth = unknown.filter(|&place| self.is_worth_taking(place, &candidates));
         let possible =
             candidates.iter().filter(|&&place| self.effect(&self.known, place).is_some());
-        let mut steps: Vec<Step> = possible.copied().map(Step::Known).collect();
-        steps.extend(worth.map(Step::Unknown));
+        let mut steps: Vec<EffectStep> = possible.copied().map(EffectStep::Known).collect();
+        steps.extend(worth.map(EffectStep::Unknown));
         steps.reverse();
         steps
     }
@@ -175,7 +175,7 @@ impl<'h> Search<'h> {
         let Some(value) = self.effect(&self.unknown, place) else {
             return false;
         };
-        let needs_it = |list: &Chosen, other: usize| {
+        let needs_it = |list: &SearchState, other: usize| {
             let what = &self.history[list.order[other]].what;
             !matches!(what, RegisterEvent::Write(_)) && self.effect_on(list, other, value).is_some()
         };
@@ -195,7 +195,7 @@ impl<'h> Search<'h> {
     fn candidates(&self) -> Vec<usize> {
         let mut earliest_ns = u64::MAX;
         let left = self.known.rest().map_while(|place| {
-            let operation = self.known(place);
+            let operation = self.operation(place);
             // Those that were invoked later returned later still.
             let is_candidate = operation.invoked_ns <= earliest_ns;
             earliest_ns = earliest_ns.min(operation.returned_ns.unwrap_or(u64::MAX));
@@ -206,26 +206,31 @@ impl<'h> Search<'h> {
 
     /// Returns the operations of unknown outcome that can be next.
     fn unknown_candidates(&self, candidates: &[usize]) -> impl Iterator<Item = usize> {
-        let returned = candidates.iter().filter_map(|&place| self.known(place).returned_ns);
+        let returned = candidates.iter().filter_map(|&place| self.operation(place).returned_ns);
         let earliest_ns = returned.min().unwrap_or(u64::MAX);
         let invoked =
             move |&place: &usize| self.history[self.unknown.order[place]].invoked_ns <= earliest_ns;
         self.unknown.rest().take_while(invoked)
     }
 
-    fn known(&self, place: usize) -> &Operation {
+    fn operation(&self, place: usize) -> &Operation {
         &self.history[self.known.order[place]]
     }
 
     /// Returns the value after an operation takes effect here. `None` if the register would have
     /// answered otherwise.
-    fn effect(&self, list: &Chosen, place: usize) -> Option<Option<i64>> {
+    fn effect(&self, list: &SearchState, place: usize) -> Option<Option<i64>> {
         self.effect_on(list, place, self.value)
     }
 
     /// Returns the value after an operation on a register with the value `before`. `None` if such a
     /// register would have answered otherwise.
-    fn effect_on(&self, list: &Chosen, place: usize, before: Option<i64>) -> Option<Option<i64>> {
+    fn effect_on(
+        &self,
+        list: &SearchState,
+        place: usize,
+        before: Option<i64>,
+    ) -> Option<Option<i64>> {
         let operation = &self.history[list.order[place]];
         let is_known = operation.returned_ns.is_some();
         match operation.what {
@@ -248,17 +253,17 @@ impl<'h> Search<'h> {
         }
     }
 
-    fn take(&mut self, step: Step) {
+    fn take(&mut self, step: EffectStep) {
         self.path.push((step, self.value));
         let (list, place) = match step {
-            Step::Known(place) => (&self.known, place),
-            Step::Unknown(place) => (&self.unknown, place),
+            EffectStep::Known(place) => (&self.known, place),
+            EffectStep::Unknown(place) => (&self.unknown, place),
         };
         // `steps` gives those alone that have an effect.
         self.value = self.effect(list, place).unwrap_or(self.value);
         match step {
-            Step::Known(place) => self.known.choose(place),
-            Step::Unknown(place) => self.unknown.choose(place),
+            EffectStep::Known(place) => self.known.choose(place),
+            EffectStep::Unknown(place) => self.unknown.choose(place),
         }
     }
 
@@ -269,8 +274,8 @@ impl<'h> Search<'h> {
         };
         self.value = value;
         match step {
-            Step::Known(place) => self.known.give_back(place),
-            Step::Unknown(place) => self.unknown.give_back(place),
+            EffectStep::Known(place) => self.known.give_back(place),
+            EffectStep::Unknown(place) => self.unknown.give_back(place),
         }
     }
 
@@ -299,7 +304,7 @@ impl<'h> Search<'h> {
 }
 
 /// Operations, and those of them that have taken effect.
-struct Chosen {
+struct SearchState {
     /// Their places in the history, by invocation.
     order: Vec<usize>,
     /// By place in `order`: one bit, set if it has taken effect.
@@ -310,9 +315,9 @@ struct Chosen {
     left: usize,
 }
 
-impl Chosen {
-    fn none_of(order: Vec<usize>) -> Chosen {
-        Chosen {
+impl SearchState {
+    fn none_of(order: Vec<usize>) -> SearchState {
+        SearchState {
             bits: vec![0; order.len().div_ceil(64)],
             first: 0,
             left: order.len(),

@@ -14,7 +14,7 @@ use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 
 /// Finding of one comparison among the others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct AdjustedFinding {
     /// The finding.
     pub finding: Finding,
     /// The p value. `None` with one block a side.
@@ -42,7 +42,7 @@ pub struct FalseFindings {
 }
 
 /// Judges the comparisons of a study. The flag of each is true if it is primary.
-pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<Judged>, FalseFindings) {
+pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, FalseFindings) {
     let p: Vec<Option<f64>> = comparisons.iter().map(|(seen, _)| seen.p()).collect();
     let mut adjusted = p.clone();
     let mut sizes = [0usize; 2];
@@ -59,7 +59,7 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<Judged>, FalseFindi
     let judged = with_p.map(|(((seen, is_primary), p), p_adjusted)| {
         // Holm's first step, the strictest level that a comparison can get.
         let level = DIFFERENCE_LEVEL / sizes[usize::from(*is_primary)].max(1) as f64;
-        Judged {
+        AdjustedFinding {
             finding: seen.finding(p_adjusted),
             p,
             p_adjusted,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_primary_comparison_keeps_its_level_and_the_others_pay_for_their_number() {
+    fn the_primary_comparison_keeps_its_level_others_are_corrected() {
         let pairs = [
             (100.0, 106.0),
             (100.0, 109.0),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn of_studies_without_a_difference_one_in_thirty_has_one_among_thirty() {
+    fn of_30_comparisons_without_effect_1_in_30_studies_finds_one() {
         let mut chance = Chance::new(77);
         let studies = 400;
         let mut called = 0;

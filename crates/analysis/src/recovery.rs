@@ -14,10 +14,10 @@
 mod peers_view;
 mod return_to_normal;
 
-pub use peers_view::{Away, Hints, Looks, Repair, Watched, away, hints, repair, streamed};
-pub use return_to_normal::{Back, Level};
+pub use peers_view::{Away, Hints, Looks, NodeReadings, Repair, away, hints, repair, streamed};
+pub use return_to_normal::{BaselineLevel, ReturnTime};
 
-use return_to_normal::{Course, Worse};
+use return_to_normal::{IntervalSeries, Worse};
 
 /// Share of its level within which a series is normal.
 pub const WITHIN: f64 = 0.05;
@@ -64,7 +64,7 @@ pub struct Slice {
 
 /// Times of a fault, s since the trial's start line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Fault {
+pub struct FaultTimes {
     /// Time of the injection.
     pub injected_s: f64,
     /// Begin of the healing, if it was healed.
@@ -75,7 +75,7 @@ pub struct Fault {
 
 /// Schedule of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offered {
+pub enum LoadSchedule {
     /// Closed loop: an operation begins when another ends. Operations that were not done are lost.
     Closed,
     /// At a rate: operations that were not done in time are done later, and throughput above normal
@@ -108,9 +108,9 @@ pub struct Before {
     /// Indexes of its intervals.
     pub slices: Vec<usize>,
     /// Successful operations per second.
-    pub ops_per_s: Level,
+    pub ops_per_s: BaselineLevel,
     /// p99 of the intervals, ms.
-    pub p99_ms: Option<Level>,
+    pub p99_ms: Option<BaselineLevel>,
 }
 
 /// Loss of throughput, from the injection until throughput was normal again after the healing.
@@ -132,9 +132,9 @@ pub struct Dip {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Returns {
     /// Counted from the injection: a cluster may recover while the fault is on.
-    pub injected: Back,
+    pub injected: ReturnTime,
     /// Counted from the healing, if it was healed.
-    pub healed: Option<Back>,
+    pub healed: Option<ReturnTime>,
 }
 
 /// First symptom that clients noticed.
@@ -235,11 +235,11 @@ impl Slice {
     }
 }
 
-impl Fault {
+impl FaultTimes {
     /// Returns the fault with all times `by_s` seconds later.
-    pub fn later(self, by_s: f64) -> Fault {
+    pub fn later(self, by_s: f64) -> FaultTimes {
         let later = |at_s: f64| at_s + by_s;
-        Fault {
+        FaultTimes {
             injected_s: later(self.injected_s),
             healing_s: self.healing_s.map(later),
             whole_s: self.whole_s.map(later),
@@ -251,20 +251,20 @@ impl Fault {
         self.whole_s.or(self.healing_s).unwrap_or(f64::INFINITY)
     }
 
-    fn overlaps(&self, other: &Fault) -> bool {
+    fn overlaps(&self, other: &FaultTimes) -> bool {
         self.injected_s < other.over_s() && other.injected_s < self.over_s()
     }
 }
 
 /// Returns the recovery from each fault of a trial, in their order. `slices` are the intervals of
 /// the measured window, in order of time.
-pub fn recovery(slices: &[Slice], faults: &[Fault], offered: Offered) -> Vec<Recovery> {
+pub fn recovery(slices: &[Slice], faults: &[FaultTimes], offered: LoadSchedule) -> Vec<Recovery> {
     let mut order: Vec<usize> = (0..faults.len()).collect();
     order.sort_by(|a, b| faults[*a].injected_s.total_cmp(&faults[*b].injected_s));
     let mut touched: Vec<[f64; 2]> = Vec::new();
     let mut found: Vec<(usize, Recovery)> = Vec::new();
     for number in order {
-        let one = of(slices, faults, number, &touched, offered);
+        let one = fault_recovery(slices, faults, number, &touched, offered);
         touched.push([faults[number].injected_s, one.over_s(&faults[number])]);
         found.push((number, one));
     }
@@ -272,12 +272,12 @@ pub fn recovery(slices: &[Slice], faults: &[Fault], offered: Offered) -> Vec<Rec
     found.into_iter().map(|(_, one)| one).collect()
 }
 
-fn of(
+fn fault_recovery(
     slices: &[Slice],
-    faults: &[Fault],
+    faults: &[FaultTimes],
     number: usize,
     touched: &[[f64; 2]],
-    offered: Offered,
+    offered: LoadSchedule,
 ) -> Recovery {
     let fault = faults[number];
     let others = faults.iter().enumerate().filter(|(at, _)| *at != number);
@@ -297,7 +297,7 @@ fn of(
     if let Ok(before) = &recovery.before {
         let until_s = recovery.until_s;
         let rate = |slice: &Slice| Some(slice.ops_per_s());
-        let ops = Course::new(slices, rate, before.ops_per_s, Worse::Below);
+        let ops = IntervalSeries::new(slices, rate, before.ops_per_s, Worse::Below);
         let returns = returns(&ops, &fault, until_s);
         let reach_s = match (fault.healing_s, returns.healed.and_then(|back| back.back_s)) {
             (Some(healing_s), Some(back_s)) => healing_s + back_s,
@@ -306,7 +306,7 @@ fn of(
         recovery.dip = ops.dip([fault.injected_s, reach_s], offered);
         recovery.throughput = Some(returns);
         let p99 = |slice: &Slice| Some(slice.p99_ms.unwrap_or(f64::INFINITY));
-        let p99 = before.p99_ms.map(|level| Course::new(slices, p99, level, Worse::Above));
+        let p99 = before.p99_ms.map(|level| IntervalSeries::new(slices, p99, level, Worse::Above));
         recovery.p99 = p99.map(|p99| self::returns(&p99, &fault, until_s));
     }
     recovery.noticed = noticed(slices, &fault, &recovery);
@@ -315,7 +315,7 @@ fn of(
 
 impl Recovery {
     /// Returns the time until which it affected the load, s; infinity if no end was seen.
-    fn over_s(&self, fault: &Fault) -> f64 {
+    fn over_s(&self, fault: &FaultTimes) -> f64 {
         let healed = |returns: &Option<Returns>| returns.as_ref()?.healed?.back_s;
         match (fault.healing_s, healed(&self.throughput), healed(&self.p99)) {
             (Some(healing_s), Some(ops_s), Some(p99_s)) => healing_s + ops_s.max(p99_s),
@@ -328,7 +328,7 @@ impl Recovery {
 ///
 /// # Errors
 /// The series has no level. The error gives the reason as a sentence.
-fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Before, String> {
+fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<Before, String> {
     let is_free = |slice: &Slice| {
         let hit = |[from_s, to_s]: &[f64; 2]| slice.from_s < *to_s && slice.to_s > *from_s;
         slice.to_s <= fault.injected_s && slice.is_whole() && !touched.iter().any(hit)
@@ -343,9 +343,9 @@ fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Befor
             free.len()
         ));
     }
-    let of = |value: &dyn Fn(&Slice) -> Option<f64>| -> Option<Level> {
+    let of = |value: &dyn Fn(&Slice) -> Option<f64>| -> Option<BaselineLevel> {
         let values: Vec<f64> = free.iter().filter_map(|at| value(&slices[*at])).collect();
-        (values.len() >= BEFORE_MIN).then(|| Level::of(&values))?
+        (values.len() >= BEFORE_MIN).then(|| BaselineLevel::from_values(&values))?
     };
     let ops_per_s = of(&|slice| Some(slice.ops_per_s()))
         .ok_or("throughput before the fault was 0 in at least half of the intervals")?;
@@ -364,7 +364,7 @@ fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Befor
     })
 }
 
-fn returns(course: &Course, fault: &Fault, until_s: f64) -> Returns {
+fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns {
     let hold = fault.healing_s.unwrap_or(until_s);
     // If a series leaves its level long after the target was seen whole, the fault is not the
     // cause.
@@ -381,7 +381,7 @@ fn returns(course: &Course, fault: &Fault, until_s: f64) -> Returns {
 type Count = fn(&Slice) -> u64;
 
 /// Returns the first symptom that clients could notice.
-fn noticed(slices: &[Slice], fault: &Fault, found: &Recovery) -> Option<Noticed> {
+fn noticed(slices: &[Slice], fault: &FaultTimes, found: &Recovery) -> Option<Noticed> {
     let before = found.before.as_ref().ok();
     let usual = |count: Count| {
         let before = before.iter().flat_map(|before| &before.slices);

@@ -2,7 +2,7 @@
 //!
 //! A requirement is met or missed only if the whole 95 % interval says so. So of requirements that
 //! are just met, at most 2.5 in 100 are called missed. If the interval contains the limit, or if
-//! there is none, the result is [`Outcome::Untold`].
+//! there is none, the result is [`RequirementResult::Untold`].
 
 use crate::autocorrelation;
 use crate::compare::Bound;
@@ -57,7 +57,7 @@ pub enum Limit {
 measure::word_enum! {
     /// Result for a requirement.
     #[derive(Default)]
-    pub enum Outcome {
+    pub enum RequirementResult {
         /// The whole interval is within the limit.
         Met = "met",
         /// The whole interval is beyond the limit.
@@ -85,26 +85,26 @@ impl Limit {
     }
 
     /// Judges a number. If it is only a lower bound, its interval has no upper end.
-    pub fn judge(self, value: Known, interval: Option<[f64; 2]>) -> Outcome {
+    pub fn judge(self, value: Known, interval: Option<[f64; 2]>) -> RequirementResult {
         let [low, high] = match (value, interval) {
             (Known::Exactly(_), Some(interval)) => interval,
-            (Known::Exactly(_), None) => return Outcome::Untold,
+            (Known::Exactly(_), None) => return RequirementResult::Untold,
             (Known::AtLeast(least), None) => [least, f64::INFINITY],
             (Known::AtLeast(_), Some([low, _])) => [low, f64::INFINITY],
         };
         match self {
-            Limit::AtMost(limit) if high <= limit => Outcome::Met,
-            Limit::AtMost(limit) if low > limit => Outcome::Missed,
-            Limit::AtLeast(limit) if low >= limit => Outcome::Met,
-            Limit::AtLeast(limit) if high < limit => Outcome::Missed,
-            Limit::AtMost(_) | Limit::AtLeast(_) => Outcome::Untold,
+            Limit::AtMost(limit) if high <= limit => RequirementResult::Met,
+            Limit::AtMost(limit) if low > limit => RequirementResult::Missed,
+            Limit::AtLeast(limit) if low >= limit => RequirementResult::Met,
+            Limit::AtLeast(limit) if high < limit => RequirementResult::Missed,
+            Limit::AtMost(_) | Limit::AtLeast(_) => RequirementResult::Untold,
         }
     }
 }
 
 /// Returns the 95 % interval of a share, of which `part` of `all` were seen (Wilson 1927, "Probable
 /// inference, the law of succession, and statistical inference"). `None` if `all` is 0. It assumes
-/// that operations are independent. So for several blocks, [`of_blocks`] is needed too.
+/// that operations are independent. So for several blocks, [`block_interval`] is needed too.
 pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
     if all == 0 {
         return None;
@@ -121,7 +121,7 @@ pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
 /// Returns the 95 % interval over blocks, each of which is one observation: by Student's t on
 /// logarithms, since a latency varies by a share of itself. `None` with fewer than three blocks, or
 /// if a value is not above 0.
-pub fn of_blocks(values: &[f64]) -> Option<[f64; 2]> {
+pub fn block_interval(values: &[f64]) -> Option<[f64; 2]> {
     if values.iter().any(|value| *value <= 0.0) {
         return None;
     }
@@ -144,17 +144,27 @@ mod tests {
         let at_least = Known::AtLeast(10.0);
         let (most, least) = (Limit::AtMost(10.0), Limit::AtLeast(10.0));
         for (limit, value, interval, expected) in [
-            (most, exactly, Some([8.0, 10.0]), Outcome::Met),
-            (most, exactly, Some([8.0, 10.1]), Outcome::Untold),
-            (most, exactly, Some([10.1, 12.0]), Outcome::Missed),
-            (most, exactly, None, Outcome::Untold),
-            (least, exactly, Some([10.0, 12.0]), Outcome::Met),
-            (least, exactly, Some([9.0, 12.0]), Outcome::Untold),
-            (least, exactly, Some([8.0, 9.9]), Outcome::Missed),
+            (most, exactly, Some([8.0, 10.0]), RequirementResult::Met),
+            (most, exactly, Some([8.0, 10.1]), RequirementResult::Untold),
+            (most, exactly, Some([10.1, 12.0]), RequirementResult::Missed),
+            (most, exactly, None, RequirementResult::Untold),
+            (least, exactly, Some([10.0, 12.0]), RequirementResult::Met),
+            (least, exactly, Some([9.0, 12.0]), RequirementResult::Untold),
+            (least, exactly, Some([8.0, 9.9]), RequirementResult::Missed),
             // A lower bound can certainly miss a maximum, and never meet one.
-            (Limit::AtMost(9.0), at_least, None, Outcome::Missed),
-            (Limit::AtMost(11.0), at_least, None, Outcome::Untold),
-            (most, at_least, Some([8.0, 9.0]), Outcome::Untold),
+            (
+                Limit::AtMost(9.0),
+                at_least,
+                None,
+                RequirementResult::Missed,
+            ),
+            (
+                Limit::AtMost(11.0),
+                at_least,
+                None,
+                RequirementResult::Untold,
+            ),
+            (most, at_least, Some([8.0, 9.0]), RequirementResult::Untold),
         ] {
             let seen = limit.judge(value, interval);
             assert_eq!(seen, expected, "{limit:?} {value:?} {interval:?}");
@@ -180,9 +190,9 @@ mod tests {
 
     #[test]
     fn blocks_give_an_interval_from_three_on() {
-        assert_eq!(of_blocks(&[1.0, 2.0]), None);
-        assert_eq!(of_blocks(&[1.0, 0.0, 2.0]), None);
-        let [low, high] = of_blocks(&[9.0, 10.0, 11.0]).unwrap();
+        assert_eq!(block_interval(&[1.0, 2.0]), None);
+        assert_eq!(block_interval(&[1.0, 0.0, 2.0]), None);
+        let [low, high] = block_interval(&[9.0, 10.0, 11.0]).unwrap();
         // Student's t with two degrees of freedom: 4.303 × 0.1006 ÷ √3 around the log of 9.966.
         assert!(
             (low - 7.76).abs() < 0.02 && (high - 12.80).abs() < 0.02,

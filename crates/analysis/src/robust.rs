@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_in_eight_that_differs_loses_its_weight_and_is_named() {
+    fn one_odd_block_of_eight_loses_its_weight_and_is_named() {
         let ratios = [1.052, 1.047, 1.061, 1.039, 1.055, 0.78, 1.049, 1.058];
         let logs = ratios.map(f64::ln);
         let seen = beside(&logs).unwrap();

@@ -43,7 +43,7 @@ pub struct Point {
 
 /// Size of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Machine {
+pub struct MachineSize {
     /// Number of units that fill one socket.
     pub units_per_socket: u32,
     /// Number of sockets.
@@ -102,7 +102,7 @@ pub enum Of {
 
 /// Reason why the ratio is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Untold {
+pub enum MissingRatio {
     /// The machine has one socket.
     OneSocket,
     /// A socket is the unit.
@@ -131,24 +131,24 @@ pub struct Scaled {
     /// Its 95 % confidence interval. `None` with fewer than three blocks.
     pub ops_per_s_ci95: Option<[f64; 2]>,
     /// X(N) ÷ x1.
-    pub speed_up: Result<Ratio, Untold>,
+    pub speed_up: Result<Ratio, MissingRatio>,
     /// X(N) ÷ (N x1).
-    pub efficiency: Result<Ratio, Untold>,
+    pub efficiency: Result<Ratio, MissingRatio>,
 }
 
 /// Analysis of one arm under one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleUp {
     /// The machine.
-    pub machine: Machine,
+    pub machine: MachineSize,
     /// The points, in the order in which they were given.
     pub points: Vec<Scaled>,
     /// Efficiency within a socket.
-    pub socket: Result<Ratio, Untold>,
+    pub socket: Result<Ratio, MissingRatio>,
     /// Efficiency of the system, against one unit.
-    pub system: Result<Ratio, Untold>,
+    pub system: Result<Ratio, MissingRatio>,
     /// Efficiency across sockets: of the system, against one socket.
-    pub cross: Result<Ratio, Untold>,
+    pub cross: Result<Ratio, MissingRatio>,
     /// Curves through the points, or the reason why there is none.
     pub fits: Vec<(Model, Result<Fit, NoFit>)>,
     /// Curve with the least AICc, or the reason why none is the best.
@@ -168,7 +168,7 @@ pub struct Improvement {
     /// [`Of::System`], whose ratio is I₂, or else [`Of::Point`].
     pub fills: Of,
     /// Contender ÷ baseline.
-    pub ratio: Result<Ratio, Untold>,
+    pub ratio: Result<Ratio, MissingRatio>,
 }
 
 impl Point {
@@ -205,7 +205,7 @@ impl Point {
     }
 }
 
-impl Machine {
+impl MachineSize {
     /// Returns the part of the machine that these units fill on this number of sockets.
     pub fn fills(self, units: u32, sockets: u32) -> Of {
         match (units, sockets) {
@@ -224,7 +224,7 @@ impl Machine {
 
 /// Analyses the points of one arm under one load. `metric` is that of throughput; for results of a
 /// search, with the step of its grid.
-pub fn read(points: &[Point], machine: Machine, metric: Metric) -> ScaleUp {
+pub fn read(points: &[Point], machine: MachineSize, metric: Metric) -> ScaleUp {
     let unit = find(points, Of::Unit, |point| point.units == 1);
     let fits = fits::fits(points, machine);
     let best = fits::best(&fits);
@@ -245,7 +245,7 @@ pub fn read(points: &[Point], machine: Machine, metric: Metric) -> ScaleUp {
 pub fn improvements(
     baseline: &[Point],
     contender: &[Point],
-    machine: Machine,
+    machine: MachineSize,
     metric: Metric,
 ) -> Vec<Improvement> {
     let against = |point: &Point| {
@@ -269,7 +269,7 @@ pub fn improvements(
     contender.iter().filter_map(against).collect()
 }
 
-fn scaled(point: &Point, unit: Result<&Point, Untold>, metric: Metric) -> Scaled {
+fn scaled(point: &Point, unit: Result<&Point, MissingRatio>, metric: Metric) -> Scaled {
     let usable_blocks = point.usable();
     let against = |times: u32| {
         let point = usable(point, Of::Point)?;
@@ -287,59 +287,59 @@ fn scaled(point: &Point, unit: Result<&Point, Untold>, metric: Metric) -> Scaled
     }
 }
 
-fn socket(points: &[Point], machine: Machine, metric: Metric) -> Result<Ratio, Untold> {
+fn socket(points: &[Point], machine: MachineSize, metric: Metric) -> Result<Ratio, MissingRatio> {
     if machine.units_per_socket == 1 {
-        return Err(Untold::UnitIsSocket);
+        return Err(MissingRatio::UnitIsSocket);
     }
     let unit = find(points, Of::Unit, |point| point.units == 1)?;
     let full = filling(points, machine, Of::Socket)?;
     ratio(unit, full, f64::from(full.units), metric)
 }
 
-fn system(points: &[Point], machine: Machine, metric: Metric) -> Result<Ratio, Untold> {
+fn system(points: &[Point], machine: MachineSize, metric: Metric) -> Result<Ratio, MissingRatio> {
     if machine.sockets < 2 {
-        return Err(Untold::OneSocket);
+        return Err(MissingRatio::OneSocket);
     }
     let unit = find(points, Of::Unit, |point| point.units == 1)?;
     let full = filling(points, machine, Of::System)?;
     ratio(unit, full, f64::from(full.units), metric)
 }
 
-fn cross(points: &[Point], machine: Machine, metric: Metric) -> Result<Ratio, Untold> {
+fn cross(points: &[Point], machine: MachineSize, metric: Metric) -> Result<Ratio, MissingRatio> {
     if machine.sockets < 2 {
-        return Err(Untold::OneSocket);
+        return Err(MissingRatio::OneSocket);
     }
     let one = filling(points, machine, Of::Socket)?;
     let full = filling(points, machine, Of::System)?;
     ratio(one, full, f64::from(machine.sockets), metric)
 }
 
-fn filling(points: &[Point], machine: Machine, what: Of) -> Result<&Point, Untold> {
+fn filling(points: &[Point], machine: MachineSize, what: Of) -> Result<&Point, MissingRatio> {
     find(points, what, |point| {
         machine.fills(point.units, point.sockets) == what
     })
 }
 
 /// Returns the first such point that can be used.
-fn find(points: &[Point], what: Of, is: impl Fn(&Point) -> bool) -> Result<&Point, Untold> {
+fn find(points: &[Point], what: Of, is: impl Fn(&Point) -> bool) -> Result<&Point, MissingRatio> {
     let such = || points.iter().filter(|point| is(point));
     match (such().next(), such().find(|point| point.is_usable())) {
-        (None, _) => Err(Untold::NotMeasured(what)),
-        (Some(_), None) => Err(Untold::NotUsable(what)),
+        (None, _) => Err(MissingRatio::NotMeasured(what)),
+        (Some(_), None) => Err(MissingRatio::NotUsable(what)),
         (Some(_), Some(point)) => Ok(point),
     }
 }
 
-fn usable(point: &Point, what: Of) -> Result<&Point, Untold> {
+fn usable(point: &Point, what: Of) -> Result<&Point, MissingRatio> {
     if point.is_usable() {
         Ok(point)
     } else {
-        Err(Untold::NotUsable(what))
+        Err(MissingRatio::NotUsable(what))
     }
 }
 
 /// Returns the throughput of `of` ÷ (`times` × that of `to`), in the same blocks.
-fn ratio(to: &Point, of: &Point, times: f64, metric: Metric) -> Result<Ratio, Untold> {
+fn ratio(to: &Point, of: &Point, times: f64, metric: Metric) -> Result<Ratio, MissingRatio> {
     let pairs: Vec<(f64, f64)> = to
         .ops_per_s
         .iter()
@@ -347,7 +347,7 @@ fn ratio(to: &Point, of: &Point, times: f64, metric: Metric) -> Result<Ratio, Un
         .filter_map(|(to, of)| to.zip(*of))
         .collect();
     let compared = compare::compare_paired(&pairs, metric).map_err(|why| match why {
-        NotCompared::NoValues | NotCompared::BoundsOnBothSides => Untold::NoCommonBlock,
+        NotCompared::NoValues | NotCompared::BoundsOnBothSides => MissingRatio::NoCommonBlock,
     })?;
     // One unit compared with itself is exactly 1.
     let is_itself = std::ptr::eq(to, of);

@@ -43,7 +43,7 @@ measure::word_enum! {
 impl Design {
     /// Returns the smallest design for a number of settings. `None` for fewer or more than
     /// [`SETTINGS`], and for eight that are folded, since their effects are clear without that.
-    pub fn of(settings: usize, fold: bool) -> Option<Design> {
+    pub fn smallest(settings: usize, fold: bool) -> Option<Design> {
         match (settings, fold) {
             (4..=7, false) => Some(Design::Eight),
             (4..=7, true) => Some(Design::EightFolded),
@@ -166,7 +166,7 @@ measure::word_enum! {
 
 impl LenthMargin {
     /// Computes it from all effects of a design, most of which are taken to be noise.
-    pub fn of(effects: &[f64]) -> LenthMargin {
+    pub fn from_effects(effects: &[f64]) -> LenthMargin {
         let sizes: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
         let guess = MEDIAN_TO_DEVIATION * autocorrelation::median(&sizes);
         let small: Vec<f64> = sizes.iter().copied().filter(|size| *size < TRIM * guess).collect();
@@ -252,7 +252,7 @@ mod tests {
         let effects = [
             0.113, -0.031, 0.006, -0.004, 0.009, -0.012, 0.003, 0.058, -0.007, 0.002, -0.010,
         ];
-        let lenth = LenthMargin::of(&effects);
+        let lenth = LenthMargin::from_effects(&effects);
         for (seen, expected) in [
             (lenth.pse, 0.01050),
             (lenth.me, 0.03023),
@@ -285,7 +285,7 @@ mod tests {
                 };
                 let values: Vec<f64> = signs.iter().map(value).collect();
                 let effects = effects(design, &values).unwrap();
-                let lenth = LenthMargin::of(&effects);
+                let lenth = LenthMargin::from_effects(&effects);
                 found += u32::from(lenth.activity(effects[1]) != Activity::Silent);
                 let others = effects.iter().enumerate().filter(|(at, _)| *at != 1);
                 let is_active = |e: &f64| lenth.activity(*e) == Activity::Active;
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_smallest_design_that_fits_is_taken() {
-        let of = |settings| Design::of(settings, false).map(Design::name);
+        let of = |settings| Design::smallest(settings, false).map(Design::name);
         assert_eq!(of(3), None);
         assert_eq!((of(4), of(7)), (Some("2^(7-4)"), Some("2^(7-4)")));
         assert_eq!(of(8), Some("2^(8-4)"));
@@ -316,6 +316,6 @@ mod tests {
             (of(9), of(11)),
             (Some("Plackett-Burman 12"), Some("Plackett-Burman 12"))
         );
-        assert_eq!((of(12), Design::of(8, true)), (None, None));
+        assert_eq!((of(12), Design::smallest(8, true)), (None, None));
     }
 }

@@ -18,7 +18,7 @@
 mod expect;
 mod levels;
 
-pub use expect::{Design, Expected};
+pub use expect::{Design, ExpectedOutcome};
 pub use levels::{BLOCKS_LEAST, BLOCKS_MOST, nominal_of, overall_of};
 
 use crate::autocorrelation;

@@ -144,7 +144,7 @@ fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usi
     if !is_ladder || !rising.iter().all(positive) {
         return Knee::Untold;
     }
-    let noise = Noise::of(&rising);
+    let noise = Noise::pooled(&rising);
     if let Some(at) = (0..rising.len()).find(|&at| is_knee(&rising[at..], noise)) {
         return Knee::At(usable[at]);
     }
@@ -168,7 +168,7 @@ fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
     let pays = |point: &&SweepStep| {
         let gain = (point.mean_ops_per_s() / first.mean_ops_per_s()).ln();
         let needed = ELASTICITY_MIN * (point.load / first.load).ln();
-        let error = (noise.of_point(first).powi(2) + noise.of_point(point).powi(2)).sqrt();
+        let error = (noise.point_error(first).powi(2) + noise.point_error(point).powi(2)).sqrt();
         gain > needed + noise.quantile() * error
     };
     let load = (last.load / first.load).ln();
@@ -212,7 +212,8 @@ fn elasticity(points: &[&SweepStep], noise: Noise) -> (f64, f64) {
         0..=2 => 0.0,
         count => off.sum::<f64>() / (count - 2) as f64,
     };
-    let known = points.iter().map(|p| noise.of_point(p).powi(2)).sum::<f64>() / points.len() as f64;
+    let known =
+        points.iter().map(|p| noise.point_error(p).powi(2)).sum::<f64>() / points.len() as f64;
     (slope, (residual.max(known) / square).sqrt())
 }
 
@@ -226,7 +227,7 @@ struct Noise {
 
 impl Noise {
     /// Pools the noise over all points that have several blocks.
-    fn of(points: &[&SweepStep]) -> Noise {
+    fn pooled(points: &[&SweepStep]) -> Noise {
         let (mut sum, mut freedom) = (0.0, 0.0);
         for point in points {
             let values = point.ops_per_s.iter().filter(|v| **v > 0.0);
@@ -252,7 +253,7 @@ impl Noise {
     }
 
     /// Returns the standard error of the logarithm of a point's mean.
-    fn of_point(self, point: &SweepStep) -> f64 {
+    fn point_error(self, point: &SweepStep) -> f64 {
         self.deviation / (point.ops_per_s.len().max(1) as f64).sqrt()
     }
 

@@ -44,7 +44,7 @@ pub const VALUES_TO_TELL: usize = 10;
 /// Returns the trend of a series of equally spaced values. O(n²): for up to a few thousand values.
 /// It assumes independent values: for a detector that should rather see a trend too many.
 pub fn trend(values: &[f64]) -> Trend {
-    of_spaced(values, independent)
+    spaced_trend(values, independent)
 }
 
 /// Returns the trend of a series of correlated values. A trend by [`trend`] is often a slow swing:
@@ -52,10 +52,10 @@ pub fn trend(values: &[f64]) -> Trend {
 /// corrected by the autocorrelation of the ranks around the trend (Hamed and Rao 1998, "A modified
 /// Mann-Kendall trend test for autocorrelated data").
 pub fn trend_of_correlated(values: &[f64]) -> Trend {
-    of_spaced(values, hamed_rao)
+    spaced_trend(values, hamed_rao)
 }
 
-fn of_spaced(values: &[f64], widening: fn(&[f64]) -> f64) -> Trend {
+fn spaced_trend(values: &[f64], widening: fn(&[f64]) -> f64) -> Trend {
     let line = fitted(&spaced(values), widening);
     let middle = autocorrelation::median(values).abs();
     let change = line.slope * (values.len() as f64 - 1.0);

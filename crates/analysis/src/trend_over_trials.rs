@@ -45,7 +45,7 @@ const EXACT_MAX: usize = 40;
 
 impl RunTrend {
     /// Returns the trend of a run. `None` if chance explains it, or if it is too small to matter.
-    pub fn of(steps: &[RunStep]) -> Option<RunTrend> {
+    pub fn from_steps(steps: &[RunStep]) -> Option<RunTrend> {
         let mut ordered: Vec<RunStep> =
             steps.iter().copied().filter(|step| step.value > 0.0).collect();
         ordered.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
@@ -178,7 +178,7 @@ mod tests {
             (0, 31_500.0),
             (1, 34_700.0),
         ]);
-        let course = RunTrend::of(&seen).unwrap();
+        let course = RunTrend::from_steps(&seen).unwrap();
         assert!(course.is_rising() && course.factor > 3.0, "{course:?}");
         assert_eq!(course.ends, [7_200.0, 34_700.0]);
         assert!((course.p - 2.0 / 36.0).abs() < 1e-12, "{}", course.p);
@@ -196,29 +196,29 @@ mod tests {
             (1, 19.9),
             (2, 100.2),
         ]);
-        assert_eq!(RunTrend::of(&seen), None);
+        assert_eq!(RunTrend::from_steps(&seen), None);
         assert_eq!(
-            RunTrend::of(&steps(&[(0, 10.0), (1, 20.0), (2, 40.0)])),
+            RunTrend::from_steps(&steps(&[(0, 10.0), (1, 20.0), (2, 40.0)])),
             None
         );
-        assert_eq!(RunTrend::of(&[]), None);
+        assert_eq!(RunTrend::from_steps(&[]), None);
         // Two trials of each of two: all rising is chance in half of such runs.
         let two = steps(&[(0, 10.0), (1, 20.0), (0, 20.0), (1, 40.0)]);
-        assert_eq!(RunTrend::of(&two), None);
+        assert_eq!(RunTrend::from_steps(&two), None);
     }
 
     #[test]
     fn a_warm_up_that_ends_within_the_run_says_when() {
         let values = [5.0, 7.0, 9.6, 9.9, 10.0, 10.2, 10.1];
         let seen = steps(&values.map(|value| (0, value)));
-        let course = RunTrend::of(&seen).unwrap();
+        let course = RunTrend::from_steps(&seen).unwrap();
         assert_eq!(course.arrived_s, Some(60.0), "{course:?}");
     }
 
     #[test]
     fn a_target_that_becomes_slower_is_seen_too() {
         let values = [40.0, 35.0, 30.0, 22.0, 15.0, 9.0];
-        let course = RunTrend::of(&steps(&values.map(|value| (0, value)))).unwrap();
+        let course = RunTrend::from_steps(&steps(&values.map(|value| (0, value)))).unwrap();
         assert!(!course.is_rising() && course.factor < 0.4, "{course:?}");
     }
 
@@ -231,7 +231,7 @@ mod tests {
             let noise = chance.autocorrelated(12, 0.0);
             let value = |(at, noise): (usize, f64)| (at % 3, 1000.0 * (0.3 * noise).exp());
             let values: Vec<(usize, f64)> = noise.into_iter().enumerate().map(value).collect();
-            RunTrend::of(&steps(&values)).is_some()
+            RunTrend::from_steps(&steps(&values)).is_some()
         });
         let share = called.count() as f64 / f64::from(runs);
         assert!(share <= 0.11, "{share}");

@@ -13,7 +13,7 @@ pub struct VariantName(Option<String>);
 
 impl VariantName {
     /// Returns the name, if there is one.
-    pub fn named(&self) -> Option<&str> {
+    pub fn name(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
@@ -24,7 +24,7 @@ impl VariantName {
 
     /// Returns the text in files: `-` if there is no name.
     pub fn as_str(&self) -> &str {
-        self.named().unwrap_or(NONE)
+        self.name().unwrap_or(NONE)
     }
 }
 
@@ -60,9 +60,9 @@ mod tests {
     fn a_dash_and_nothing_are_no_name() {
         for text in ["-", ""] {
             let name = VariantName::from(text);
-            assert_eq!((name.named(), name.as_str()), (None, "-"));
+            assert_eq!((name.name(), name.as_str()), (None, "-"));
         }
         let name = VariantName::from("large");
-        assert_eq!((name.named(), name.as_str()), (Some("large"), "large"));
+        assert_eq!((name.name(), name.as_str()), (Some("large"), "large"));
     }
 }

@@ -44,7 +44,7 @@ fn main() -> Result<()> {
     })?;
     let program = match shape(what) {
         Some(program) => program,
-        None => named(what)?,
+        None => program(what)?,
     };
     let config = Config {
         program: Arc::new(program),
@@ -101,7 +101,7 @@ fn round(config: &Config, what: &str) -> Result<()> {
 }
 
 /// Returns a named workload's writes, or, if there is a space, the command line of another tool.
-fn named(name: &str) -> Result<Program> {
+fn program(name: &str) -> Result<Program> {
     if let Some((tool, words)) = name.split_once(' ') {
         return imported(tool, words);
     }
@@ -160,7 +160,7 @@ fn shape(name: &str) -> Option<Program> {
     }
     statements.push(statement);
     let source = Arc::new(Shape { entries });
-    Some(Program::of_source(vec![kind], statements, source))
+    Some(Program::from_source(vec![kind], statements, source))
 }
 
 #[derive(Clone, Copy, Debug)]

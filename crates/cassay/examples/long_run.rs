@@ -145,7 +145,7 @@ impl Shape {
                     found.clone()
                 }
             };
-            let finding = self.of_trial(trial, found);
+            let finding = self.trial_finding(trial, found);
             run.finish_trial(trial.index, &trial.slug, &finding)?;
             findings.push(finding);
         }
@@ -214,7 +214,7 @@ impl Shape {
 
     /// Returns the finding of the first trial, changed for another trial: a little faster or
     /// slower.
-    fn of_trial(&self, trial: &TrialRecord, found: TrialFinding) -> TrialFinding {
+    fn trial_finding(&self, trial: &TrialRecord, found: TrialFinding) -> TrialFinding {
         let load = trial.point.map_or(1.0, store::record::Point::value);
         let factor = (1.0 + load).ln() * (1.0 + 0.01 * Chance(trial.index as u64).share());
         let mut all = found.all.clone();

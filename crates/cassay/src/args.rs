@@ -647,7 +647,7 @@ pub enum FaultCommand {
 pub struct FaultTestArgs {
     /// Faults to test. Default: all that the cluster supports.
     #[arg(value_name = "FAULT", value_parser = fault_kind)]
-    pub kinds: Vec<target_spec::fault::Kind>,
+    pub kinds: Vec<target_spec::fault::FaultKind>,
     #[command(flatten)]
     pub at: BrokenArgs,
 }
@@ -656,7 +656,7 @@ pub struct FaultTestArgs {
 pub struct FaultRunArgs {
     /// Fault to inject, from `cassay fault list`.
     #[arg(value_name = "FAULT", value_parser = fault_kind)]
-    pub kind: target_spec::fault::Kind,
+    pub kind: target_spec::fault::FaultKind,
     /// Number of the node, from 1.
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["host", "hosts"])]
     pub node: Option<usize>,
@@ -724,8 +724,8 @@ pub struct FaultKnobs {
 }
 
 /// Parses the name of a kind of fault.
-fn fault_kind(text: &str) -> Result<target_spec::fault::Kind, String> {
-    target_spec::fault::Kind::of(text).ok_or_else(|| {
+fn fault_kind(text: &str) -> Result<target_spec::fault::FaultKind, String> {
+    target_spec::fault::FaultKind::find(text).ok_or_else(|| {
         let names = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
         let hint = yaml::did_you_mean(text, names).unwrap_or_default();
         format!("there is no such kind: see `cassay fault list`; {hint}")
@@ -834,13 +834,14 @@ pub struct HostArgs {
 
 /// Parses the name of an isolation.
 fn isolation(text: &str) -> Result<target_spec::Isolation, String> {
-    target_spec::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
+    target_spec::Isolation::from_name(text)
+        .ok_or_else(|| "it is auto, hosts or loopback".to_string())
 }
 
 /// Parses the name of a garbage collector.
 fn collector(text: &str) -> Result<target_spec::Collector, String> {
     let known = || target_spec::Collector::ALL.map(target_spec::Collector::name).join(", ");
-    target_spec::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
+    target_spec::Collector::from_name(text).ok_or_else(|| format!("it is one of {}", known()))
 }
 
 /// Parses a key of cassandra.yaml with its value, which is JSON or else plain text.

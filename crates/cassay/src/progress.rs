@@ -121,15 +121,17 @@ impl Show {
                     self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
                 }
             }
-            Event::Said(text) => self.said(&text),
+            Event::Said(text) => self.print(&text),
             Event::PhaseStarted { .. } => self.phase(now_ns),
             Event::TrialFinished { name, finding, .. } => match shown_as(self.manner) {
                 Manner::Plain => terminal::say(&finished(&name, &finding)),
                 Manner::Moving | Manner::Screen => {
                     let names = self.shared.state().trials.clone();
                     let names = names.iter().map(|trial| trial.name.as_str());
-                    let columns = FigureColumns::of_lines(terminal::size().columns, names);
-                    terminal::say_line(&columns.finished(&name, &TrialFigures::of(&finding)));
+                    let columns = FigureColumns::for_lines(terminal::size().columns, names);
+                    terminal::say_line(
+                        &columns.finished(&name, &TrialFigures::from_finding(&finding)),
+                    );
                 }
             },
             Event::TrialFailed { name, reason, .. } => {
@@ -160,14 +162,16 @@ impl Show {
         }
     }
 
-    fn said(&self, text: &str) {
+    fn print(&self, text: &str) {
         match shown_as(self.manner) {
             Manner::Screen => {}
             Manner::Moving => {
                 let state = self.shared.state();
                 let (place, name) = state.current().unwrap_or_default();
                 let phase = state.phase.name;
-                terminal::show_moving(&Line::of(&format!("{place} {name} · {phase}: {text}")));
+                terminal::show_moving(&Line::from_text(&format!(
+                    "{place} {name} · {phase}: {text}"
+                )));
             }
             Manner::Plain => terminal::say(&format!("    {text}")),
         }

@@ -116,7 +116,7 @@ mod tests {
                         procedure: {fixed: {threads: 1}}\n";
 
     #[test]
-    fn a_mistake_in_hostile_text_commands_nothing_and_points_where_it_is() {
+    fn a_mistake_in_hostile_text_is_inert_and_has_its_place() {
         let text =
             format!("study: s\n{REST}target: {{\"\u{9b}2J\u{202e}\u{200f}\": {{}}, x: 1}}\n");
         let diagnostics = study::resolve::resolve("\x1b]0;s", &text, &Default::default());

@@ -109,15 +109,15 @@ impl NodeAddressMap {
     }
 
     /// Returns the first address of the node that the cluster calls `now`.
-    pub fn known(&self, now: SocketAddr) -> SocketAddr {
+    pub fn first_address(&self, now: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_there = |(_, at): &(&SocketAddr, &SocketAddr)| **at == now;
         all.iter().find(is_there).map_or(now, |(known, _)| *known)
     }
 
     /// Returns the cluster's address of a node that was reached through a contact point.
-    pub(crate) fn of_contact(&self, reached: SocketAddr) -> SocketAddr {
-        self.translation.said(reached, CQL_PORT).unwrap_or(reached)
+    pub(crate) fn cluster_address(&self, reached: SocketAddr) -> SocketAddr {
+        self.translation.reported_address(reached, CQL_PORT).unwrap_or(reached)
     }
 
     /// Records the cluster's present address of a node. Returns true if it has changed.
@@ -170,24 +170,36 @@ mod tests {
         let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
         let [first, second, third] = ["10.0.0.1:9042", "10.0.0.2:9042", "10.0.0.3:9042"].map(at);
         let moves = NodeAddressMap::default();
-        assert_eq!((moves.now(first), moves.known(first)), (first, first));
+        assert_eq!(
+            (moves.now(first), moves.first_address(first)),
+            (first, first)
+        );
         assert!(!moves.note(first, first));
         assert!(moves.note(first, second) && !moves.note(first, second));
-        assert_eq!((moves.now(first), moves.known(second)), (second, first));
+        assert_eq!(
+            (moves.now(first), moves.first_address(second)),
+            (second, first)
+        );
         // Clones share the state.
         assert!(moves.clone().note(first, third));
-        assert_eq!((moves.now(first), moves.known(third)), (third, first));
+        assert_eq!(
+            (moves.now(first), moves.first_address(third)),
+            (third, first)
+        );
         let beside = |text: &str| moves.same_port(at(text)).to_string();
         assert_eq!(beside("10.0.0.1:8778"), "10.0.0.3:8778");
         assert_eq!(beside("10.0.0.9:8778"), "10.0.0.9:8778");
-        assert_eq!(moves.known(second), second);
+        assert_eq!(moves.first_address(second), second);
         // Another node takes over the old address.
         assert!(moves.note(second, first));
-        assert_eq!((moves.known(first), moves.now(first)), (second, third));
+        assert_eq!(
+            (moves.first_address(first), moves.now(first)),
+            (second, third)
+        );
     }
 
     #[test]
-    fn a_translated_node_is_known_by_what_the_cluster_calls_it_and_reached_elsewhere() {
+    fn a_translated_node_has_its_cluster_address_and_another_route() {
         let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
         let mut translation = Translation::default();
         for (said, reached) in [
@@ -201,15 +213,15 @@ mod tests {
         }
         let moves = NodeAddressMap::translated(translation);
         let five = at("10.1.0.5:9042");
-        assert_eq!(moves.of_contact(at("127.0.0.1:9043")), five);
+        assert_eq!(moves.cluster_address(at("127.0.0.1:9043")), five);
         assert_eq!(
             (moves.now(five), moves.called(five)),
             (at("127.0.0.1:9043"), five)
         );
-        assert_eq!(moves.known(five), five);
+        assert_eq!(moves.first_address(five), five);
         let stranger = at("10.1.0.9:9042");
         assert_eq!(
-            (moves.of_contact(stranger), moves.now(stranger)),
+            (moves.cluster_address(stranger), moves.now(stranger)),
             (stranger, stranger)
         );
         // The node takes the place of another one, and its new address is translated too.

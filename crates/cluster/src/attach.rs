@@ -57,7 +57,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
         }
         None => (spec, Pods::default()),
     };
-    let behind = spec.secure_connect_bundle.as_deref().map(BehindProxy::of).transpose()?;
+    let behind = spec.secure_connect_bundle.as_deref().map(BehindProxy::read).transpose()?;
     let by_ids = behind.as_ref().map(|behind| behind.spec(spec));
     let spec = by_ids.as_ref().unwrap_or(spec);
     let access = match behind {
@@ -89,7 +89,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
             answered => break answered?,
         }
     };
-    let nodes = pods.named(of_datacenter(nodes, spec.datacenter.as_deref())?);
+    let nodes = pods.name_nodes(in_datacenter(nodes, spec.datacenter.as_deref())?);
     let count = nodes.len();
     let noun = if count == 1 { "node" } else { "nodes" };
     say(&format!("attached to {count} {noun} through {point}"));
@@ -146,12 +146,12 @@ fn with_hosts(
 ) -> Result<Cluster> {
     let hosts = hosts.with_nodes(&nodes, say)?;
     for (index, node) in nodes.iter_mut().enumerate() {
-        if let Some(host) = hosts.of(index) {
+        if let Some(host) = hosts.for_node(index) {
             node.host.clone_from(&host.name);
         }
     }
     let metrics = pods.metrics_of(&nodes, say);
-    let (operator, pods) = (pods.operator.clone(), pods.of_nodes(&nodes)?);
+    let (operator, pods) = (pods.operator.clone(), pods.node_pods(&nodes)?);
     let capabilities = capabilities(&nodes, &agents, &hosts, &pods);
     let attached = Attached::new(
         spec,
@@ -159,7 +159,12 @@ fn with_hosts(
         (operator, metrics),
         access.moves.clone(),
     );
-    Ok(Cluster::of_attached(nodes, access, capabilities, attached))
+    Ok(Cluster::from_attached(
+        nodes,
+        access,
+        capabilities,
+        attached,
+    ))
 }
 
 /// Time limit for the first answer of a Jolokia agent.
@@ -210,7 +215,7 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
     Ok(Access {
         moves: NodeAddressMap::translated(spec.addresses.clone()),
-        ..Access::of_others(credentials, tls)
+        ..Access::for_attached(credentials, tls)
     })
 }
 
@@ -225,7 +230,7 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     let mut last = anyhow!("{host} has no address");
     for address in addresses {
         let name = host.parse::<IpAddr>().is_err().then_some(host.as_str());
-        let known = access.moves.of_contact(address);
+        let known = access.moves.cluster_address(address);
         let opened = Session::open_named(known, name, access, LIMIT);
         match opened.and_then(|mut session| ask(&mut session)) {
             Ok(nodes) => return Ok(nodes),
@@ -251,7 +256,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
         Ok(peers) => nodes_of(&peers, |row| {
             let port = row.get(1).and_then(Value::as_i64);
             let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(own.port());
-            Ok(session.known(SocketAddr::new(ip_of(row.first())?, port)))
+            Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, port)))
         })?,
         // Before 4.0 there is no `peers_v2`, and all nodes use the same port.
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
@@ -259,7 +264,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
                 .context("ask the node about the others")?;
             nodes_of(&peers, |row| {
-                Ok(session.known(SocketAddr::new(ip_of(row.first())?, own.port())))
+                Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, own.port())))
             })?
         }
         Err(error) => return Err(error.context("ask the node about the others")),
@@ -323,7 +328,7 @@ fn tokens_of(value: &Value) -> Result<Vec<i64>> {
     Ok(tokens)
 }
 
-fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<NodeInfo>> {
+fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<NodeInfo>> {
     let Some(wanted) = datacenter else {
         return Ok(nodes);
     };
@@ -371,7 +376,7 @@ fn capabilities(
         mbeans: mbeans(nodes, agents),
         metrics,
     };
-    capability::of_attached(&shown, &on_machines, &in_pods)
+    capability::attached_capabilities(&shown, &on_machines, &in_pods)
 }
 
 /// Why metrics cannot be read by CQL.
@@ -438,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_credentials_is_refused_and_secrets_come_from_files() {
+    fn incomplete_credentials_are_refused_and_files_hold_secrets() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "hunter2\nsecond line\n").unwrap();
         let mut spec = AttachSpec {

@@ -6,7 +6,7 @@
 
 use crate::fault_handle::{NodeHandle, OwnNode};
 use anyhow::{Context, Result, ensure};
-use host::{Agent, Step};
+use host::{Agent, FileStep};
 use std::path::{Path, PathBuf};
 
 /// Folder of the kept files, inside the node's folder: on the same file system, and removed with
@@ -33,9 +33,9 @@ impl NodeHandle {
     }
 }
 
-fn keeping(own: &OwnNode) -> Vec<Step> {
-    let left = Step::Remove(own.folder.join(FOLDER));
-    let link = |(from, to): (&Path, PathBuf)| Step::LinkTree {
+fn keeping(own: &OwnNode) -> Vec<FileStep> {
+    let left = FileStep::Remove(own.folder.join(FOLDER));
+    let link = |(from, to): (&Path, PathBuf)| FileStep::LinkTree {
         from: from.to_owned(),
         to,
     };
@@ -47,20 +47,20 @@ fn put_back(agent: &Agent, own: &OwnNode) -> Result<()> {
     let folder = own.folder.join(FOLDER);
     let is_kept = agent.list(&folder, None)?.is_some();
     ensure!(is_kept, "{} is not there", folder.display());
-    let empty = Step::Clear {
+    let empty = FileStep::Clear {
         folder: own.commit_log.clone(),
         but: Vec::new(),
     };
     let swap = |(now, kept): (&Path, PathBuf)| {
-        let back = Step::Rename {
+        let back = FileStep::Rename {
             from: kept,
             to: now.to_owned(),
         };
-        [Step::Remove(now.to_owned()), back]
+        [FileStep::Remove(now.to_owned()), back]
     };
     let mut steps = vec![empty];
     steps.extend(own.immutable().flat_map(swap));
-    steps.push(Step::Remove(folder));
+    steps.push(FileStep::Remove(folder));
     agent.change(steps)
 }
 

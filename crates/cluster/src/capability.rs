@@ -29,7 +29,7 @@ pub(crate) const LOOPBACK: &str =
     "the hosts are addresses of this machine and nothing more (isolation loopback)";
 
 /// Abilities of managed nodes.
-pub(crate) fn of_local(mbeans: &Answer, hosts: &HostsAnswer) -> Vec<Capability> {
+pub(crate) fn managed_capabilities(mbeans: &Answer, hosts: &HostsAnswer) -> Vec<Capability> {
     all(|ability| local(ability, mbeans, hosts))
 }
 
@@ -55,7 +55,7 @@ fn local(ability: Ability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer {
             "files are swapped while the node is stopped",
             "there are no snapshots without them",
         ),
-        Ability::DropPageCache => match of_host(hosts, ability) {
+        Ability::DropPageCache => match host_capability(hosts, ability) {
             Ok(how) => Ok(format!("of a whole host: {how}")),
             Err(_) => ok("file by file: the kernel is told that they are not needed"),
         },
@@ -80,11 +80,11 @@ fn local(ability: Ability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer {
             None => Err(pods::NO_PODS.to_owned()),
         },
         // The remaining abilities depend on the hosts alone.
-        _ => of_host(hosts, ability),
+        _ => host_capability(hosts, ability),
     }
 }
 
-fn of_host(hosts: &HostsAnswer, ability: Ability) -> Answer {
+fn host_capability(hosts: &HostsAnswer, ability: Ability) -> Answer {
     let unasked = || Err("this machine was not asked".to_string());
     let answers = hosts.as_ref().map_err(String::clone)?;
     answers.get(&ability).cloned().unwrap_or_else(unasked)
@@ -170,7 +170,7 @@ pub(crate) const BY_METRICS: &str = "system_metrics and system_views: running an
 
 /// Abilities of an attached cluster: virtual tables if its version has them, MBeans if agents are
 /// accessible, and machines if they are reachable.
-pub(crate) fn of_attached(
+pub(crate) fn attached_capabilities(
     shown: &Sources,
     on_machines: &OnMachines,
     in_pods: &Answer,
@@ -218,7 +218,7 @@ fn attached(ability: Ability, shown: &Sources, there: &OnMachines) -> Answer {
 }
 
 fn all(of: impl Fn(Ability) -> Answer) -> Vec<Capability> {
-    let capability = |ability| Capability::of(ability, of(ability));
+    let capability = |ability| Capability::from_answer(ability, of(ability));
     Ability::ALL.into_iter().map(capability).collect()
 }
 
@@ -255,8 +255,8 @@ pub(crate) mod tests {
             mbeans: mbeans.clone(),
             metrics: mbeans.clone(),
         };
-        let attached = of_attached(&shown, &OnMachines::none(), &mbeans);
-        for all in [of_local(&mbeans, &machine()), attached] {
+        let attached = attached_capabilities(&shown, &OnMachines::none(), &mbeans);
+        for all in [managed_capabilities(&mbeans, &machine()), attached] {
             let order: Vec<Ability> = all.iter().map(|one| one.ability).collect();
             assert_eq!(order, Ability::ALL);
             assert!(all.iter().all(|one| !one.detail.is_empty()));
@@ -265,7 +265,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_host_can_what_the_machine_can() {
-        let all = of_local(&running_mbeans(true), &machine());
+        let all = managed_capabilities(&running_mbeans(true), &machine());
         assert_eq!(one(&all, Ability::Hosts), (true, "by the kernel"));
         assert_eq!(one(&all, Ability::Volume), (true, "by the kernel"));
         assert_eq!(one(&all, Ability::LinkDelay), (false, "no netem"));
@@ -275,7 +275,7 @@ pub(crate) mod tests {
 
     #[test]
     fn without_agents_there_are_no_mbeans_and_no_snapshots() {
-        let without = of_local(&running_mbeans(false), &machine());
+        let without = managed_capabilities(&running_mbeans(false), &machine());
         let by_agent = [
             Ability::Settle,
             Ability::Snapshot,

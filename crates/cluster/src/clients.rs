@@ -78,7 +78,7 @@ impl Cluster {
             let Some(found) = found.with_context(|| ask(node, "its clients"))? else {
                 return Ok(None);
             };
-            others.extend(of_others(&node.name, &found, &session)?);
+            others.extend(other_connections(&node.name, &found, &session)?);
         }
         others.sort();
         Ok(Some(OtherClients(others)))
@@ -120,7 +120,11 @@ fn ask(node: &NodeInfo, what: &str) -> String {
 }
 
 /// Returns the connections of other programs. Another cassay on this machine counts as this one.
-fn of_others(node: &str, found: &QueryResult, session: &Session) -> Result<Vec<OtherConnection>> {
+fn other_connections(
+    node: &str,
+    found: &QueryResult,
+    session: &Session,
+) -> Result<Vec<OtherConnection>> {
     let here = session.local_address()?;
     let at = |name| found.column(name);
     let (address, port) = (at("address")?, at("port")?);
@@ -143,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_counted_of_connections_that_were_there_at_both_looks() {
+    fn requests_are_counted_on_connections_present_in_both_readings() {
         let look = |all: &[(&str, &str, u64)]| {
             let one = |(node, from, requests): &(&str, &str, u64)| OtherConnection {
                 node: (*node).to_owned(),

@@ -15,7 +15,7 @@ use crate::fault_handle::Handles;
 use crate::jolokia::Jolokia;
 use crate::local::Nodes;
 use crate::node::{NodeDied, NodeInfo};
-use crate::permission_gate::{Door, Permit, all_marked};
+use crate::permission_gate::{Permit, StatementGate, all_marked};
 use crate::session::Session;
 use crate::table_comment::MarkedTable;
 use anyhow::{Context, Result, bail};
@@ -49,7 +49,7 @@ enum Control {
 }
 
 impl Cluster {
-    pub(crate) fn of_local(nodes: Nodes) -> Cluster {
+    pub(crate) fn from_local(nodes: Nodes) -> Cluster {
         Cluster {
             nodes: nodes.describe(),
             access: nodes.access().clone(),
@@ -59,7 +59,7 @@ impl Cluster {
         }
     }
 
-    pub(crate) fn of_attached(
+    pub(crate) fn from_attached(
         nodes: Vec<NodeInfo>,
         access: Access,
         capabilities: Vec<Capability>,
@@ -100,13 +100,13 @@ impl Cluster {
 
     /// Returns the tables of earlier runs that statements were allowed to change.
     pub fn earlier(&self) -> Vec<MarkedTable> {
-        self.access.door.as_ref().map(Door::earlier).unwrap_or_default()
+        self.access.door.as_ref().map(StatementGate::earlier).unwrap_or_default()
     }
 
     /// Returns the user's tables that remain on an attached cluster: those that this run made or
     /// wrote to and did not drop.
     pub fn left(&self) -> Vec<Object> {
-        self.access.door.as_ref().map(Door::left).unwrap_or_default()
+        self.access.door.as_ref().map(StatementGate::left).unwrap_or_default()
     }
 
     /// Returns all tables whose comment says that cassay made them, with the run that it names.

@@ -2,7 +2,7 @@
 //! it is kept and is never shown.
 
 use crate::address_map::NodeAddressMap;
-use crate::permission_gate::Door;
+use crate::permission_gate::StatementGate;
 use anyhow::{Context, Result, bail};
 use cql::Version;
 use foreign::FileKind;
@@ -21,7 +21,7 @@ pub struct Access {
     /// TLS, if the cluster requires it.
     pub tls: Option<Tls>,
     /// Permission check of an attached cluster. `None` for a managed one.
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<StatementGate>,
     /// Current addresses of nodes that have moved.
     pub moves: NodeAddressMap,
     /// Version of the protocol that the nodes speak.
@@ -50,9 +50,9 @@ impl Access {
     }
 
     /// Access to an attached cluster, with its permission check.
-    pub(crate) fn of_others(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
+    pub(crate) fn for_attached(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
         Access {
-            door: Some(Door::default()),
+            door: Some(StatementGate::default()),
             ..Access::new(credentials, tls)
         }
     }
@@ -185,7 +185,7 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     use rustls::{CertificateError, Error};
-    let hint = match of_tls(&error) {
+    let hint = match find_tls_error(&error) {
         Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => format!(
             "this machine does not trust the issuer of its certificate; name the certificate \
              authorities, a PEM file, by `tls: {{ca: FILE}}` of `{section}`"
@@ -221,7 +221,7 @@ fn is_about_clients(alert: rustls::AlertDescription) -> bool {
 }
 
 /// Finds the TLS error inside an error of any library.
-fn of_tls<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
+fn find_tls_error<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
     if let Some(error) = error.downcast_ref() {
         return Some(error);
     }
@@ -231,7 +231,7 @@ fn of_tls<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls
         Some(ureq::Error::Io(error)) => Some(error),
         _ => error.downcast_ref::<std::io::Error>(),
     };
-    inner?.get_ref().and_then(|inner| of_tls(inner))
+    inner?.get_ref().and_then(|inner| find_tls_error(inner))
 }
 
 #[cfg(test)]

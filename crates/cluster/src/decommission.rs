@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_of_an_agent_says_where_it_is_and_what_is_missing_is_named() {
+    fn an_agent_file_gives_its_place_and_missing_keys_are_named() {
         let whole = "host=10.0.0.4\nport=8778\nuser=cassay\npassword=a=b\nbacklog=4\n";
         control_of(whole).unwrap();
         for (key, text) in [

@@ -1,7 +1,9 @@
 //! The abilities that a target will have, derived from its description before anything starts.
 
 use crate::attach::{NO_AGENTS, NO_METRICS, from_kubernetes, machine_capabilities, pods};
-use crate::capability::{Answer, BY_METRICS, OnMachines, Sources, of_attached, of_local};
+use crate::capability::{
+    Answer, BY_METRICS, OnMachines, Sources, attached_capabilities, managed_capabilities,
+};
 use crate::local::assign_hosts;
 use target_spec::{AttachSpec, Capability, Target};
 
@@ -27,10 +29,10 @@ pub fn abilities_of(target: &Target) -> Vec<Capability> {
             mbeans: attached_mbeans(spec),
             metrics,
         };
-        of_attached(&shown, &on_machines, &in_pods)
+        attached_capabilities(&shown, &on_machines, &in_pods)
     };
     match target {
-        Target::Local(spec) => of_local(&local_mbeans(), &assign_hosts::answer(spec)),
+        Target::Local(spec) => managed_capabilities(&local_mbeans(), &assign_hosts::answer(spec)),
         Target::Attach(spec) => attached(spec, attached_metrics()),
         Target::Null(_) => attached(&AttachSpec::default(), Err(NO_METRICS.to_owned())),
     }
@@ -153,7 +155,7 @@ mod tests {
             mbeans: running_mbeans(true),
             metrics: old.clone(),
         };
-        let all = of_attached(&shown, &OnMachines::none(), &old);
+        let all = attached_capabilities(&shown, &OnMachines::none(), &old);
         assert_eq!(
             one(&all, Ability::Settings),
             (false, "needs virtual tables")

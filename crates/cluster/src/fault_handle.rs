@@ -4,13 +4,15 @@
 use crate::credentials::Access;
 use crate::jolokia::Jolokia;
 use crate::local::{changed, process_tags};
-use crate::permission_gate::Door;
+use crate::permission_gate::StatementGate;
 use crate::pod::{OperatorHandle, PodHandle};
 use crate::service::{NodeService, may};
 use crate::session::Session;
 use anyhow::{Context, Result};
 use host::process::Identity;
-use host::{Agent, Bytes, Confinement, Injection, Join, Restartable, ServiceBreak, Start, Step};
+use host::{
+    Agent, Bytes, Confinement, FileStep, Injection, Join, Restartable, ServiceBreak, Start,
+};
 use measure::clock;
 use serde_json::{Map, Value};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -111,7 +113,7 @@ pub struct OwnNode {
 #[derive(Debug)]
 pub struct UpgradedNode {
     /// Steps that write its configuration, beside the existing one.
-    pub files: Vec<Step>,
+    pub files: Vec<FileStep>,
     /// Start as the other release.
     pub own: OwnNode,
     /// Start as the present release afterwards.
@@ -150,7 +152,7 @@ pub struct HostHandle {
     /// Pod of the host, managed or attached. `None` if it is not a pod.
     pub pod: Option<PodHandle>,
     /// Permission check of an attached cluster.
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<StatementGate>,
 }
 
 impl HostHandle {
@@ -294,7 +296,7 @@ impl NodeHandle {
     ///
     /// # Errors
     /// The file cannot be read, or a key must not be set.
-    pub fn configured(&self, yaml: &Map<String, Value>) -> Result<(Step, Step)> {
+    pub fn configured(&self, yaml: &Map<String, Value>) -> Result<(FileStep, FileStep)> {
         let own = self.own()?;
         let path = own.conf.join("cassandra.yaml");
         let of = (&own.release.0, &own.release.1);
@@ -302,7 +304,7 @@ impl NodeHandle {
         let text = String::from_utf8_lossy(&before);
         let after =
             changed(&text, of, yaml).with_context(|| format!("change {}", path.display()))?;
-        let write = |bytes: Vec<u8>| Step::Write {
+        let write = |bytes: Vec<u8>| FileStep::Write {
             path: path.clone(),
             bytes: Bytes(bytes),
             is_private: false,
@@ -328,10 +330,10 @@ impl NodeHandle {
     ///
     /// # Errors
     /// It does not run, or is not managed.
-    pub fn shifted(&self, by_ms: i64) -> Result<(Restartable, [Step; 2])> {
+    pub fn shifted(&self, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
         let library = self.own()?.folder.join("clock.so");
         let (one, file) = self.restartable()?.shifted(by_ms, &library)?;
-        Ok((one, [file, Step::Remove(library)]))
+        Ok((one, [file, FileStep::Remove(library)]))
     }
 
     /// Returns the same as [`NodeHandle::restartable`], started without its data.

@@ -46,12 +46,12 @@ pub(crate) struct Bulk {
 
 impl Bulk {
     /// Prepares a request for attributes, each with its MBean.
-    pub fn of(attributes: &[(&str, &str)]) -> Bulk {
+    pub fn new(attributes: &[(&str, &str)]) -> Bulk {
         Self::written(attributes, |_| ())
     }
 
     /// Prepares a request that returns the entries of map attributes as texts.
-    pub fn of_entries_as_texts(attributes: &[(&str, &str)]) -> Bulk {
+    pub fn entries_as_texts(attributes: &[(&str, &str)]) -> Bulk {
         Self::written(attributes, |read| read["config"] = json!({ "maxDepth": 1 }))
     }
 
@@ -147,7 +147,7 @@ impl Jolokia {
     /// # Errors
     /// The agent does not answer.
     pub fn read(&self, attributes: &[(&str, &str)]) -> Result<Vec<Option<Value>>> {
-        self.read_bulk(&Bulk::of(attributes))
+        self.read_bulk(&Bulk::new(attributes))
     }
 
     /// Reads attributes like [`Jolokia::read`], with a prepared request.
@@ -242,7 +242,7 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
             RootCerts::new_with_certs(&certificates)
         }
     };
-    let identity = ClientIdentity::of(spec)?;
+    let identity = ClientIdentity::read(spec)?;
     let client_cert = identity.as_ref().map(client_cert).transpose()?;
     Ok(TlsConfig::builder()
         .client_cert(client_cert)
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_credentials_and_certificates_for_nothing_are_refused() {
+    fn incomplete_credentials_and_unused_certificates_are_refused() {
         let address = SocketAddr::from(([127, 0, 0, 1], 8778));
         let error = |access: &JolokiaAccess| {
             let error = Jolokia::attached(address, access, &NodeAddressMap::default()).unwrap_err();

@@ -109,7 +109,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
         );
     }
     let nodes = Nodes::reopen(folder, state.clone(), dirs, say)?;
-    Ok(Cluster::of_local(nodes))
+    Ok(Cluster::from_local(nodes))
 }
 
 /// Builds the message that there is no kept cluster `id`, with the list of those that exist.

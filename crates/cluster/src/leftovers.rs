@@ -46,7 +46,7 @@ pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Cleared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::process::{Identity, Machine};
+    use host::process::{Identity, ProcessSpace};
     use state::State;
     use std::path::Path;
 
@@ -79,7 +79,7 @@ mod tests {
         // A cluster of another machine that shares our folder may run there.
         let elsewhere = leave(&dirs, "e-elsewhere", false, gone);
         let mut theirs = State::read(&elsewhere).unwrap();
-        theirs.machine = Some(Machine::called("other"));
+        theirs.machine = Some(ProcessSpace::called("other"));
         theirs.write(&elsewhere).unwrap();
         let kept = leave(&dirs, "c-kept", true, gone);
         let odd = state::clusters_folder(&dirs).join("d-odd");

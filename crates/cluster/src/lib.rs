@@ -110,7 +110,7 @@ pub fn answer() -> Option<anyhow::Result<()>> {
 /// The target is not available. The message says why and what to do. Nothing is left running.
 pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
     match target {
-        Target::Local(spec) => Ok(Cluster::of_local(local::start(spec, dirs, say)?)),
+        Target::Local(spec) => Ok(Cluster::from_local(local::start(spec, dirs, say)?)),
         Target::Attach(spec) => attach::attach(spec, say),
         Target::Null(spec) => {
             let server = NullServer::start(spec).context("start the null target")?;

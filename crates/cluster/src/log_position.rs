@@ -12,7 +12,7 @@ pub(crate) struct Marks(Vec<(FileId, u64)>);
 
 impl Marks {
     /// Returns the present lengths. An unreadable folder has none.
-    pub fn of(agent: &Agent, folder: &Path) -> Marks {
+    pub fn read(agent: &Agent, folder: &Path) -> Marks {
         let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
         Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())
     }

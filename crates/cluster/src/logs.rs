@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copied_log_has_no_secrets_and_all_the_rest_however_often_it_is_copied() {
+    fn a_copied_log_hides_secrets_and_keeps_the_rest_on_every_copy() {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("copy");
         let log = b"INFO a\nJVM Arguments: [-Dx.password=hunter2, -ea]\n\xff\nend".as_slice();

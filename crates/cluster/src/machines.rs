@@ -182,7 +182,7 @@ pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();
     };
-    let machines = match look(&hosts.machines, (&hosts.host, &JavaWanted::of(spec))) {
+    let machines = match look(&hosts.machines, (&hosts.host, &JavaWanted::from_spec(spec))) {
         Ok(machines) => machines,
         Err(why) => return vec![format!("{why:#}")],
     };

@@ -21,7 +21,7 @@ pub(crate) const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 /// The node does not answer, or refuses.
 pub(crate) fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
-    of_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
+    call_for_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
 }
 
 /// Enables compactions of tables, and makes the server check at once if one is due. A restart of
@@ -31,7 +31,7 @@ pub(crate) fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<
 /// As [`flush`].
 pub(crate) fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "enableAutoCompaction(java.lang.String,[Ljava.lang.String;)";
-    of_tables(agent, OPERATION, keyspace, tables)
+    call_for_tables(agent, OPERATION, keyspace, tables)
         .with_context(|| format!("enable the compactions of {keyspace}"))
 }
 
@@ -41,11 +41,16 @@ pub(crate) fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]
 /// As [`flush`].
 pub(crate) fn disable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "disableAutoCompaction(java.lang.String,[Ljava.lang.String;)";
-    of_tables(agent, OPERATION, keyspace, tables)
+    call_for_tables(agent, OPERATION, keyspace, tables)
         .with_context(|| format!("disable the compactions of {keyspace}"))
 }
 
-fn of_tables(agent: &Jolokia, operation: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
+fn call_for_tables(
+    agent: &Jolokia,
+    operation: &str,
+    keyspace: &str,
+    tables: &[&str],
+) -> Result<()> {
     if tables.is_empty() {
         // An empty list would mean all tables of the keyspace.
         return Ok(());
@@ -99,7 +104,7 @@ pub(crate) struct SnapshotOfTable {
 pub(crate) fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
     // Reads them as text, not as JSON trees. In 4.1 the key of the snapshot table has null columns,
     // on which the agent aborts in the middle of its response.
-    let asked = Bulk::of_entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
+    let asked = Bulk::entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
     let mut answers = agent.read_bulk(&asked)?.into_iter().flatten();
     let details = answers.next().context("the node does not list its snapshots")?;
     let texts = details.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str());

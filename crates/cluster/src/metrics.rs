@@ -58,7 +58,7 @@ impl Metrics {
         match self {
             Metrics::ByAgent(agent) => Box::new(AskAgent {
                 agent: agent.with_limit(limit),
-                bulk: Bulk::of(attributes),
+                bulk: Bulk::new(attributes),
             }),
             Metrics::ByTables { node, access } => {
                 Box::new(MetricTables::new((*node, access), attributes, limit))

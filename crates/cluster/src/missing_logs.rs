@@ -33,10 +33,10 @@ impl Cluster {
     /// Returns the log location of a node. `None` if its host is not reachable.
     pub(crate) fn log_place(&self, index: usize) -> Option<LogPlace<'_>> {
         match self.local() {
-            Some(nodes) => Some(LogPlace::of_own(nodes.all().get(index)?)),
+            Some(nodes) => Some(LogPlace::own_node(nodes.all().get(index)?)),
             None => {
                 let hosts = self.attached_hosts()?;
-                let host = hosts.of(index)?;
+                let host = hosts.for_node(index)?;
                 let logs = hosts.logs(index).and_then(Result::ok);
                 Some(LogPlace {
                     host: &host.name,
@@ -57,7 +57,7 @@ pub(crate) struct LogPlace<'a> {
 }
 
 impl<'a> LogPlace<'a> {
-    fn of_own(node: &'a LocalNode) -> LogPlace<'a> {
+    fn own_node(node: &'a LocalNode) -> LogPlace<'a> {
         LogPlace {
             host: &node.layout.host,
             agent: &node.host,

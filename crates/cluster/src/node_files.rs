@@ -46,7 +46,7 @@ impl<'a> NodeFiles<'a> {
 
 #[cfg(test)]
 impl<'a> NodeFiles<'a> {
-    pub(crate) fn of_test(host: &'a Agent, folder: &'a Path) -> NodeFiles<'a> {
+    pub(crate) fn for_test(host: &'a Agent, folder: &'a Path) -> NodeFiles<'a> {
         NodeFiles {
             name: "node1",
             host,

@@ -6,7 +6,7 @@ use crate::operation::is_own;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use cql::Value;
-use host::Step;
+use host::FileStep;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -98,9 +98,9 @@ impl NodeHandle {
     ///
     /// # Errors
     /// Its folders cannot be listed.
-    pub fn clearing(&self, keyspaces: &[String], tag: &str) -> Result<Vec<Step>> {
+    pub fn clearing(&self, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>> {
         let tables = data_file::tables(&self.agent, &self.own()?.folder, keyspaces)?.into_iter();
         let folders = tables.map(|(_, table)| table.join("snapshots").join(tag));
-        Ok(folders.map(Step::Remove).collect())
+        Ok(folders.map(FileStep::Remove).collect())
     }
 }

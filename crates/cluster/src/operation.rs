@@ -99,7 +99,7 @@ impl NodeControl {
                 Ok(format!("{} compacted", were(keyspaces)))
             }
             Operation::StopCompactions => {
-                self.told(limit, COMPACTIONS, STOP, &[json!("COMPACTION")])
+                self.invoke(limit, COMPACTIONS, STOP, &[json!("COMPACTION")])
             }
             Operation::Repair { keyspaces } => {
                 let mut repaired = Vec::new();
@@ -122,12 +122,12 @@ impl NodeControl {
                 }
             }
             Operation::StopRepairs => {
-                self.told(limit, STORAGE, "forceTerminateAllRepairSessions", &[])
+                self.invoke(limit, STORAGE, "forceTerminateAllRepairSessions", &[])
             }
             Operation::Snapshot { tag, keyspaces } => {
                 const TAKE: &str =
                     "takeSnapshot(java.lang.String,java.util.Map,[Ljava.lang.String;)";
-                self.told(
+                self.invoke(
                     limit,
                     STORAGE,
                     TAKE,
@@ -143,12 +143,12 @@ impl NodeControl {
             }
             Operation::Upgrade(step) => self.upgrade(step, deadline),
             Operation::Decommission => {
-                self.told(limit, STORAGE, "decommission(boolean)", &[json!(true)])?;
+                self.invoke(limit, STORAGE, "decommission(boolean)", &[json!(true)])?;
                 Ok("it has left the ring".to_owned())
             }
             Operation::RemoveNode { host_id } => {
                 const REMOVE: &str = "removeNode(java.lang.String)";
-                self.told(limit, STORAGE, REMOVE, &[json!(host_id)])?;
+                self.invoke(limit, STORAGE, REMOVE, &[json!(host_id)])?;
                 Ok(format!("{host_id} was taken out of the ring"))
             }
         }
@@ -157,7 +157,7 @@ impl NodeControl {
     fn upgrade(&self, step: &UpgradeStep, deadline: Deadline) -> Result<String> {
         match step {
             UpgradeStep::Drain => {
-                self.told(deadline.left(), STORAGE, "drain", &[])?;
+                self.invoke(deadline.left(), STORAGE, "drain", &[])?;
                 Ok("it has drained".to_owned())
             }
             UpgradeStep::Sstables { keyspaces } => {
@@ -167,7 +167,7 @@ impl NodeControl {
                     // Skips SSTables in the newest format; runs as many jobs as there are
                     // compactors.
                     let arguments = [json!(keyspace), json!(true), json!(0), json!([])];
-                    self.told(deadline.left(), STORAGE, UPGRADE, &arguments)?;
+                    self.invoke(deadline.left(), STORAGE, UPGRADE, &arguments)?;
                 }
                 Ok(format!(
                     "upgradesstables has ended for {}",
@@ -176,7 +176,7 @@ impl NodeControl {
             }
             UpgradeStep::BeginMetadataLog => {
                 const BEGIN: &str = "initializeCMS(java.util.List)";
-                self.told(deadline.left(), METADATA, BEGIN, &[json!([])])?;
+                self.invoke(deadline.left(), METADATA, BEGIN, &[json!([])])?;
                 Ok("the log of the cluster's metadata has begun".to_owned())
             }
         }
@@ -222,7 +222,7 @@ impl NodeControl {
         Ok(())
     }
 
-    fn told(
+    fn invoke(
         &self,
         limit: Duration,
         mbean: &str,

@@ -85,7 +85,7 @@ impl Order {
     ///
     /// # Errors
     /// The password is not where another process could read it.
-    pub fn of(
+    pub fn build(
         act: Act,
         keyspace: &str,
         nodes: &[(SocketAddr, Vec<&str>)],
@@ -246,7 +246,7 @@ mod tests {
             ..JolokiaAccess::default()
         };
         let nodes = [("10.0.0.1:8778".parse().unwrap(), vec!["a", "b"])];
-        let order = Order::of(Act::Snapshot("x-1".to_owned()), "k", &nodes, &access).unwrap();
+        let order = Order::build(Act::Snapshot("x-1".to_owned()), "k", &nodes, &access).unwrap();
         let program = order.program(TAKE_BACK).unwrap();
         let again: Order = serde_json::from_str(&program.words[2]).unwrap();
         assert_eq!(again, order);
@@ -254,7 +254,7 @@ mod tests {
         let said = &program.words[2];
         assert!(said.contains("10.0.0.1:8778"), "{said}");
         access.password = Some(SecretSource::Held(Secret::new("hunter2".to_owned())));
-        let said = Order::of(Act::NoCompactions, "k", &nodes, &access).unwrap_err().to_string();
+        let said = Order::build(Act::NoCompactions, "k", &nodes, &access).unwrap_err().to_string();
         assert!(said.contains("in no file and no variable"), "{said}");
     }
 }

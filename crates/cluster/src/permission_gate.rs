@@ -11,7 +11,7 @@ use crate::statement_change::{Change, Sort, changes};
 use crate::table_comment::{Mark, MarkedTable, OwnRuns};
 use anyhow::{Result, anyhow, bail};
 use cql::response::ErrorCode;
-use cql::text::Fault;
+use cql::text::CqlMistake;
 use cql::value::Value;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ pub struct Permit {
 /// Permission check shared by all sessions with a cluster. It refuses changes until it gets a
 /// [`Permit`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Door(Arc<Mutex<State>>);
+pub(crate) struct StatementGate(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -46,14 +46,14 @@ struct State {
 
 /// Decision about a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum GateDecision {
     /// Send it.
     Send,
     /// Skip it: the object exists already, and the user needs no permission to create it.
     Skip,
 }
 
-impl Door {
+impl StatementGate {
     pub(crate) fn permit(&self, permit: Permit) {
         self.state().permit = permit;
     }
@@ -79,7 +79,7 @@ impl Door {
     }
 
     /// Decides about a statement, or explains the refusal.
-    pub(crate) fn pass(&self, session: &mut Session, cql: &str) -> Result<Way> {
+    pub(crate) fn pass(&self, session: &mut Session, cql: &str) -> Result<GateDecision> {
         let changes = changes(cql, session.used());
         for change in changes.map_err(|fault| unreadable(&fault, cql))? {
             let Some(object) = &change.object else {
@@ -93,7 +93,7 @@ impl Door {
             let there = is_of_there && self.is_there(session, &change, object)?;
             if change.act == Act::Create && there {
                 if change.if_absent {
-                    return Ok(Way::Skip);
+                    return Ok(GateDecision::Skip);
                 }
                 // The answer that the server would give to a user who may create it.
                 bail!(ServerError {
@@ -110,7 +110,7 @@ impl Door {
                 bail!(refusal(session, (change.act, object), mark.as_ref(), cql));
             }
         }
-        Ok(Way::Send)
+        Ok(GateDecision::Send)
     }
 
     /// Records the objects that an accepted statement created and removed.
@@ -150,7 +150,7 @@ impl Door {
             "ALTER TABLE {}.{} WITH comment = {}",
             cql::text::quoted_name(&table.keyspace),
             cql::text::quoted_name(table.name.as_deref().unwrap_or_default()),
-            cql::text::literal(&Mark::of_run(&self.state().permit.own.run).comment())
+            cql::text::literal(&Mark::for_run(&self.state().permit.own.run).comment())
         )
     }
 
@@ -235,10 +235,10 @@ impl Door {
     }
 }
 
-fn unreadable(fault: &Fault, cql: &str) -> anyhow::Error {
+fn unreadable(fault: &CqlMistake, cql: &str) -> anyhow::Error {
     anyhow!(
         "a statement cannot be read as Cassandra would read it, and is not sent: {}: {cql}",
-        fault.said(cql)
+        fault.describe(cql)
     )
 }
 

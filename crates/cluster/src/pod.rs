@@ -2,7 +2,7 @@
 //! A node is followed to the address of its new pod.
 
 use crate::address_map::NodeAddressMap;
-use crate::permission_gate::Door;
+use crate::permission_gate::StatementGate;
 use crate::service::may;
 use anyhow::Result;
 use kubernetes::{Deletion, Isolation, NodePod, Operator, PodSeen};
@@ -17,7 +17,7 @@ pub struct OperatorHandle {
     pub(crate) operator: Operator,
     /// Pods of the nodes.
     pub(crate) pods: Vec<Arc<NodePod>>,
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<StatementGate>,
 }
 
 impl OperatorHandle {
@@ -42,7 +42,7 @@ pub struct PodHandle {
     /// First CQL address of its node.
     pub(crate) known: SocketAddr,
     pub(crate) moves: NodeAddressMap,
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<StatementGate>,
 }
 
 impl PodHandle {
@@ -51,8 +51,8 @@ impl PodHandle {
     ///
     /// # Errors
     /// Kubernetes does not answer.
-    pub fn seen(&self) -> Result<PodSeen> {
-        let seen = self.pod.seen()?;
+    pub fn refresh(&self) -> Result<PodSeen> {
+        let seen = self.pod.status()?;
         if let Some(ip) = seen.address.filter(|_| seen.is_ready) {
             self.moves.note(self.known, SocketAddr::new(ip, self.known.port()));
         }

@@ -68,7 +68,7 @@ pub struct LogMarks(Vec<u64>);
 
 impl LogMarks {
     /// Reads the current lengths.
-    pub(crate) fn of(places: &[NodeFiles<'_>]) -> LogMarks {
+    pub(crate) fn read(places: &[NodeFiles<'_>]) -> LogMarks {
         let marks = places.iter().map(|place| size(place.host, &place.log()));
         LogMarks(marks.map(|size| size.unwrap_or(0)).collect())
     }
@@ -79,7 +79,7 @@ impl Cluster {
     /// count.
     pub fn log_marks(&self) -> LogMarks {
         match self.local() {
-            Some(nodes) => LogMarks::of(&nodes.files()),
+            Some(nodes) => LogMarks::read(&nodes.files()),
             None => {
                 let logs = self.attached_logs();
                 let sizes = logs.iter().map(|one| size(one.host, &one.log).unwrap_or(0));
@@ -97,7 +97,7 @@ impl Cluster {
                 let logs = self.attached_logs().into_iter().enumerate();
                 let cause = |(index, one): (usize, AttachedLog<'_>)| {
                     let mark = marks.0.get(index).copied().unwrap_or(0);
-                    of_node(one.node, None, &log_since(one.host, &one.log, mark))
+                    node_cause(one.node, None, &log_since(one.host, &one.log, mark))
                 };
                 logs.filter_map(cause).collect()
             }
@@ -114,7 +114,7 @@ impl Cluster {
                 let (folder, _) = hosts.logs(index)?.ok()?;
                 Some(AttachedLog {
                     node: &node.name,
-                    host: &hosts.of(index)?.agent,
+                    host: &hosts.for_node(index)?.agent,
                     log: folder.join("system.log"),
                 })
             })
@@ -134,7 +134,7 @@ pub(crate) fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> 
     let cause = |(index, place): (usize, &NodeFiles<'_>)| {
         let mark = marks.0.get(index).copied().unwrap_or(0);
         let volume = place.host.space(place.folder).ok();
-        of_node(
+        node_cause(
             place.name,
             volume,
             &log_since(place.host, &place.log(), mark),
@@ -144,7 +144,7 @@ pub(crate) fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> 
 }
 
 /// Returns what a volume and a log reveal about a node. `None` if they reveal nothing.
-fn of_node(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String> {
+fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(volume) = volume.filter(|volume| volume.available_bytes < ROOM_BYTES_MIN) {
         parts.push(format!(
@@ -200,7 +200,7 @@ mod tests {
     /// A full volume was reported as "overloaded (Server is shutting down): a lower load may help".
     #[test]
     fn the_cause_is_said_before_what_it_has_caused() {
-        let said = of_node("node1", None, FULL).unwrap();
+        let said = node_cause("node1", None, FULL).unwrap();
         assert!(
             said.starts_with("node1: its data volume was full (its log: Caused by: java.io"),
             "{said}"
@@ -214,7 +214,7 @@ mod tests {
         let corrupt = "ERROR [ReadStage-2] FileUtils.java:74 - org.apache.cassandra.io.sstable.\
                        CorruptSSTableException: Corrupted: nb-2-big-Data.db";
         assert_eq!(sign(corrupt).unwrap().0, "a file of its data is corrupt");
-        assert_eq!(of_node("node1", None, "INFO all is well"), None);
+        assert_eq!(node_cause("node1", None, "INFO all is well"), None);
     }
 
     #[test]
@@ -226,12 +226,12 @@ mod tests {
                 available_bytes,
             })
         };
-        let said = of_node("node2", volume(MIB / 2), "").unwrap();
+        let said = node_cause("node2", volume(MIB / 2), "").unwrap();
         assert_eq!(
             said,
             "node2: its data volume is full (0.5 of 1024 MiB are free)"
         );
-        assert_eq!(of_node("node2", volume(ROOM_BYTES_MIN), ""), None);
+        assert_eq!(node_cause("node2", volume(ROOM_BYTES_MIN), ""), None);
     }
 
     #[test]

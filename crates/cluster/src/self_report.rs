@@ -52,7 +52,7 @@ const MESSAGE_CHARS_SHOWN: usize = 160;
 
 impl Cluster {
     /// Asks all nodes for their report. Values that a node does not report are left out.
-    pub fn told(&self) -> SelfReport {
+    pub fn query_reports(&self) -> SelfReport {
         let mut told = SelfReport::default();
         for node in self.nodes() {
             let mut session = self.session_to(node).ok();
@@ -198,7 +198,10 @@ mod tests {
         of.iter().map(one).collect()
     }
 
-    fn told(nodes: &[(&str, BTreeMap<Exception, u64>)], metadata: Option<Metadata>) -> SelfReport {
+    fn report(
+        nodes: &[(&str, BTreeMap<Exception, u64>)],
+        metadata: Option<Metadata>,
+    ) -> SelfReport {
         let node = |(name, of): &(&str, BTreeMap<Exception, u64>)| ((*name).to_owned(), of.clone());
         SelfReport {
             exceptions: nodes.iter().map(node).collect(),
@@ -208,14 +211,14 @@ mod tests {
 
     #[test]
     fn only_new_exceptions_are_told_and_a_restart_begins_anew() {
-        let before = told(
+        let before = report(
             &[
                 ("node1", exceptions(&[("A at x", "old words", 2)])),
                 ("node2", exceptions(&[("", "", 9)])),
             ],
             None,
         );
-        let after = told(
+        let after = report(
             &[
                 (
                     "node1",
@@ -242,7 +245,7 @@ mod tests {
         let metadata = |schema: &str, log: &[(i64, &str)]| {
             let log = log.iter().map(|(epoch, kind)| (*epoch, (*kind).to_owned())).collect();
             let schema = schema.to_owned();
-            told(&[], Some(Metadata { schema, log }))
+            report(&[], Some(Metadata { schema, log }))
         };
         let was = metadata("a", &[(2, "JOIN"), (3, "SCHEMA_CHANGE")]);
         let is = metadata(

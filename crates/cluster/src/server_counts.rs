@@ -41,7 +41,7 @@ pub struct OperationCounts {
 }
 
 impl OperationCounts {
-    pub(crate) fn of_null(counts: &null_server::NullCounts) -> OperationCounts {
+    pub(crate) fn from_null(counts: &null_server::NullCounts) -> OperationCounts {
         OperationCounts {
             source: "the null target".to_owned(),
             reads: counts.reads,
@@ -59,7 +59,7 @@ impl Cluster {
     /// A node does not answer.
     pub fn operation_counts(&self, keyspace: &str) -> Result<Option<OperationCounts>> {
         match self.null_server() {
-            Some(server) => Ok(Some(OperationCounts::of_null(&server.counts()))),
+            Some(server) => Ok(Some(OperationCounts::from_null(&server.counts()))),
             None => read(self, keyspace),
         }
     }
@@ -70,7 +70,7 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
     for node in cluster.nodes() {
         let mut session = cluster.session_to(node)?;
         let mut of = |table: &str| {
-            of_keyspace(&mut session, table, keyspace)
+            keyspace_sum(&mut session, table, keyspace)
                 .with_context(|| format!("read the operation counts of {}", node.name))
         };
         let tables = (
@@ -118,7 +118,7 @@ fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>>
 }
 
 /// Returns the sum over the keyspace's tables. `None` if the node has no such virtual table.
-fn of_keyspace(session: &mut Session, table: &str, keyspace: &str) -> Result<Option<u64>> {
+fn keyspace_sum(session: &mut Session, table: &str, keyspace: &str) -> Result<Option<u64>> {
     let keyspace = cql::text::literal(keyspace);
     // Before 5.0, a partial key is not enough for the query.
     let cql = format!(

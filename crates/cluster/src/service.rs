@@ -1,7 +1,7 @@
 //! Service of an attached node: restarts and signals through the agent of the node's machine. Only
 //! actions that the command line names are performed.
 
-use crate::permission_gate::Door;
+use crate::permission_gate::StatementGate;
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Agent, Injection, Service, ServiceBreak, ServiceFault};
@@ -17,7 +17,7 @@ pub struct NodeService {
     /// Name of the machine.
     pub host: String,
     pub(crate) service: Service,
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<StatementGate>,
 }
 
 impl NodeService {
@@ -74,7 +74,7 @@ impl NodeService {
 ///
 /// # Errors
 /// It is not permitted. The message says what would permit it.
-pub(crate) fn may(door: Option<&Door>, act: NodeAct, what: &str) -> Result<()> {
+pub(crate) fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Result<()> {
     match door {
         Some(door) if !door.may_do(act) => bail!("{}", refusal(act, what)),
         _ => Ok(()),

@@ -8,13 +8,13 @@
 
 use crate::address_map::NodeAddressMap;
 use crate::credentials::{self, Access, Tls};
-use crate::permission_gate::{Door, Way};
+use crate::permission_gate::{GateDecision, StatementGate};
 use crate::statement_change;
 use anyhow::{Context, Result, anyhow, bail};
 use cql::frame::{self, Header};
 use cql::request::QueryParams;
 use cql::response::{ErrorCode, Prepared, Response, ResultBody, Rows};
-use cql::text::Fault;
+use cql::text::CqlMistake;
 use cql::value::Value;
 use cql::{Consistency, Handshake, HandshakeError, SegmentReader, Version};
 use measure::clock::{self, Deadline};
@@ -224,7 +224,7 @@ pub struct Session {
     timeout: Duration,
     broken: bool,
     /// Permission check of an attached cluster.
-    door: Option<Door>,
+    door: Option<StatementGate>,
     moves: NodeAddressMap,
     /// Keyspace of unqualified names.
     used: Option<String>,
@@ -364,8 +364,8 @@ impl Session {
     }
 
     /// Returns the first address of the node that calls itself `now`.
-    pub(crate) fn known(&self, now: SocketAddr) -> SocketAddr {
-        self.moves.known(now)
+    pub(crate) fn first_address(&self, now: SocketAddr) -> SocketAddr {
+        self.moves.first_address(now)
     }
 
     /// Returns the first address of the node.
@@ -439,10 +439,10 @@ impl Session {
             return Ok(true);
         };
         let way = door.pass(self, cql)?;
-        if way == Way::Send {
+        if way == GateDecision::Send {
             self.take_note(&door, cql);
         }
-        Ok(way == Way::Send)
+        Ok(way == GateDecision::Send)
     }
 
     /// Treats the objects that a statement creates as created, so that errors which only follow
@@ -458,7 +458,7 @@ impl Session {
     }
 
     /// Records a statement with the permission check, and returns the tables that it created.
-    fn take_note(&mut self, door: &Door, cql: &str) -> Vec<Object> {
+    fn take_note(&mut self, door: &StatementGate, cql: &str) -> Vec<Object> {
         self.used = statement_change::used(cql).or(self.used.take());
         door.passed(cql, self.used())
     }
@@ -478,7 +478,7 @@ impl Session {
         let Some(door) = self.door.clone() else {
             return self.send(cql, shown, consistency);
         };
-        if door.pass(self, cql)? == Way::Skip {
+        if door.pass(self, cql)? == GateDecision::Skip {
             return Ok(QueryResult::default());
         }
         let answer = self.send(cql, shown, consistency)?;
@@ -818,8 +818,8 @@ fn name_of(header: &Header) -> String {
     format!("an unexpected message (opcode {:#04x})", header.opcode)
 }
 
-fn unreadable(fault: &Fault, cql: &str, shown: &str) -> anyhow::Error {
-    let (at, shown) = (fault.said(cql), shorten(shown));
+fn unreadable(fault: &CqlMistake, cql: &str, shown: &str) -> anyhow::Error {
+    let (at, shown) = (fault.describe(cql), shorten(shown));
     anyhow!("a statement cannot be read as Cassandra would read it: {at} (statement: {shown})")
 }
 

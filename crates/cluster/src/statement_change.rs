@@ -3,7 +3,7 @@
 //! Invariants: a statement is read as the server reads it, and an unreadable one is an error. A
 //! statement whose effect is unknown counts as a change of everything.
 
-use cql::text::{Fault, Kind, Token};
+use cql::text::{CqlMistake, Token, TokenKind};
 use target_spec::{Act, Object};
 
 /// A single change by a statement.
@@ -46,7 +46,7 @@ pub fn used(cql: &str) -> Option<String> {
 ///
 /// # Errors
 /// The text is not CQL, or is ambiguous.
-pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, Fault> {
+pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, CqlMistake> {
     let tokens = cql::text::tokens(cql)?;
     let words = Words(&tokens, used);
     let first_end = tokens.iter().position(is_end).unwrap_or(tokens.len());
@@ -70,7 +70,7 @@ pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, Fault> {
 }
 
 fn is_end(token: &Token) -> bool {
-    token.kind == Kind::Symbol && token.text == ";"
+    token.kind == TokenKind::Symbol && token.text == ";"
 }
 
 fn change(act: Act, object: Option<Object>, sort: Sort) -> Change {
@@ -87,7 +87,7 @@ struct Words<'a>(&'a [Token], Option<&'a str>);
 
 impl Words<'_> {
     fn word(&self, at: usize) -> Option<&str> {
-        let token = self.0.get(at).filter(|token| token.kind == Kind::Word)?;
+        let token = self.0.get(at).filter(|token| token.kind == TokenKind::Word)?;
         Some(&token.text)
     }
 
@@ -97,13 +97,13 @@ impl Words<'_> {
 
     fn name(&self, at: usize) -> Option<String> {
         let token = self.0.get(at)?;
-        let is_name = matches!(token.kind, Kind::Word | Kind::Quoted);
+        let is_name = matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
         is_name.then(|| token.text.clone())
     }
 
     fn is_symbol(&self, at: usize, symbol: &str) -> bool {
         let token = self.0.get(at);
-        token.is_some_and(|token| token.kind == Kind::Symbol && token.text == symbol)
+        token.is_some_and(|token| token.kind == TokenKind::Symbol && token.text == symbol)
     }
 
     /// Parses `keyspace.name` at a position. An unqualified name is in the session's keyspace.
@@ -204,7 +204,7 @@ impl Words<'_> {
 mod tests {
     use super::*;
 
-    fn said(cql: &str) -> String {
+    fn change_words(cql: &str) -> String {
         let words = |change: &Change| {
             let object = change.object.as_ref().map(ToString::to_string).unwrap_or("?".to_owned());
             let absent = if change.if_absent { " if absent" } else { "" };
@@ -276,7 +276,7 @@ mod tests {
             ("SELECT a FROM s.t;;", ""),
             ("-- a\r\nDROP TABLE s.t -- b\r", "drop s.t"),
         ] {
-            assert_eq!(said(cql), expected, "{cql}");
+            assert_eq!(change_words(cql), expected, "{cql}");
         }
     }
 

@@ -49,7 +49,7 @@ pub struct Mark(String);
 
 impl Mark {
     /// Returns the mark of a run.
-    pub(crate) fn of_run(run: &str) -> Mark {
+    pub(crate) fn for_run(run: &str) -> Mark {
         Mark(run.to_owned())
     }
 

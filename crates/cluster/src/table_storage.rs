@@ -108,7 +108,7 @@ impl TableStorage {
     }
 
     /// Parses the answers to [`ASKED`].
-    fn of(answers: &[Option<Value>]) -> Option<TableStorage> {
+    fn parse(answers: &[Option<Value>]) -> Option<TableStorage> {
         let answer = |index: usize| answers.get(index)?.as_ref();
         let count = |index: usize| answer(index)?.as_u64();
         let live_bytes = count(1)?;
@@ -131,7 +131,7 @@ fn read(agent: &Jolokia, keyspace: &str, table: &str) -> Result<TableStorage> {
     let asked = ASKED.map(mbean);
     let attributes = asked.each_ref().map(|(mbean, attribute)| (mbean.as_str(), *attribute));
     let answers = agent.read(&attributes)?;
-    TableStorage::of(&answers)
+    TableStorage::parse(&answers)
         .with_context(|| format!("the node does not count what {keyspace}.{table} has on disk"))
 }
 
@@ -150,13 +150,13 @@ mod tests {
                 json!(7),
                 json!(5),
             ];
-            TableStorage::of(&answers.map(Some)).expect("all answers")
+            TableStorage::parse(&answers.map(Some)).expect("all answers")
         };
         let mut sum = of(2, 500, 0.5);
         assert_eq!(sum.uncompressed_bytes, 1000.0);
         sum.add(&of(1, 100, -1.0));
         assert_eq!((sum.live_bytes, sum.uncompressed_bytes), (600, 1100.0));
         assert_eq!((sum.flushed_bytes, sum.compacted_bytes), (14, 10));
-        assert_eq!(TableStorage::of(&[Some(json!(1)), None]), None);
+        assert_eq!(TableStorage::parse(&[Some(json!(1)), None]), None);
     }
 }

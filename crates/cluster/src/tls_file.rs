@@ -93,7 +93,7 @@ pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) ->
 
 /// Returns the error for a file without the PEM block that its role requires.
 fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
-    let form = Form::of(bytes);
+    let form = Form::recognize(bytes);
     let way = match form.way(role) {
         Way::Command(command) => {
             let command = command.replace("FILE", &argument(place));

@@ -41,7 +41,7 @@ impl Compression {
     }
 
     /// Returns the compression with this name. `None` if it is not supported.
-    pub fn named(name: &str) -> Option<Compression> {
+    pub fn parse(name: &str) -> Option<Compression> {
         let all = [Compression::Lz4, Compression::Snappy];
         all.into_iter().find(|compression| compression.name() == name)
     }

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_body_than_the_protocol_allows_is_refused_before_it_arrives() {
+    fn a_body_over_the_protocol_limit_is_refused_before_it_arrives() {
         let at = |length: u32| {
             let mut bytes = READY;
             bytes[5..].copy_from_slice(&length.to_be_bytes());
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_answer_may_be_in_any_version_whose_header_can_be_read() {
+    fn the_first_answer_may_have_any_version_with_a_known_header() {
         for version in [3, 4, 5, 6, 0x42] {
             let mut bytes = READY;
             bytes[0] = version | RESPONSE_BIT;

@@ -12,7 +12,7 @@ use crate::compression::Compression;
 use crate::consistency::Consistency;
 use crate::frame::{self, opcode};
 use crate::template::{append_null, append_value};
-use crate::text::{Fault, append_statement_text};
+use crate::text::{CqlMistake, append_statement_text};
 use crate::version::Version;
 use crate::wire::{ParseError, Reader, append_u16};
 use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
@@ -137,7 +137,7 @@ impl BatchKind {
     ];
 
     /// Returns the kind with this name, in any case.
-    pub fn of_name(name: &str) -> Option<BatchKind> {
+    pub fn from_name(name: &str) -> Option<BatchKind> {
         let named = |(known, _): &&(&str, BatchKind)| known.eq_ignore_ascii_case(name);
         BatchKind::NAMES.iter().find(named).map(|(_, kind)| *kind)
     }
@@ -236,7 +236,12 @@ pub fn register(out: &mut Vec<u8>, stream: i16, events: &[EventKind]) {
 ///
 /// # Errors
 /// The text is not CQL, or is ambiguous; `out` then ends within the frame.
-pub fn prepare(out: &mut Vec<u8>, version: Version, stream: i16, cql: &str) -> Result<(), Fault> {
+pub fn prepare(
+    out: &mut Vec<u8>,
+    version: Version,
+    stream: i16,
+    cql: &str,
+) -> Result<(), CqlMistake> {
     let start = frame::begin(out, version.number(), stream, opcode::PREPARE);
     append_statement_text(out, cql)?;
     if version >= Version::V5 {
@@ -251,7 +256,12 @@ pub fn prepare(out: &mut Vec<u8>, version: Version, stream: i16, cql: &str) -> R
 ///
 /// # Errors
 /// As for [`prepare`].
-pub fn query(out: &mut Vec<u8>, stream: i16, cql: &str, params: &QueryParams) -> Result<(), Fault> {
+pub fn query(
+    out: &mut Vec<u8>,
+    stream: i16,
+    cql: &str,
+    params: &QueryParams,
+) -> Result<(), CqlMistake> {
     let start = frame::begin(out, params.version.number(), stream, opcode::QUERY);
     append_statement_text(out, cql)?;
     append_params_head(out, values_count(params.values), params);
@@ -290,7 +300,7 @@ pub fn batch(
     consistency: Consistency,
     serial: Option<Consistency>,
     timestamp: Option<i64>,
-) -> Result<(), Fault> {
+) -> Result<(), CqlMistake> {
     let start = frame::begin(out, Version::V4.number(), stream, opcode::BATCH);
     out.push(kind as u8);
     append_count(out, entries.len());

@@ -137,7 +137,7 @@ fn skip_prefix(flags: u8, body: &[u8]) -> Result<&[u8]> {
 /// Returns the version of a response. Bodies of an unsupported version are parsed as version 4,
 /// because such a response is a refusal.
 fn version_of(header: &Header) -> Version {
-    Version::of_number(header.version & !RESPONSE_BIT).unwrap_or_default()
+    Version::from_number(header.version & !RESPONSE_BIT).unwrap_or_default()
 }
 
 /// Returns the id in the [`payload`] of a RESULT of kind Prepared, for callers that already know

@@ -8,7 +8,7 @@
 
 use crate::frame::{self, HEADER_BYTES, opcode};
 use crate::request::{self, BatchKind, QueryParams, StatementId, param};
-use crate::text::{Fault, append_statement_text};
+use crate::text::{CqlMistake, append_statement_text};
 use crate::version::Version;
 use crate::wire::{append_long_bytes, append_short_bytes, append_u16};
 
@@ -64,7 +64,11 @@ impl Template {
     ///
     /// # Errors
     /// The text is not CQL, or is ambiguous.
-    pub fn query(cql: &str, values_count: u16, params: &QueryParams) -> Result<Template, Fault> {
+    pub fn query(
+        cql: &str,
+        values_count: u16,
+        params: &QueryParams,
+    ) -> Result<Template, CqlMistake> {
         let (mut entry, mut text) = (vec![0], Vec::new());
         append_statement_text(&mut text, cql)?;
         entry.extend_from_slice(&text);

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// Kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// A word or number.
     Word,
     /// A name in double quotes.
@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Words in lower case, names and texts without their quotes.
     pub text: String,
     /// Offset of its first byte.
@@ -36,17 +36,17 @@ pub struct Token {
 /// The first place at which a text is not CQL, or is ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {message}")]
-pub struct Fault {
+pub struct CqlMistake {
     /// The mistake.
     pub message: String,
     /// Byte offset in the text.
     pub at: usize,
 }
 
-impl Fault {
+impl CqlMistake {
     /// Returns the mistake with its line and column in the text, both from 1. A line feed ends a
     /// line.
-    pub fn said(&self, text: &str) -> String {
+    pub fn describe(&self, text: &str) -> String {
         let before = &text[..self.at];
         let line_at = before.rfind('\n').map_or(0, |end| end + 1);
         let line = before.matches('\n').count() + 1;
@@ -77,7 +77,9 @@ pub fn quoted_name(name: &str) -> String {
 pub fn transactional_mode(statement: &str) -> Option<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let found = tokens.windows(3).find(|three| {
-        three[0].kind == Kind::Word && three[0].text == "transactional_mode" && three[1].text == "="
+        three[0].kind == TokenKind::Word
+            && three[0].text == "transactional_mode"
+            && three[1].text == "="
     });
     found.map(|three| three[2].text.clone()).filter(|mode| mode != "off")
 }
@@ -87,11 +89,11 @@ pub fn transactional_mode(statement: &str) -> Option<String> {
 ///
 /// # Errors
 /// As for [`tokens`].
-pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
+pub fn split(text: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
     let mut statements = Vec::new();
     let mut start = None;
     let mut end = 0;
-    for piece in Pieces::of(text) {
+    for piece in Pieces::split(text) {
         let piece = piece?;
         let is_end = piece.form == Form::Symbol && &text[piece.at..piece.end] == ";";
         if is_end && let Some(start) = start.take() {
@@ -112,8 +114,8 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
 /// # Errors
 /// A comment, name or text is not closed; a character outside them is not part of CQL; or a comment
 /// contains a character that ends a line only for some programs.
-pub fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
-    let tokens = Pieces::of(cql).filter_map(|piece| piece.map(|one| one.token(cql)).transpose());
+pub fn tokens(cql: &str) -> Result<Vec<Token>, CqlMistake> {
+    let tokens = Pieces::split(cql).filter_map(|piece| piece.map(|one| one.token(cql)).transpose());
     tokens.collect()
 }
 
@@ -121,16 +123,16 @@ pub fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
 ///
 /// # Errors
 /// As for [`tokens`].
-pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, Fault> {
+pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, CqlMistake> {
     let mut has_comment = false;
-    for piece in Pieces::of(cql) {
+    for piece in Pieces::split(cql) {
         has_comment |= piece?.form == Form::Comment;
     }
     if !has_comment {
         return Ok(Cow::Borrowed(cql));
     }
     let mut text = String::with_capacity(cql.len());
-    for piece in Pieces::of(cql) {
+    for piece in Pieces::split(cql) {
         text.push_str(piece?.sent(cql));
     }
     Ok(Cow::Owned(text))
@@ -140,10 +142,10 @@ pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, Fault> {
 ///
 /// # Errors
 /// As for [`tokens`]; `out` then ends in the middle of the text.
-pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), Fault> {
+pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), CqlMistake> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
-    for piece in Pieces::of(cql) {
+    for piece in Pieces::split(cql) {
         out.extend_from_slice(piece?.sent(cql).as_bytes());
     }
     let length = i32::try_from(out.len() - start - 4).expect("a statement is under 2 GiB");
@@ -190,11 +192,11 @@ impl Piece {
         let inside = |length: usize| &whole[length..whole.len() - length];
         let (kind, text) = match self.form {
             Form::Blank | Form::Comment => return None,
-            Form::Word => (Kind::Word, whole.to_ascii_lowercase()),
-            Form::Quoted => (Kind::Quoted, inside(1).replace("\"\"", "\"")),
-            Form::Text => (Kind::Text, inside(1).replace("''", "'")),
-            Form::Dollars => (Kind::Text, inside(2).to_owned()),
-            Form::Symbol => (Kind::Symbol, whole.to_owned()),
+            Form::Word => (TokenKind::Word, whole.to_ascii_lowercase()),
+            Form::Quoted => (TokenKind::Quoted, inside(1).replace("\"\"", "\"")),
+            Form::Text => (TokenKind::Text, inside(1).replace("''", "'")),
+            Form::Dollars => (TokenKind::Text, inside(2).to_owned()),
+            Form::Symbol => (TokenKind::Symbol, whole.to_owned()),
         };
         let (at, end) = (self.at, self.end);
         Some(Token {
@@ -213,7 +215,7 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    fn of(cql: &str) -> Pieces<'_> {
+    fn split(cql: &str) -> Pieces<'_> {
         Pieces { cql, at: 0 }
     }
 
@@ -251,9 +253,9 @@ impl Pieces<'_> {
 }
 
 impl Iterator for Pieces<'_> {
-    type Item = Result<Piece, Fault>;
+    type Item = Result<Piece, CqlMistake>;
 
-    fn next(&mut self) -> Option<Result<Piece, Fault>> {
+    fn next(&mut self) -> Option<Result<Piece, CqlMistake>> {
         let first = self.cql[self.at..].chars().next()?;
         let at = self.at;
         Some(match self.next_piece(first) {
@@ -265,7 +267,7 @@ impl Iterator for Pieces<'_> {
             Err((offset, message)) => {
                 self.at = self.cql.len();
                 let at = at + offset;
-                Err(Fault { message, at })
+                Err(CqlMistake { message, at })
             }
         })
     }

@@ -31,7 +31,7 @@ impl Version {
     }
 
     /// Returns the version with this number. `None` if it is not supported.
-    pub fn of_number(number: u8) -> Option<Version> {
+    pub fn from_number(number: u8) -> Option<Version> {
         Version::ALL.into_iter().find(|version| version.number() == number)
     }
 
@@ -52,12 +52,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_four_is_asked_for_first_and_each_is_found_by_its_number() {
+    fn version_four_is_tried_first_and_each_has_its_number() {
         assert_eq!(Version::ALL[0], Version::default());
         for version in Version::ALL {
-            assert_eq!(Version::of_number(version.number()), Some(version));
+            assert_eq!(Version::from_number(version.number()), Some(version));
         }
-        assert_eq!(Version::of_number(6), None);
-        assert_eq!(Version::of_number(0x42), None);
+        assert_eq!(Version::from_number(6), None);
+        assert_eq!(Version::from_number(0x42), None);
     }
 }

@@ -3,7 +3,7 @@
 measure::word_enum! {
     /// Severity of a finding.
     #[derive(PartialOrd, Ord)]
-    pub enum Level {
+    pub enum Severity {
         /// It reduces performance or stability, or something is lost.
         Warning = "warning",
         /// Another value is recommended, and matters in some cases.
@@ -27,7 +27,7 @@ pub struct Finding {
     /// Recommended value.
     pub wanted: String,
     /// Severity of the finding.
-    pub level: Level,
+    pub level: Severity,
     /// Reason for the recommendation.
     pub why: String,
     /// Command that sets it, or advice on what to do.

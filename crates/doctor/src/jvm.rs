@@ -60,7 +60,7 @@ pub(super) fn concurrent_threads(parallel: usize) -> usize {
 impl<'a> Jvm<'a> {
     /// Returns the JVM of a process. `told` are the nodes' own reports, which take precedence over
     /// arguments.
-    pub fn of(process: &'a ProcessSettings, told: &[NodeConfiguration]) -> Jvm<'a> {
+    pub fn read(process: &'a ProcessSettings, told: &[NodeConfiguration]) -> Jvm<'a> {
         let arguments = process.arguments.as_deref().unwrap_or_default();
         let mut flags: BTreeMap<String, String> =
             arguments.iter().filter_map(|one| flag_of(one)).collect();

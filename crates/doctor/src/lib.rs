@@ -8,7 +8,7 @@ mod finding;
 mod jvm;
 mod rules;
 
-pub use finding::{Finding, Level};
+pub use finding::{Finding, Severity};
 
 use anyhow::{Context, Result};
 use cluster::{Cluster, NodeConfiguration};
@@ -40,7 +40,7 @@ const USUAL_FOLDER: &str = "/var/lib/cassandra";
 
 /// Examines this machine, with all nodes that run on it.
 pub fn here() -> Examined {
-    let settings = HostSettings::read(Path::new("/"), &of_all());
+    let settings = HostSettings::read(Path::new("/"), &about_all());
     examine("this machine", &settings, &[])
 }
 
@@ -50,7 +50,7 @@ pub fn here() -> Examined {
 /// The agent is gone.
 pub fn there(agent: &Agent, name: &str) -> Result<Examined> {
     let settings = agent
-        .settings(&of_all())
+        .settings(&about_all())
         .with_context(|| format!("read the settings of {name}"))?;
     Ok(examine(name, &settings, &[]))
 }
@@ -60,7 +60,7 @@ pub fn there(agent: &Agent, name: &str) -> Result<Examined> {
 ///
 /// # Errors
 /// An agent is gone, or no host can be reached.
-pub fn of_cluster(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<Examined>> {
+pub fn examine_cluster(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<Examined>> {
     let Some(hosts) = cluster.host_settings(&question())? else {
         // An address can be bound only on the machine to which it belongs.
         let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
@@ -87,7 +87,7 @@ fn question() -> Question {
 }
 
 /// Returns the question for a host whose nodes are not named.
-fn of_all() -> Question {
+fn about_all() -> Question {
     let file = |from: &str, to: &str| (from.to_owned(), to.to_owned());
     Question {
         with_argument: Some(MAIN_CLASS.to_owned()),

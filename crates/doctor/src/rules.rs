@@ -9,15 +9,15 @@ mod jvm;
 mod kernel;
 mod rule;
 
-use crate::finding::{Finding, Level};
+use crate::finding::{Finding, Severity};
 use crate::jvm::Jvm;
 use cluster::NodeConfiguration;
 use host::settings::HostSettings;
-use rule::{Bound, Check, Judged, Rule, View, unless};
+use rule::{Bound, Check, Rule, SettingResult, View, unless};
 
 /// Judges all settings of a host. `told` are its nodes' reports on their JVMs, if available.
 pub(super) fn judge(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<Finding> {
-    let jvms = facts.processes.iter().map(|one| Jvm::of(one, told));
+    let jvms = facts.processes.iter().map(|one| Jvm::read(one, told));
     let view = View {
         facts,
         jvms: jvms.collect(),
@@ -33,7 +33,7 @@ impl Rule {
             Check::By(judge) => judge(view),
             Check::Kernel(name, bound, level) => vec![kernel_value(view, name, bound, *level)],
         };
-        let finding = |one: Judged| Finding {
+        let finding = |one: SettingResult| Finding {
             setting: self.setting,
             value: one.value,
             wanted: one.wanted.unwrap_or_else(|| self.wanted.to_owned()),
@@ -48,10 +48,10 @@ impl Rule {
     }
 }
 
-fn kernel_value(view: &View<'_>, name: &str, bound: &Bound, level: Level) -> Judged {
+fn kernel_value(view: &View<'_>, name: &str, bound: &Bound, level: Severity) -> SettingResult {
     let number = match view.number(name) {
         Ok(number) => number,
-        Err(why) => return Judged::not_told(why),
+        Err(why) => return SettingResult::not_told(why),
     };
     let is_fine = match bound {
         Bound::AtLeast(least) => number >= *least,
@@ -63,5 +63,5 @@ fn kernel_value(view: &View<'_>, name: &str, bound: &Bound, level: Level) -> Jud
         .split_ascii_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
-    Judged::new(value, unless(is_fine, level))
+    SettingResult::new(value, unless(is_fine, level))
 }

@@ -105,7 +105,7 @@ fn well() -> HostSettings {
 /// Returns the settings that deviate, as `level setting on: value`.
 fn deviating(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<String> {
     let all = rules::judge(facts, told);
-    let bad = all.iter().filter(|one| one.level != Level::Ok);
+    let bad = all.iter().filter(|one| one.level != Severity::Ok);
     let words = |one: &Finding| {
         let on = if one.on.is_empty() {
             String::new()
@@ -537,9 +537,9 @@ fn what_is_not_told_is_neither_well_nor_wrong() {
     (node.cpus, node.memory_nodes) = (no(), no());
     (node.arguments, node.has_library) = (Ok(Vec::new()), Err("no permission".into()));
     let all = rules::judge(&facts, &[]);
-    let judged: Vec<_> = all.iter().filter(|one| one.level < Level::NotTold).collect();
+    let judged: Vec<_> = all.iter().filter(|one| one.level < Severity::NotTold).collect();
     assert!(judged.is_empty(), "{judged:#?}");
-    let untold = all.iter().filter(|one| one.level == Level::NotTold);
+    let untold = all.iter().filter(|one| one.level == Severity::NotTold);
     assert!(untold.clone().count() > 25, "{}", untold.count());
     assert!(all.iter().all(|one| !one.value.is_empty()), "{all:#?}");
 }

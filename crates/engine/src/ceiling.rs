@@ -129,7 +129,7 @@ impl Counted {
 
 /// Measures the ceilings of several clients at the same time. `None` if a machine left one of them
 /// no time.
-pub fn of_clients(clients: &Clients) -> Result<Option<Ceiling>> {
+pub fn measure_clients(clients: &Clients) -> Result<Option<Ceiling>> {
     let each: Option<Vec<f64>> = clients.ceilings()?.into_iter().collect();
     Ok(each.map(|clients| Ceiling {
         ops_per_s: clients.iter().sum(),
@@ -153,7 +153,7 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
     let schedule = Schedule::Closed {
         in_flight: IN_FLIGHT,
     };
-    let offer = Offer::of(Stage::Main, schedule, Limit::Duration(AT_MOST));
+    let offer = Offer::measured(Stage::Main, schedule, Limit::Duration(AT_MOST));
     let mut config = load_run::config(settings, program, &running, &offer, Duration::ZERO);
     config.interval = SLICE;
     let mut counted = Counted::default();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_after_the_first_are_counted_until_there_are_enough_that_say_something() {
+    fn slices_are_counted_until_enough_of_them_are_informative() {
         let undisturbed =
             [(0, 5), (1, 10), (2, 20), (3, 30), (4, 99)].map(|(index, ended)| second(index, ended));
         let drain = |index: u64| Interval {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ceiling_is_measured_before_every_trial_and_the_latest_count() {
+    fn a_ceiling_is_measured_before_every_trial_and_the_last_counts() {
         let mut ceilings = Ceilings::default();
         assert_eq!((ceilings.due(false), ceilings.due(true)), (3, 3));
         for ops_per_s in 1..=7 {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_null_target_refuses_is_said_once_and_without_its_address() {
+    fn refusals_of_the_null_target_are_given_once_without_address() {
         let mut ceilings = Ceilings::default();
         let refuse = || {
             Err(anyhow::anyhow!(

@@ -18,7 +18,7 @@ use std::path::Path;
 use study::compile_workload::Work;
 use study::payload::Payload;
 use study::plan::Plan;
-use study::settings::{Client, Machine, Split, Study, Variant};
+use study::settings::{Client, ClientMachine, Split, Study, Variant};
 use study::targets;
 use target_spec::Target;
 
@@ -67,7 +67,7 @@ fn axis_and_value<S: serde::Serializer>(point: &Point, to: S) -> Result<S::Ok, S
 /// there the client itself is measured; so is recorded traffic, which one client offers. `results`
 /// is the folder of all runs.
 pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<ClientsNeeded> {
-    let known = KnownRuns::of(&study.name, results);
+    let known = KnownRuns::read(&study.name, results);
     let variants = study.variants.iter().zip(&plan.works);
     let needed = variants.filter_map(|(variant, work)| {
         let facts = facts(variant, work, &known)?;
@@ -82,7 +82,7 @@ pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<Clients
 pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> {
     let most = most_needed(all)?;
     let is_same = |one: &ClientsNeeded| one.sentence == most.sentence;
-    let sentence = match most.variant.named() {
+    let sentence = match most.variant.name() {
         Some(variant) if !all.iter().all(is_same) => format!("“{variant}”: {}", most.sentence),
         _ => most.sentence.clone(),
     };
@@ -120,7 +120,7 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     Some(Facts {
         point,
         reached: known.reached(variant, point),
-        payload: Payload::of(work, &known.rows_read(variant)),
+        payload: Payload::for_work(work, &known.rows_read(variant)),
         workers: workers.collect(),
         measured,
         link: (!only_here).then(|| known.slowest_link(&places)),
@@ -134,7 +134,7 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
 fn places(client: &Client) -> Vec<&str> {
     match &client.machines[..] {
         [] => vec![HERE],
-        machines => machines.iter().map(Machine::place).collect(),
+        machines => machines.iter().map(ClientMachine::place).collect(),
     }
 }
 
@@ -148,10 +148,10 @@ fn workers(client: &Client) -> Vec<Option<usize>> {
 fn needed(variant: VariantName, facts: &Facts, source: &str) -> ClientsNeeded {
     let ceiling_share_max = Limits::default().ceiling_share[0];
     let slowest = |one: &&MeasuredClient, other: &&MeasuredClient| {
-        one.of_a_worker().total_cmp(&other.of_a_worker())
+        one.per_worker().total_cmp(&other.per_worker())
     };
     let ceiling = facts.measured.iter().min_by(slowest);
-    let shape = Shape::of(facts, ceiling, ceiling_share_max);
+    let shape = Shape::from_facts(facts, ceiling, ceiling_share_max);
     let machines_named = facts.workers.len();
     let machines = shape.machines();
     let lacks = machines.is_some_and(|machines| machines > machines_named);

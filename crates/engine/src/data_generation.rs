@@ -9,7 +9,7 @@ use study::settings::{Load, Reset, Settings};
 use target_spec::Target;
 
 /// Returns the generation of a trial with these settings in the run's start number `start`.
-pub fn of(settings: &Settings, start: u64) -> Option<u64> {
+pub fn compute(settings: &Settings, start: u64) -> Option<u64> {
     let outlives = match (&settings.target, settings.data.reset) {
         // The null target stores nothing.
         (Target::Null(_), _) => false,
@@ -45,7 +45,7 @@ mod tests {
              data: {data}\nprocedure: {{fixed: {{threads: 4}}}}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
-        of(&study.variants[0].settings, 2)
+        compute(&study.variants[0].settings, 2)
     }
 
     #[test]

@@ -32,7 +32,7 @@ const TOLD_AHEAD_NS: u64 = 2 * SECOND_NS;
 
 /// Event that the loop is told.
 #[derive(Debug)]
-pub enum Happened {
+pub enum LoopEvent {
     /// Time has passed: run all scheduled actions that are due.
     Time,
     /// An interval of the load has ended.
@@ -107,7 +107,7 @@ pub trait World {
     ///
     /// # Errors
     /// The action failed, and the load makes no sense without it.
-    fn act(&mut self, act: Act) -> Result<Option<Happened>>;
+    fn act(&mut self, act: Act) -> Result<Option<LoopEvent>>;
 }
 
 /// Scheduled action.
@@ -190,7 +190,7 @@ pub struct Decision {
 
 impl Decision {
     /// Continue the load; the interval belongs to `phase`.
-    pub fn of(phase: &'static str) -> Decision {
+    pub fn in_phase(phase: &'static str) -> Decision {
         Decision {
             phase,
             flow: Flow::Continue,
@@ -200,13 +200,13 @@ impl Decision {
 
     /// Continue the load in `phase`; the drain is a phase of its own.
     pub fn go_on(phase: &'static str, interval: &Interval) -> Decision {
-        Decision::of(if interval.draining { "drain" } else { phase })
+        Decision::in_phase(if interval.draining { "drain" } else { phase })
     }
 }
 
 /// Reason why a phase ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum EarlyEnd {
     /// The user pressed Ctrl-C.
     Interrupted,
     /// A node has died: its name, how, and its last log lines.
@@ -238,7 +238,7 @@ pub struct Conduct<'c> {
     /// Counts so far.
     pub tally: Tally,
     /// Why the load ends early.
-    pub cut: Option<Cut>,
+    pub cut: Option<EarlyEnd>,
     /// Ends the load if it is too much for the target. `None` if there is no guard.
     pub guard: Option<Watch>,
 }
@@ -314,20 +314,20 @@ impl<'c> Conduct<'c> {
             let mut happened = VecDeque::new();
             match world.wait(self.agenda.next_ns()) {
                 Next::Interval(interval) => {
-                    happened.push_back(Happened::Interval(Box::new(Summed::new(interval))));
+                    happened.push_back(LoopEvent::Interval(Box::new(Summed::new(interval))));
                 }
-                Next::Lost(why) => happened.push_back(Happened::ClientLost(why)),
+                Next::Lost(why) => happened.push_back(LoopEvent::ClientLost(why)),
                 Next::Time => {}
                 Next::Over => {
                     is_over = true;
-                    happened.push_back(Happened::Over);
+                    happened.push_back(LoopEvent::Over);
                 }
             }
             // Once an end is wanted, nothing more is begun.
             if world.is_interrupted() {
-                happened.push_back(Happened::Interrupted);
+                happened.push_back(LoopEvent::Interrupted);
             }
-            happened.push_back(Happened::Time);
+            happened.push_back(LoopEvent::Time);
             while let Some(one) = happened.pop_front() {
                 for act in self.take(world.now_ns(), one) {
                     happened.extend(world.act(act)?);
@@ -338,39 +338,39 @@ impl<'c> Conduct<'c> {
     }
 
     /// Returns the actions for an event, in the order to perform them.
-    fn take(&mut self, now_ns: u64, happened: Happened) -> Vec<Act> {
+    fn take(&mut self, now_ns: u64, happened: LoopEvent) -> Vec<Act> {
         match happened {
-            Happened::Time => {
+            LoopEvent::Time => {
                 let due = self.agenda.take(now_ns).into_iter();
                 due.filter_map(|due| self.due(now_ns, due)).collect()
             }
-            Happened::Interval(summed) => self.interval(&summed),
+            LoopEvent::Interval(summed) => self.interval(&summed),
             // Check once more: a node may have died since the last check.
-            Happened::Over => {
+            LoopEvent::Over => {
                 let mut acts = vec![Act::LookAtNodes, Act::KeepReadings];
                 acts.extend(self.left_out());
                 acts
             }
-            Happened::FaultHolds(number, at_ns) => {
+            LoopEvent::FaultHolds(number, at_ns) => {
                 let to_ns = at_ns + self.faults[number].for_ns;
                 self.agenda.0.insert((to_ns, Due::Heal(number)));
                 Vec::new()
             }
             // From now on the fault's node counts as missing if it is down.
-            Happened::FaultOver(number) => {
+            LoopEvent::FaultOver(number) => {
                 self.open.remove(&number);
                 self.over.insert(number);
                 let end = self.end_after_faults(now_ns);
                 [Act::LookAtNodes].into_iter().chain(end).collect()
             }
             // A node that is expected to be down does not hide another one.
-            Happened::Died(died) => {
+            LoopEvent::Died(died) => {
                 let mut died = died.into_iter();
                 let missed = died.find(|died| !self.is_away(&died.node));
-                missed.map_or(Vec::new(), |died| self.end(Cut::NodeDied(died.how)))
+                missed.map_or(Vec::new(), |died| self.end(EarlyEnd::NodeDied(died.how)))
             }
-            Happened::ClientLost(why) => self.end(Cut::ClientLost(why)),
-            Happened::Interrupted => self.end(Cut::Interrupted),
+            LoopEvent::ClientLost(why) => self.end(EarlyEnd::ClientLost(why)),
+            LoopEvent::Interrupted => self.end(EarlyEnd::Interrupted),
         }
     }
 
@@ -457,13 +457,13 @@ impl<'c> Conduct<'c> {
         }
         if let Some(why) = self.guard.as_mut().and_then(|guard| guard.see(summed)) {
             let why = format!("the guard ended the load: {why} (`guard` in the study)");
-            acts.extend(self.end(Cut::Guarded(why)));
+            acts.extend(self.end(EarlyEnd::Guarded(why)));
         }
         acts
     }
 
     /// Ends the load early. The first reason is kept.
-    fn end(&mut self, cut: Cut) -> Vec<Act> {
+    fn end(&mut self, cut: EarlyEnd) -> Vec<Act> {
         if self.cut.is_some() {
             return Vec::new();
         }

@@ -37,15 +37,18 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
         let mut said = vec![format!(
             "{why}, so its noise (the scatter of the ratio of two trials of a block) is not known:"
         )];
-        let each = NOISES.map(|noise| of_noise(study, noise));
+        let each = NOISES.map(|noise| noise_sentence(study, noise));
         said.extend(each.map(|words| format!("  {words}")));
         return said;
     };
-    vec![format!("By the run {name}, {}", of_noise(study, noise))]
+    vec![format!(
+        "By the run {name}, {}",
+        noise_sentence(study, noise)
+    )]
 }
 
 /// Says, for a noise, how many blocks find the difference, and whether equivalence can be shown.
-fn of_noise(study: &Study, noise: f64) -> String {
+fn noise_sentence(study: &Study, noise: f64) -> String {
     let most = study.repeat.blocks;
     let (looks, least) = match study.repeat.first_look {
         Some(min) => (Looks::Repeated { min, max: most }, min),
@@ -53,7 +56,7 @@ fn of_noise(study: &Study, noise: f64) -> String {
     };
     let metric = metric(study);
     let detect = study.repeat.detect.unwrap_or(DETECT);
-    let design = Design::of(looks, [least, most], study.contenders());
+    let design = Design::for_study(looks, [least, most], study.contenders());
     let (there, equal) = (
         design.expect(metric, noise, detect),
         design.expect(metric, noise, 0.0),
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_run_it_is_said_for_three_noises_and_without_a_question_nothing() {
+    fn without_a_run_three_noise_levels_give_three_block_counts() {
         let said = expected(&study(ANSWERED), None);
         assert_eq!(said.len(), 4, "{said:?}");
         assert!(said[0].starts_with("No run of this study"), "{said:?}");

@@ -12,7 +12,7 @@ use crate::record_check;
 use crate::running_target::Running;
 use anyhow::{Context, Result};
 use cluster::{Dirs, TlsMaterial};
-use fleet::{Clients, Made, Maker, Seat};
+use fleet::{Clients, CompiledSources, Maker, Seat};
 use host::Destination;
 use kubernetes::{ClientJob, Kubectl};
 use measure::number::counted;
@@ -24,7 +24,7 @@ use store::record::{ClientMachineRecord, OverridesRecord};
 use study::compile_workload;
 use study::inputs::Inputs;
 use study::resolve::resolve;
-use study::settings::{Client, ClientPods, Granted, Machine, Overrides, Recordings, Study};
+use study::settings::{Client, ClientMachine, ClientPods, Granted, Overrides, Recordings, Study};
 use target_spec::SecretSource;
 use workload::{Program, Stage};
 
@@ -151,7 +151,7 @@ fn seats(client: &Client) -> Result<Vec<Seat>> {
     client.machines.iter().map(|machine| seat(machine, client)).collect()
 }
 
-fn seat(machine: &Machine, client: &Client) -> Result<Seat> {
+fn seat(machine: &ClientMachine, client: &Client) -> Result<Seat> {
     let named = |ssh: &String| Destination::new(ssh, false, machine.folder.as_deref());
     Ok(Seat {
         far: machine.ssh.as_ref().map(named).transpose()?,
@@ -323,12 +323,12 @@ impl Maker for StudyMaker {
         Ok(self.recordings().unpack(from, bytes)?)
     }
 
-    fn make(&self, sources: &str) -> Result<Made> {
+    fn make(&self, sources: &str) -> Result<CompiledSources> {
         let sources = read(sources)?;
         let (settings, program) = sources.made(self.recordings().clone())?;
         let tls = sources.tls.map(TlsMaterial::tls).transpose()?;
-        let version = load::Version::of_number(sources.version);
-        Ok(Made {
+        let version = load::Version::from_number(sources.version);
+        Ok(CompiledSources {
             program,
             access: load::Access {
                 credentials: sources.credentials,

@@ -54,7 +54,7 @@ pub use resume::Interrupted;
 pub use sentences::place::point_words;
 pub use series::{import_file, series_names};
 pub use summary::{may_be_believed, misses_a_requirement, trial_name};
-pub use table_definition::{Definition, Described, describe};
+pub use table_definition::{Definition, TableDescription, describe};
 
 use anyhow::Result;
 use ceiling::Ceilings;
@@ -91,7 +91,7 @@ pub struct Options<'a> {
 
 /// End of a run.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct RunEnd {
     /// Folder of the run.
     pub path: PathBuf,
     /// Findings. `None` if the run was interrupted.
@@ -110,7 +110,7 @@ pub fn run(
     plan: &Plan,
     options: &Options<'_>,
     events: &mut dyn FnMut(Event),
-) -> Result<Outcome> {
+) -> Result<RunEnd> {
     missing_capabilities::check_with_machines(study, plan, &options.dirs)?;
     let earlier = summary::look_for_earlier(study, &options.results)?;
     let own = preflight::own_runs(study, &options.results, None)?;
@@ -191,7 +191,7 @@ impl<'a> Engine<'a> {
     }
 
     /// 1. Journal the begin. 2. Trial by trial. 3. Stop the target, with its logs. 4. Findings.
-    fn run(mut self) -> Result<Outcome> {
+    fn run(mut self) -> Result<RunEnd> {
         self.begin()?;
         let end = self.trials();
         // Stop the target whatever happened; a failure to stop hides no other error.
@@ -204,7 +204,7 @@ impl<'a> Engine<'a> {
         let reason = match end {
             End::Interrupted => {
                 self.writer.journal(None, JournalEvent::RunInterrupted)?;
-                return Ok(Outcome {
+                return Ok(RunEnd {
                     path,
                     findings: None,
                     remains: self.remains(),
@@ -220,7 +220,7 @@ impl<'a> Engine<'a> {
         let mut findings = self.findings_of(trials, reason.as_deref());
         findings.remains = self.remains();
         self.writer.finish(&findings, self.options.version, reason)?;
-        Ok(Outcome {
+        Ok(RunEnd {
             path,
             remains: findings.remains.clone(),
             findings: Some(findings),
@@ -247,7 +247,7 @@ impl<'a> Engine<'a> {
             }
             Err(error) => (self.events)(Event::Said(format!("{error:#}"))),
         }
-        found.next = next_step::of(self.study, &found, self.writer.path());
+        found.next = next_step::suggest(self.study, &found, self.writer.path());
         found
     }
 
@@ -309,7 +309,7 @@ impl<'a> Engine<'a> {
     fn trials(&mut self) -> Result<End> {
         let plan = self.plan;
         for turn in &plan.trials {
-            let asked = self.histories.asked(turn, self.findings.get(&turn.index));
+            let asked = self.histories.next_step(turn, self.findings.get(&turn.index));
             if asked == NextStep::Done {
                 continue;
             }
@@ -411,14 +411,14 @@ impl<'a> Engine<'a> {
             writer: &mut self.writer,
             events: self.events,
             interrupt: self.options.interrupt,
-            guard: load_guard::of(&settings, running)?,
+            guard: load_guard::for_trial(&settings, running)?,
         };
         run.run(running)
     }
 
     fn finish(&mut self, trial: &Trial, name: String, mut finding: TrialFinding) -> Result<()> {
         let settings = &self.study.variants[trial.variant].settings;
-        finding.generation = data_generation::of(settings, self.start);
+        finding.generation = data_generation::compute(settings, self.start);
         self.writer.finish_trial(trial.index, &trial.slug, &finding)?;
         self.too_much = self.histories.note(trial, Some(&finding));
         self.findings.insert(trial.index, finding.clone());

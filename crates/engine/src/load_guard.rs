@@ -118,7 +118,7 @@ impl GuardState {
 ///
 /// # Errors
 /// A node cannot be asked for its other clients.
-pub fn of(settings: &Settings, running: &Running) -> Result<Option<Guard>> {
+pub fn for_trial(settings: &Settings, running: &Running) -> Result<Option<Guard>> {
     let guard = settings.guard;
     let seen = GuardState::look(&guard, running)?;
     Ok(seen.is_guarded(&guard).then_some(guard))
@@ -134,7 +134,7 @@ pub fn rise(guard: Option<&Guard>) -> Duration {
 ///
 /// # Errors
 /// A node cannot be asked.
-pub fn said(guard: &Guard, running: &Running) -> Result<Option<String>> {
+pub fn describe(guard: &Guard, running: &Running) -> Result<Option<String>> {
     let before = GuardState::look(guard, running)?;
     let there = match &before {
         GuardState::Unasked => None,

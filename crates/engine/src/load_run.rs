@@ -1,15 +1,15 @@
 //! Describes the load of one run of the load generator, and its result.
 
-use super::event_loop::Cut;
+use super::event_loop::EarlyEnd;
 use super::running_target::Running;
 use super::window_counts::Tally;
 use analysis::procedure::Point;
 use load::{
-    Config, LedgerMode, Limit, OtherWorkers, Schedule, Summary, VerifyReads, Window, Written,
+    Config, EarlierWrites, LedgerMode, Limit, OtherWorkers, Schedule, Summary, VerifyReads, Window,
 };
 use std::sync::Arc;
 use std::time::Duration;
-use study::settings::{Client, Fault, Settings};
+use study::settings::{Client, Settings, StudyFault};
 use workload::{Program, Stage};
 
 /// Length of an interval; all records and rules assume it.
@@ -43,24 +43,24 @@ pub struct Offer<'o> {
     /// Writes that are recorded.
     pub keeps: LedgerMode,
     /// Earlier writes, if they were recorded.
-    pub written: Option<Arc<Written>>,
+    pub written: Option<Arc<EarlierWrites>>,
     /// Faults while the load is measured.
-    pub faults: &'o [Fault],
+    pub faults: &'o [StudyFault],
     /// True if the load may rise slowly: the rise is in no window.
     pub may_rise: bool,
 }
 
 /// Result of a phase.
-pub struct Offered {
+pub struct PhaseResult {
     /// Summary of the load generator.
     pub summary: Summary,
     /// Why the phase ended early.
-    pub cut: Option<Cut>,
+    pub cut: Option<EarlyEnd>,
     /// Counts over its intervals.
     pub tally: Tally,
 }
 
-impl Offered {
+impl PhaseResult {
     /// Describes the failed operations, with the first message of each kind. `None` if all
     /// succeeded.
     pub fn errors_words(&self) -> Option<String> {
@@ -110,7 +110,7 @@ pub fn schedule(point: Point, poisson: bool) -> Schedule {
 impl Offer<'_> {
     /// Returns an offer of the operations from number 0 on: all are measured, and no read is
     /// compared.
-    pub fn of(stage: Stage, schedule: Schedule, limit: Limit) -> Offer<'static> {
+    pub fn measured(stage: Stage, schedule: Schedule, limit: Limit) -> Offer<'static> {
         Offer {
             stage,
             retries_min: 0,

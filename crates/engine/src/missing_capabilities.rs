@@ -17,7 +17,7 @@ use target_spec::{Ability, Capability, LocalSpec, Target};
 
 /// A need that is not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct UnmetNeed {
     /// The need, and what asks for it.
     pub need: Need,
     /// Why it is not met, and what would help.
@@ -28,8 +28,8 @@ pub struct Missing {
 
 /// Returns the unmet needs of a study on this machine, each once. It probes this machine; it starts
 /// nothing, and contacts no attached cluster.
-pub fn missing(study: &Study) -> Vec<Missing> {
-    let mut all: Vec<Missing> = Vec::new();
+pub fn missing(study: &Study) -> Vec<UnmetNeed> {
+    let mut all: Vec<UnmetNeed> = Vec::new();
     let mut probed: Vec<(&Target, Vec<Capability>)> = Vec::new();
     for variant in &study.variants {
         let target = &variant.settings.target;
@@ -51,7 +51,7 @@ pub fn missing(study: &Study) -> Vec<Missing> {
 }
 
 /// Returns the needs that the capabilities do not meet.
-fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
+fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<UnmetNeed> {
     let of = |ability: Ability| capabilities.iter().find(|one| one.ability == ability);
     let apart = of(Ability::Hosts).is_some_and(|hosts| hosts.present);
     let missing = |need: Need| {
@@ -61,7 +61,7 @@ fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
             Strength::MustIfApart => apart,
             Strength::Wish => false,
         };
-        Some(Missing {
+        Some(UnmetNeed {
             need,
             detail: lacking.detail.clone(),
             refuses,
@@ -118,7 +118,7 @@ fn unready(study: &Study) -> Vec<String> {
 
 /// Refuses a study with unmet needs, or for other reasons that are already known.
 fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
-    let refusing: Vec<Missing> = missing(study).into_iter().filter(|one| one.refuses).collect();
+    let refusing: Vec<UnmetNeed> = missing(study).into_iter().filter(|one| one.refuses).collect();
     let mut crowded = crowded(study, &Room::here());
     crowded.extend(overfull(study));
     crowded.extend(unplaceable(study));
@@ -128,7 +128,7 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     }
     // One reason, such as the lack of root, often explains several needs.
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for Missing { need, detail, .. } in &refusing {
+    for UnmetNeed { need, detail, .. } in &refusing {
         let what = format!("no {} (`{}`)", need.ability.name(), need.why);
         match reasons.iter_mut().find(|(known, _)| known == detail) {
             Some((_, all)) => all.push(what),
@@ -199,7 +199,7 @@ fn unplaceable(study: &Study) -> Vec<String> {
     let local = study
         .variants
         .iter()
-        .filter_map(|variant| Some((variant.name.named(), variant.settings.target.local()?)));
+        .filter_map(|variant| Some((variant.name.name(), variant.settings.target.local()?)));
     let (names, specs): (Vec<Option<&str>>, Vec<&LocalSpec>) = local.unzip();
     let mut all: Vec<String> = Vec::new();
     for (name, why) in names.into_iter().zip(cluster::unplaceable(&specs)) {
@@ -293,8 +293,8 @@ fn waited_share(text: &str) -> Option<f64> {
 }
 
 /// Returns a note for each thing that the run of a study will go without.
-pub fn notes(missing: &[Missing]) -> Vec<String> {
-    let wishes: Vec<&Missing> = missing.iter().filter(|one| !one.refuses).collect();
+pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
+    let wishes: Vec<&UnmetNeed> = missing.iter().filter(|one| !one.refuses).collect();
     let mut notes = Vec::new();
     if let Some(own) = wishes.iter().find(|one| one.need.ability == Ability::Hosts) {
         // One reason covers all limits: listing the needs of each would add nothing.
@@ -308,7 +308,7 @@ pub fn notes(missing: &[Missing]) -> Vec<String> {
             own.detail
         ));
     }
-    let unseen: Vec<&&Missing> =
+    let unseen: Vec<&&UnmetNeed> =
         wishes.iter().filter(|one| one.need.why.starts_with(PROBES)).collect();
     if !unseen.is_empty() {
         let names: Vec<String> = unseen.iter().map(|one| format!("`{}`", one.need.why)).collect();

@@ -18,7 +18,7 @@ const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
 const BLOCKS_TO_BEGIN_WITH: usize = 5;
 
 /// Returns what to run next. `None` if no question is open.
-pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
+pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
     // Corrupt data is looked at before anything is measured again.
     if !data::against(&found.trials).is_empty() {
         return Some(look_at_data(found, run));
@@ -99,7 +99,7 @@ fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepR
     let needed = found.trials.iter().flat_map(|trial| {
         let window = trial.phases.iter().find(|phase| phase.name == "measure");
         trial.faults.iter().filter_map(move |fault| {
-            let why = Aftermath::of(fault)?.not_measured?;
+            let why = Aftermath::from_fault(fault)?.not_measured?;
             let is_cut = fault.recovery.as_ref()?.cut_by_fault;
             let is_late = matches!(why, NotMeasured::WholeLater(_) | NotMeasured::LittleLeft(_));
             (is_late && !is_cut).then_some(fault.whole_s? - window?.from_s + 2.0 * HOLD_S)
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_client_was_lost_the_run_is_taken_up_again_whatever_else_was_found() {
+    fn a_lost_client_leads_to_resume_whatever_else_was_found() {
         let mut found = found(&[CauseKind::Others, CauseKind::Warming], open(4, Some(6)));
         found.trials[2].clients = vec![
             ClientEndRecord::default(),
@@ -268,7 +268,7 @@ mod tests {
                 ..ClientEndRecord::default()
             },
         ];
-        let step = of(&study(), &found, Path::new("results/my s/1")).unwrap();
+        let step = suggest(&study(), &found, Path::new("results/my s/1")).unwrap();
         assert_eq!(step.command, "cassay resume 'results/my s/1'");
         assert!(step.says.contains("a client was lost"), "{}", step.says);
     }
@@ -277,7 +277,7 @@ mod tests {
     fn each_open_run_has_one_command_with_its_time() {
         let run = Path::new("results/s/1");
         let next = |causes: &[CauseKind], comparison| {
-            let step = of(&study(), &found(causes, comparison), run)?;
+            let step = suggest(&study(), &found(causes, comparison), run)?;
             Some((step.command, step.seconds?))
         };
         let run_with = |set: &str| format!("cassay run 'my studies/s.yaml'{set}");
@@ -302,11 +302,11 @@ mod tests {
         // A node that was back after the window: the window is what to change.
         let mut late = found(&[CauseKind::Others], open(4, Some(9)));
         late.trials[0] = back_late();
-        let step = of(&study(), &late, run).unwrap();
+        let step = suggest(&study(), &late, run).unwrap();
         assert_eq!(step.command, run_with(" --set window.measure=150s"));
         let mut told = found(&[CauseKind::Others], ComparisonRecord::default());
         told.verdict = Verdict::Valid;
         told.comparisons[0].verdict = Finding::Faster;
-        assert_eq!(of(&study(), &told, run), None);
+        assert_eq!(suggest(&study(), &told, run), None);
     }
 }

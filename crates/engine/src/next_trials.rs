@@ -3,7 +3,7 @@
 //! Invariant: the decision depends on the findings alone, in the plan's order. A resumed run
 //! therefore asks for the trials that it would have asked for without the interruption.
 
-use crate::summary::{self, Ended};
+use crate::summary::{self, StopReason};
 use crate::trial_outcome::found;
 use analysis::procedure::{Ask, Next, Point, SeenTrial};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub struct Histories<'a> {
     /// Findings so far. Kept only if the study ends once it is answered.
     found: Vec<TrialFinding>,
     /// Last block before which the answer was looked for, and why the study has ended, if it has.
-    looked: (usize, Option<Ended>),
+    looked: (usize, Option<StopReason>),
 }
 
 impl<'a> Histories<'a> {
@@ -52,7 +52,7 @@ impl<'a> Histories<'a> {
 
     /// Decides what happens to a turn. `found` is what the turn has already found, if anything; it
     /// is noted if it still counts.
-    pub fn asked(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
+    pub fn next_step(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
         let next = self.next(turn);
         if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
             self.note(&turn.at(ask, self.settings(turn.variant)), Some(finding));
@@ -60,13 +60,13 @@ impl<'a> Histories<'a> {
         }
         match self.ended_before(turn.block) {
             Some(ended) => NextStep::Nowhere(ended.words().to_owned()),
-            None => asked(turn.point, next),
+            None => decide(turn.point, next),
         }
     }
 
     /// Returns why blocks from this one on are not measured: earlier blocks have answered the
     /// study. `None` if the block is to be measured.
-    fn ended_before(&mut self, block: usize) -> Option<&Ended> {
+    fn ended_before(&mut self, block: usize) -> Option<&StopReason> {
         if self.study.repeat.is_certain(block) {
             return None;
         }
@@ -131,7 +131,7 @@ impl NextStep {
 }
 
 /// Decides about a turn that is planned at a point, or at no point yet.
-fn asked(planned: Option<Point>, next: Next) -> NextStep {
+fn decide(planned: Option<Point>, next: Next) -> NextStep {
     match (next, planned) {
         (Next::Answer(answer), _) => NextStep::Nowhere(answer.words()),
         (Next::Measure(asks), Some(point)) => {
@@ -171,7 +171,7 @@ pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>
     let mut histories = Histories::new(study);
     let mut left = 0;
     for turn in &plan.trials {
-        let asked = histories.asked(turn, finished.get(&turn.index));
+        let asked = histories.next_step(turn, finished.get(&turn.index));
         left += usize::from(matches!(asked, NextStep::Here(_) | NextStep::Elsewhere));
     }
     left
@@ -221,7 +221,7 @@ mod tests {
             let mut histories = Histories::new(study);
             let mut now = 0;
             for turn in &plan.trials {
-                let Ok(ask) = histories.asked(turn, finished.get(&turn.index)).here() else {
+                let Ok(ask) = histories.next_step(turn, finished.get(&turn.index)).here() else {
                     continue;
                 };
                 if now == most {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_killed_anywhere_does_the_trials_of_one_that_is_not() {
+    fn a_run_killed_anywhere_does_the_trials_of_an_unbroken_one() {
         for procedure in [
             "procedure: {sweep: {threads: [1, 2, 4, 8, 16], until: timeout}}\n",
             "procedure: {band: {threads: {from: 1, step: 2, to: 9}, p99_ms: [1, 2]}}\n",
@@ -265,7 +265,7 @@ mod tests {
     }
 
     /// Finding whose throughput depends on variant and block alone; `b` is faster by `effect`.
-    fn known(trial: &Trial, effect: f64) -> TrialFinding {
+    fn finding_with_effect(trial: &Trial, effect: f64) -> TrialFinding {
         let seed = (trial.block * 2 + trial.variant) as u64;
         let mut chance = workload::random::Draws::sequence(seed);
         let noise = 0.02 * (chance.unit() + chance.unit() + chance.unit() - 1.5);
@@ -293,7 +293,7 @@ mod tests {
             let mut histories = Histories::new(study);
             let mut now = 0;
             for turn in &plan.trials {
-                let ask = match histories.asked(turn, finished.get(&turn.index)) {
+                let ask = match histories.next_step(turn, finished.get(&turn.index)) {
                     NextStep::Here(ask) => ask,
                     NextStep::Nowhere(reason) => {
                         why = reason;
@@ -307,7 +307,7 @@ mod tests {
                 now += 1;
                 ran.push(turn.index);
                 let trial = turn.at(ask, &study.variants[turn.variant].settings);
-                let found = known(&trial, effect);
+                let found = finding_with_effect(&trial, effect);
                 histories.note(&trial, Some(&found));
                 finished.insert(turn.index, found);
             }
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_adaptive_study_killed_anywhere_ends_where_it_would_have_ended() {
+    fn an_adaptive_study_killed_anywhere_has_the_same_end() {
         let study = study("procedure: {fixed: {threads: 4}}\n");
         let text = study.text.replace("blocks: 2", "until: answered, min: 4, max: 9");
         let study = resolve("s", &text, &Overrides::default()).unwrap();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_end_when_too_many_pairs_are_lost_and_added_ones_always_come() {
+    fn blocks_end_after_too_many_lost_pairs_but_added_ones_run() {
         let study = study("procedure: {fixed: {threads: 4}}\n");
         let text = study.text.replace("blocks: 2", "until: answered, min: 3, max: 6");
         let mut study = resolve("s", &text, &Overrides::default()).unwrap();
@@ -359,11 +359,11 @@ mod tests {
                 histories.may_come(turn),
                 histories.looked.1.is_none() || turn.block > 5
             );
-            match histories.asked(turn, None) {
+            match histories.next_step(turn, None) {
                 NextStep::Here(ask) => {
                     ran.push(turn.block);
                     let trial = turn.at(ask, &study.variants[turn.variant].settings);
-                    let mut found = known(&trial, 0.05);
+                    let mut found = finding_with_effect(&trial, 0.05);
                     // One of three pairs is left.
                     if turn.block < 2 && turn.variant == 1 {
                         found.verdict = store::record::Verdict::Invalid;
@@ -386,7 +386,7 @@ mod tests {
                 let trial = turn.at(ask, &study.variants[turn.variant].settings);
                 TrialFinding {
                     verdict: Verdict::Invalid,
-                    ..known(&trial, 0.05)
+                    ..finding_with_effect(&trial, 0.05)
                 }
             })
             .collect();
@@ -437,17 +437,17 @@ mod tests {
     fn a_turn_without_a_point_is_measured_where_the_procedure_asks() {
         let (four, eight) = (Point::Threads(4), Point::Threads(8));
         let points = || Next::Measure([four, eight].map(Ask::probe).to_vec());
-        assert_eq!(asked(None, points()), NextStep::Here(Ask::probe(four)));
+        assert_eq!(decide(None, points()), NextStep::Here(Ask::probe(four)));
         assert_eq!(
-            asked(Some(eight), points()),
+            decide(Some(eight), points()),
             NextStep::Here(Ask::probe(eight))
         );
         assert_eq!(
-            asked(Some(Point::Threads(1)), points()),
+            decide(Some(Point::Threads(1)), points()),
             NextStep::Elsewhere
         );
         let answer = || Next::Answer(Answer::Complete);
-        assert!(matches!(asked(None, answer()), NextStep::Nowhere(_)));
+        assert!(matches!(decide(None, answer()), NextStep::Nowhere(_)));
 
         let study = study("procedure: {fixed: {threads: 4}}\n");
         let planned = &plan(&study).unwrap().trials[0];

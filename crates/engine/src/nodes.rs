@@ -14,7 +14,7 @@ use super::probe_collector;
 use super::running_target::Running;
 use anyhow::Result;
 use cluster::{Effect, NodeConfiguration, Proof};
-use doctor::{Examined, Level};
+use doctor::{Examined, Severity};
 use std::collections::BTreeMap;
 use store::record::{
     FORMAT, HostRecord, HostSettingRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord,
@@ -57,7 +57,7 @@ pub fn record(
         configured(observed.nodes, &mut record.nodes);
         observed.proofs
     });
-    let examined = doctor::of_cluster(cluster, &said);
+    let examined = doctor::examine_cluster(cluster, &said);
     note(
         "settings of the hosts",
         examined.map(|hosts| {
@@ -70,7 +70,7 @@ pub fn record(
     );
     note(
         "machines of the hosts",
-        machines::of(running).map(|machines| record.machines = machines),
+        machines::read(running).map(|machines| record.machines = machines),
     );
     note("state", states(running, &mut record.nodes));
     let keyspace = program.keyspace();
@@ -166,7 +166,7 @@ fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
 /// not fine.
 fn host_settings(host: Examined) -> impl Iterator<Item = HostSettingRecord> {
     host.findings.into_iter().map(move |one| {
-        let is_well = one.level == Level::Ok;
+        let is_well = one.level == Severity::Ok;
         let unless_well = |text: String| if is_well { String::new() } else { text };
         HostSettingRecord {
             host: host.host.clone(),
@@ -175,10 +175,10 @@ fn host_settings(host: Examined) -> impl Iterator<Item = HostSettingRecord> {
             value: one.value,
             wanted: one.wanted,
             verdict: match one.level {
-                Level::Warning => SettingVerdict::Warning,
-                Level::Advice => SettingVerdict::Advice,
-                Level::NotTold => SettingVerdict::NotTold,
-                Level::Ok => SettingVerdict::Ok,
+                Severity::Warning => SettingVerdict::Warning,
+                Severity::Advice => SettingVerdict::Advice,
+                Severity::NotTold => SettingVerdict::NotTold,
+                Severity::Ok => SettingVerdict::Ok,
             },
             why: unless_well(one.why),
             fix: unless_well(one.fix),
@@ -246,7 +246,7 @@ fn beside_tables(
     if cluster.is_null_server()? {
         return Ok(proofs.into_iter().map(proof_record).collect());
     }
-    let asked = SchemaAsked::of(program, asked);
+    let asked = SchemaAsked::combine(program, asked);
     proofs.extend(cluster.keyspace_proofs(keyspace, &asked.of_keyspace)?);
     proofs.extend(cluster.table_proofs(keyspace, &asked.of_tables)?);
     Ok(proofs.into_iter().map(proof_record).collect())

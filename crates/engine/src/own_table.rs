@@ -42,7 +42,7 @@ impl TableReader<'_> {
     ) -> Result<TableSample> {
         let running = Running::start(target, self.dirs, say)?;
         let mut session = running.cluster.session()?;
-        let mut sample = schema::read(&mut session, &named(table)?)?;
+        let mut sample = schema::read(&mut session, &keyspace_and_table(table)?)?;
         let sampling = Sampling {
             keys: table.keys,
             keys_per_s: table.keys_per_s,
@@ -71,7 +71,7 @@ impl TableReader<'_> {
                 ..table.clone()
             };
             let text = match &table.file {
-                Some(file) => self.of_csv(study, target, table, file, say)?,
+                Some(file) => self.build_from_csv(study, target, table, file, say)?,
                 None => {
                     let sample = self.read(target, table, say)?;
                     let file = table.keys_file();
@@ -86,7 +86,7 @@ impl TableReader<'_> {
     }
 
     /// Builds the workload of a table whose keys are in a CSV: only its schema is read.
-    fn of_csv(
+    fn build_from_csv(
         &self,
         study: &Study,
         target: &Target,
@@ -98,7 +98,7 @@ impl TableReader<'_> {
         let names = csv_columns(file, &text).map_err(|why| anyhow!("{why}"))?;
         let running = Running::start(target, self.dirs, say)?;
         let mut session = running.cluster.session()?;
-        let sample = schema::read(&mut session, &named(table)?)?;
+        let sample = schema::read(&mut session, &keyspace_and_table(table)?)?;
         let source = KeySource::Csv {
             file,
             columns: &table.columns,
@@ -109,7 +109,7 @@ impl TableReader<'_> {
     }
 }
 
-fn named(table: &OwnTable) -> Result<(String, String)> {
+fn keyspace_and_table(table: &OwnTable) -> Result<(String, String)> {
     match table.names() {
         Some(names) => Ok(names),
         None => bail!(

@@ -14,7 +14,7 @@ use study::plan::PhaseKind;
 use study::settings::{Settings, Warmup};
 
 /// Warm-up and measured window as a sequence of intervals.
-pub struct Course {
+pub struct PhaseSchedule {
     /// Number of intervals of a fixed warm-up. `None` if the warm-up ends by itself.
     pub warmup_count: Option<u64>,
     /// Length of the measured window, ns: whole seconds, except for recorded traffic.
@@ -29,10 +29,10 @@ pub struct Course {
     warmup_s: f64,
 }
 
-impl Course {
+impl PhaseSchedule {
     /// Begins at the start line of a load that takes `rise` to reach its rate, which is part of the
     /// warm-up. `is_first` is true for the first load measured on these node processes.
-    pub fn new(settings: &Settings, is_first: bool, rise: Duration) -> Course {
+    pub fn new(settings: &Settings, is_first: bool, rise: Duration) -> PhaseSchedule {
         let window = settings.window;
         let warmup = window.warmup_of(is_first);
         let rising = (rise.as_nanos() as u64).div_ceil(SECOND_NS);
@@ -41,7 +41,7 @@ impl Course {
             Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS).max(rising)),
             Warmup::Auto(_) => None,
         };
-        Course {
+        PhaseSchedule {
             warmup_count,
             measure_ns: window.measure_ns,
             steady: Steady::new(steady_limits(warmup)),
@@ -202,7 +202,7 @@ mod tests {
     /// Returns the phases of intervals with these numbers of operations, and when the measurement
     /// is to begin.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
-        let mut course = Course::new(&settings(window), false, Duration::ZERO);
+        let mut course = PhaseSchedule::new(&settings(window), false, Duration::ZERO);
         let mut from_ns = match course.window() {
             Window::After(warmup) => warmup.as_nanos() as u64,
             Window::Whole | Window::WhenTold => u64::MAX,
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn the_first_load_on_new_processes_warms_them_for_longer() {
         let count = |window, is_first| {
-            Course::new(&settings(window), is_first, Duration::ZERO).warmup_count
+            PhaseSchedule::new(&settings(window), is_first, Duration::ZERO).warmup_count
         };
         let fixed = "{warmup: 2s, first_warmup: 30s, measure: 3s}";
         assert_eq!(
@@ -259,10 +259,10 @@ mod tests {
     #[test]
     fn a_load_that_rises_is_warmed_up_no_sooner_than_it_has_risen() {
         let rise = Duration::from_millis(2500);
-        let fixed = |window| Course::new(&settings(window), false, rise).warmup_count;
+        let fixed = |window| PhaseSchedule::new(&settings(window), false, rise).warmup_count;
         assert_eq!(fixed("{warmup: 0s, measure: 3s}"), Some(3));
         assert_eq!(fixed("{warmup: 5s, measure: 3s}"), Some(5));
-        let mut course = Course::new(&settings("{measure: 3s}"), false, rise);
+        let mut course = PhaseSchedule::new(&settings("{measure: 3s}"), false, rise);
         let mut seen = 0;
         while course.ended.is_none() {
             let mut interval = interval(seen, 1000);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_auto_warm_up_ends_when_steady_and_asks_for_the_whole_window() {
+    fn an_auto_warm_up_ends_when_steady_before_the_whole_window() {
         let (phases, told) = phases("{measure: 4s}", &[10; 13]);
         assert_eq!(
             phases[..11],
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_ends_when_its_rate_is_known_well_enough_or_at_its_longest() {
+    fn a_step_ends_at_the_wanted_precision_or_at_its_longest() {
         let limit = StepLimit::Uncertainty {
             target: 0.02,
             min: 3,
@@ -358,7 +358,7 @@ mod tests {
         for (limit, ended_after, how) in [(5, 4, WarmupEnd::Forced), (30, 10, WarmupEnd::Detected)]
         {
             let window = format!("{{warmup_max: {limit}s}}");
-            let mut course = Course::new(&settings(&window), false, Duration::ZERO);
+            let mut course = PhaseSchedule::new(&settings(&window), false, Duration::ZERO);
             let mut index = 0;
             while course.ended.is_none() {
                 let mut interval = interval(index, 1000);
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
-        let mut course = Course::new(&settings("{warmup_max: 3s}"), false, Duration::ZERO);
+        let mut course = PhaseSchedule::new(&settings("{warmup_max: 3s}"), false, Duration::ZERO);
         let mut flows = Vec::new();
         for index in 0..2 {
             let mut interval = interval(index, 0);

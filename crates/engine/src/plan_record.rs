@@ -14,7 +14,7 @@ use store::record::{
 use study::checked_tree::Tree;
 use study::plan::{Plan, Trial};
 use study::settings::{
-    Client, Fault, Folder, Granted, Overrides, PrimaryMetric, Recordings, Registry, Study,
+    Client, Folder, Granted, Overrides, PrimaryMetric, Recordings, Registry, Study, StudyFault,
 };
 use study::units;
 use target_spec::SecretSource;
@@ -98,7 +98,7 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
 /// Returns the planned faults of each variant that has any.
 fn faults(study: &Study) -> BTreeMap<VariantName, Vec<PlannedFaultRecord>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
-    let planned = |fault: &Fault| PlannedFaultRecord {
+    let planned = |fault: &StudyFault| PlannedFaultRecord {
         kind: fault.kind.name.to_string(),
         place: fault.place(),
         what: fault.words(),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_has_every_fault_with_its_time_and_what_it_is_measured_against() {
+    fn a_plan_has_every_fault_with_its_time_and_its_baseline() {
         let text = "study: s\nquestion: q\ntarget: {local: {nodes: 3}}\n\
                     workload: {use: standard1}\ndata: {load: {operations: 10k}}\n\
                     procedure: {fixed: {threads: 1}}\nwindow: {measure: 2m}\n\
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_that_a_study_may_not_have_are_those_of_the_results_folder() {
+    fn names_refused_to_a_study_are_those_of_the_results_folder() {
         assert_eq!(study::check::RESERVED_NAMES, store::name::RESERVED);
     }
 }

@@ -85,7 +85,7 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
             })?;
             let_in(&running, study, own.clone());
             let mut session = running.cluster.session()?;
-            let others = load_guard::said(&variant.settings.guard, &running)?;
+            let others = load_guard::describe(&variant.settings.guard, &running)?;
             let node = session.node();
             found.says.extend(others.map(|said| format!("{node}: {said}")));
             Rehearsal {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use target_spec::Target;
-use workload::{Checked, Placed};
+use workload::{Checked, KeyspaceStatements};
 use yaml::Diagnostics;
 
 /// Prefix of the names of scratch keyspaces.
@@ -125,7 +125,7 @@ impl Ask<'_> {
     fn schema(
         &self,
         session: &mut Session,
-        placed: &Placed,
+        placed: &KeyspaceStatements,
         prepared: &mut Prepared,
     ) -> Result<()> {
         for (number, cql) in placed.schema.iter().enumerate() {
@@ -144,7 +144,7 @@ impl Ask<'_> {
     fn statements(
         &self,
         session: &mut Session,
-        placed: &Placed,
+        placed: &KeyspaceStatements,
         prepared: &mut Prepared,
     ) -> Result<()> {
         if !prepared.mistakes.is_empty() {

@@ -11,8 +11,8 @@ mod scrapers;
 
 use super::event::CpuShares;
 use super::running_target::Running;
-use super::trial::endurance_series::Watched;
-use analysis::rules::{CpuUse, Evidence, Machine, NodeStatePeriod, Pressure};
+use super::trial::endurance_series::WindowReadings;
+use analysis::rules::{CpuUse, Evidence, MachineUse, NodeStatePeriod, Pressure};
 use anyhow::{Context, Result};
 use cluster::Cluster;
 use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
@@ -44,7 +44,7 @@ pub struct ProbeCollector {
     costs: Vec<ProbeCost>,
     kept: KeptReadings,
     /// Readings in the window of an endurance trial.
-    watched: Option<Watched>,
+    watched: Option<WindowReadings>,
     /// Latest CPU use of the machine.
     cpu_shares: Option<CpuShares>,
     /// Latest use of the hosts.
@@ -115,7 +115,7 @@ impl ProbeCollector {
 
     /// Starts keeping the readings of a long window.
     pub fn watch(&mut self) {
-        self.watched = Some(Watched::default());
+        self.watched = Some(WindowReadings::default());
     }
 
     /// Marks the begin of the measured window.
@@ -134,14 +134,14 @@ impl ProbeCollector {
     }
 
     /// Returns the readings of a long window.
-    pub fn watched(&self) -> Option<&Watched> {
+    pub fn watched(&self) -> Option<&WindowReadings> {
         self.watched.as_ref()
     }
 
     /// Returns the resources that the nodes of a cluster used between two times of the monotonic
     /// clock.
     pub fn used(&self, window_ns: (u64, u64), cluster: &Cluster) -> ResourceUse {
-        ResourceUse::of_cluster(&self.kept.within(window_ns), cluster)
+        ResourceUse::for_cluster(&self.kept.within(window_ns), cluster)
     }
 
     fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {
@@ -183,7 +183,7 @@ impl ProbeCollector {
         let [stopped, blocked] = STILL.map(spells);
         environment.nodes_stopped = stopped;
         environment.nodes_blocked = blocked;
-        environment.steal_share = steal.or_else(|| share(named(&others, "cpu.stolen")));
+        environment.steal_share = steal.or_else(|| share(with_name(&others, "cpu.stolen")));
         evidence.machine = Some(machine_of(&others, self.others_unseen.clone()));
         evidence.probes_cpu_share = (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64);
     }
@@ -252,7 +252,7 @@ fn cpu_shares(readings: &[Reading]) -> Option<CpuShares> {
     })
 }
 
-fn named<'a>(
+fn with_name<'a>(
     series: &'a [&'a InWindow<'a>],
     name: &'a str,
 ) -> impl Iterator<Item = &'a InWindow<'a>> {
@@ -272,17 +272,17 @@ fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStat
 }
 
 /// Summarizes the looks of the probe [`OTHERS`] in the window.
-fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> Machine {
-    let of = |name: &str| share(named(series, name));
+fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> MachineUse {
+    let of = |name: &str| share(with_name(series, name));
     let cpu = || {
         Some(CpuUse {
             others: of("cpu.others")?,
             nodes: of("cpu.nodes")?,
             client: of("cpu.client")?,
-            cpus: named(series, "cpu.count").next()?.stretches.first()?.1.max,
+            cpus: with_name(series, "cpu.count").next()?.stretches.first()?.1.max,
         })
     };
-    Machine {
+    MachineUse {
         cpu: cpu(),
         disk_others: of("disk.busy_for_others"),
         pressure: Pressure {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_of_readings_is_kept_in_as_much_as_an_hour_and_tells_of_its_window() {
+    fn a_day_of_readings_takes_the_memory_of_an_hour() {
         let mut kept = kept(&[]);
         for second in 0..86_400 {
             let at_s = f64::from(second) + 0.5;
@@ -360,7 +360,7 @@ mod tests {
             kept,
             ..ProbeCollector::default()
         };
-        let seen = told(&gather, (43_200_000_000_000, 86_400_000_000_000));
+        let seen = evidence(&gather, (43_200_000_000_000, 86_400_000_000_000));
         // A stretch of 32 s that lies half in the window is at its edge.
         let pending = seen.pending_compactions.unwrap();
         assert!(pending.len() > 1_000 && pending[1..].iter().all(|sum| *sum == 3.0));
@@ -369,7 +369,7 @@ mod tests {
     }
 
     /// Returns the evidence that the rules get for a window.
-    fn told(gather: &ProbeCollector, window_ns: (u64, u64)) -> Evidence {
+    fn evidence(gather: &ProbeCollector, window_ns: (u64, u64)) -> Evidence {
         let mut evidence = Evidence::default();
         gather.tell(&mut evidence, window_ns);
         evidence
@@ -400,7 +400,7 @@ mod tests {
             ]),
             ..ProbeCollector::default()
         };
-        let told_all = told(&gather, (1_000_000_000, 3_000_000_000));
+        let told_all = evidence(&gather, (1_000_000_000, 3_000_000_000));
         let machine = told_all.machine.as_ref().unwrap();
         let cpu = machine.cpu.unwrap();
         assert_eq!((cpu.others, cpu.nodes, cpu.cpus), (0.2, 0.05, 2.0));
@@ -412,8 +412,8 @@ mod tests {
             "without the hosts' probe"
         );
         assert_eq!(
-            told(&gather, (9_000_000_000, 9_500_000_000)).machine,
-            Some(Machine::default())
+            evidence(&gather, (9_000_000_000, 9_500_000_000)).machine,
+            Some(MachineUse::default())
         );
     }
 
@@ -445,7 +445,7 @@ mod tests {
             ]),
             ..ProbeCollector::default()
         };
-        let seen = told(&gather, (2_000_000_000, 30_000_000_000));
+        let seen = evidence(&gather, (2_000_000_000, 30_000_000_000));
         let environment = seen.environment.unwrap();
         let spell = |node: &str, from_s, to_s| NodeStatePeriod {
             node: node.to_owned(),
@@ -471,12 +471,12 @@ mod tests {
             ]),
             ..ProbeCollector::default()
         };
-        let seen = told(&gather, (1_000_000_000, 3_000_000_000));
+        let seen = evidence(&gather, (1_000_000_000, 3_000_000_000));
         assert_eq!(seen.pending_compactions, Some(vec![5.0, 7.0]));
         assert!((steal_share(&seen).unwrap() - 0.03).abs() < 1e-9);
         assert_eq!(seen.probes_cpu_share, None, "no probe ran");
         assert_eq!(
-            told(&ProbeCollector::default(), (0, 1)).pending_compactions,
+            evidence(&ProbeCollector::default(), (0, 1)).pending_compactions,
             None
         );
     }

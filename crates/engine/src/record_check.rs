@@ -26,11 +26,11 @@ pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<Strin
         JournalEvent::RunStarted { machine, .. } => Some(machine.clone()),
         _ => None,
     });
-    missing.extend(of_machine(&machine.unwrap_or_default()));
+    missing.extend(missing_of_machine(&machine.unwrap_or_default()));
     match run.trial(index) {
         Ok(Some(trial)) => {
             let nodes = trial.nodes().ok().flatten();
-            missing.extend(of_nodes(nodes.as_ref(), is_null));
+            missing.extend(missing_of_nodes(nodes.as_ref(), is_null));
         }
         Ok(None) | Err(_) => missing.push("the trial's own record".to_owned()),
     }
@@ -54,14 +54,14 @@ pub fn machine() -> MachineFacts {
     }
 }
 
-fn of_machine(machine: &MachineFacts) -> Vec<String> {
-    let facts = machine.named().into_iter();
+fn missing_of_machine(machine: &MachineFacts) -> Vec<String> {
+    let facts = machine.facts().into_iter();
     let absent = facts.filter(|(_, fact)| fact.is_none());
     absent.map(|(name, _)| format!("the machine's {name}")).collect()
 }
 
 /// A null target has no settings except those of the plan.
-fn of_nodes(nodes: Option<&NodesRecord>, is_null: bool) -> Vec<String> {
+fn missing_of_nodes(nodes: Option<&NodesRecord>, is_null: bool) -> Vec<String> {
     match nodes {
         None => vec!["what the nodes are".to_owned()],
         Some(_) if is_null => Vec::new(),
@@ -79,7 +79,7 @@ mod tests {
     use store::record::NodeRecord;
 
     #[test]
-    fn a_machine_of_which_nothing_is_known_is_missing_and_so_is_a_part_of_it() {
+    fn an_unknown_machine_is_missing_and_so_is_a_part_of_one() {
         let text = |text: &str| Some(text.to_owned());
         let whole = MachineFacts {
             cpus: 2,
@@ -89,15 +89,15 @@ mod tests {
             // Drivers of virtual machines do not report it.
             link_bits_per_s: None,
         };
-        assert_eq!(of_machine(&whole), Vec::<String>::new());
+        assert_eq!(missing_of_machine(&whole), Vec::<String>::new());
         let part = MachineFacts {
             cpu: None,
             kernel: text(""),
             ..whole
         };
-        let missing = of_machine(&part);
+        let missing = missing_of_machine(&part);
         assert_eq!(missing, ["the machine's cpu", "the machine's kernel"]);
-        assert_eq!(of_machine(&MachineFacts::default()).len(), 4);
+        assert_eq!(missing_of_machine(&MachineFacts::default()).len(), 4);
     }
 
     /// One node with settings was enough for the settings of all to count as recorded.
@@ -112,9 +112,9 @@ mod tests {
             nodes: vec![node("node1", &[("a", "1")]), node("node2", &[])],
             ..NodesRecord::default()
         };
-        assert_eq!(of_nodes(Some(&nodes), false), ["settings of node2"]);
-        assert_eq!(of_nodes(Some(&nodes), true), Vec::<String>::new());
-        assert_eq!(of_nodes(None, true), ["what the nodes are"]);
+        assert_eq!(missing_of_nodes(Some(&nodes), false), ["settings of node2"]);
+        assert_eq!(missing_of_nodes(Some(&nodes), true), Vec::<String>::new());
+        assert_eq!(missing_of_nodes(None, true), ["what the nodes are"]);
         assert_eq!(
             missing(std::path::Path::new("/nonexistent"), 0, true).len(),
             1

@@ -1,6 +1,6 @@
 //! Resumes an interrupted run where it stopped.
 
-use super::{Engine, Event, Options, Outcome};
+use super::{Engine, Event, Options, RunEnd};
 use crate::fleet_use::FleetUse;
 use crate::missing_capabilities;
 use crate::next_trials;
@@ -150,7 +150,7 @@ impl Interrupted {
     ///
     /// # Errors
     /// As [`super::run`]; or another process still writes the run.
-    pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
+    pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<RunEnd> {
         missing_capabilities::check_with_machines(&self.study, &self.plan, &options.dirs)?;
         let run = self.path.file_name().unwrap_or_default().to_string_lossy();
         let own = preflight::own_runs(&self.study, &options.results, Some(&run))?;

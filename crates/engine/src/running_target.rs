@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, Restored};
-use load::Written;
+use load::EarlierWrites;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub struct Running {
     /// State of the data on it.
     pub standing: DataState,
     /// Acknowledged writes to the present data, if all of them were recorded.
-    pub written: Option<Written>,
+    pub written: Option<EarlierWrites>,
     /// Names of the snapshots taken.
     pub snapshots: Vec<String>,
     /// Result of the settling before the snapshots were taken.

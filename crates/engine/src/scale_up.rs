@@ -6,7 +6,7 @@ use analysis::rules::Verdict;
 use analysis::scale_up::fits::{Coefficient, Fit, NoFit, rivals};
 use analysis::scale_up::models::Model;
 use analysis::scale_up::{
-    Improvement, Machine, Of, Point, Ratio, ScaleUp, Scaled, Untold, improvements, read,
+    Improvement, MachineSize, MissingRatio, Of, Point, Ratio, ScaleUp, Scaled, improvements, read,
 };
 use analysis::too_few_blocks;
 use analysis::{Looks, Metric, VariantName};
@@ -26,7 +26,7 @@ pub struct Setting {
     /// Instances on the units in use.
     pub instances: Instances,
     /// Topology of the machine.
-    pub machine: Machine,
+    pub machine: MachineSize,
     /// Name of the load, if there are several.
     pub load: String,
     /// Latency bound, if throughput is the highest within it: `p99`, and ns.
@@ -123,7 +123,7 @@ impl Arm {
 pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRecord {
     let points = arm.points();
     let found = read(&points, setting.machine, setting.metric);
-    let told = |of| setting.told(of);
+    let told = |of| setting.to_record(of);
     let against = baseline.map_or_else(Vec::new, |baseline| {
         improvements(&baseline.points(), &points, setting.machine, setting.metric)
             .into_iter()
@@ -214,7 +214,10 @@ impl Setting {
     }
 
     /// Returns the ratio, or why there is none.
-    fn told(&self, of: Result<Ratio, Untold>) -> (Option<ScaleRatioRecord>, Option<String>) {
+    fn to_record(
+        &self,
+        of: Result<Ratio, MissingRatio>,
+    ) -> (Option<ScaleRatioRecord>, Option<String>) {
         match of {
             Ok(of) if too_few_blocks(of.blocks, self.blocks, Looks::Once) => {
                 let why = format!("{} of {} blocks have both: too few", of.blocks, self.blocks);
@@ -234,7 +237,7 @@ impl Setting {
 }
 
 fn point(setting: &Setting, measured: &Measured, scaled: &Scaled) -> ScalePointRecord {
-    let (efficiency, why) = setting.told(scaled.efficiency);
+    let (efficiency, why) = setting.to_record(scaled.efficiency);
     // The caller's reason is more specific.
     let known = measured.missing.clone();
     let missing = known.filter(|_| scaled.ops_per_s.is_none()).or(why);
@@ -246,7 +249,7 @@ fn point(setting: &Setting, measured: &Measured, scaled: &Scaled) -> ScalePointR
         ops_per_s_blocks: measured.point.ops_per_s.clone(),
         ops_per_s: scaled.ops_per_s,
         ops_per_s_ci95: setting.ends(scaled.ops_per_s_ci95),
-        speed_up: setting.told(scaled.speed_up).0,
+        speed_up: setting.to_record(scaled.speed_up).0,
         efficiency,
         verdict: measured.verdict,
         missing,
@@ -254,7 +257,7 @@ fn point(setting: &Setting, measured: &Measured, scaled: &Scaled) -> ScalePointR
 }
 
 fn improvement(setting: &Setting, against: &Arm, of: Improvement) -> ImprovementRecord {
-    let (ratio, missing) = setting.told(of.ratio);
+    let (ratio, missing) = setting.to_record(of.ratio);
     ImprovementRecord {
         against: against.name.clone().unwrap_or_default(),
         units: of.units,
@@ -363,7 +366,7 @@ mod tests {
         Setting {
             unit: "numa".to_owned(),
             instances: Instances::OfUnits("numa".to_owned()),
-            machine: Machine {
+            machine: MachineSize {
                 units_per_socket: 4,
                 sockets: 2,
             },

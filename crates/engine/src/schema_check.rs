@@ -36,7 +36,7 @@ pub fn checked(
     session: &mut Session,
     program: &Arc<Program>,
 ) -> Result<(Arc<Program>, Vec<String>)> {
-    let definitions = Definitions::of(program);
+    let definitions = Definitions::read(program);
     let expiring = expiring(session, program)?;
     let (mut wrong, mut strange) = (Vec::new(), Vec::new());
     let prepared = program

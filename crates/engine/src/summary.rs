@@ -26,7 +26,7 @@ mod used_trials;
 mod without_faults;
 
 pub use comparisons::noise;
-pub use looks::{Ended, look};
+pub use looks::{StopReason, look};
 pub use points::{Merge, is_saturated, read_back};
 pub use requirements::look_for_earlier;
 
@@ -192,7 +192,7 @@ where
     P: Copy + Into<Option<Point>>,
 {
     let mut parts = Vec::new();
-    let variant = study.variants[trial.variant].name.named();
+    let variant = study.variants[trial.variant].name.name();
     parts.extend(variant.map(str::to_owned));
     let role = match trial.role {
         Role::Probe => String::new(),

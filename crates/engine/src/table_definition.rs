@@ -7,7 +7,7 @@ use target_spec::Target;
 
 /// Table as its cluster describes it.
 #[derive(Clone, Debug)]
-pub struct Described {
+pub struct TableDescription {
     /// The `CREATE TABLE …` statement.
     pub table: String,
     /// The `CREATE TYPE …` statements of its keyspace, in an order in which they can be created.
@@ -20,7 +20,7 @@ pub struct Described {
 #[derive(Clone, Debug)]
 pub enum Definition {
     /// The cluster has the table.
-    Found(Described),
+    Found(TableDescription),
     /// The cluster does not have the table, or cannot describe any (before 4.0). The words say
     /// which node was asked, and for what.
     Absent(String),
@@ -75,7 +75,7 @@ pub fn describe(
         return absent("has none of this name");
     };
     let types = all.iter().filter(|one| one.kind == "type");
-    Ok(Definition::Found(Described {
+    Ok(Definition::Found(TableDescription {
         table: table.statement.to_owned(),
         types: types.map(|one| one.statement.to_owned()).collect(),
         from: from.clone(),

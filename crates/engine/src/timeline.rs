@@ -66,7 +66,7 @@ impl Timeline {
     }
 
     /// Returns begin and end of the last phase of that name.
-    pub fn of(&self, name: &str) -> Option<(u64, u64)> {
+    pub fn last(&self, name: &str) -> Option<(u64, u64)> {
         let found = self.phases.iter().rev().find(|(known, _, _)| *known == name);
         found.map(|(_, from, to)| (*from, to.unwrap_or_else(clock::now_ns)))
     }
@@ -98,8 +98,11 @@ mod tests {
         let records = timeline.records();
         let spans: Vec<_> = records.iter().map(|r| (r.from_s, r.to_s)).collect();
         assert_eq!(spans, [(1.0, 4.0), (4.0, 5.0)]);
-        assert_eq!(timeline.of("measure"), Some((5_000_000_000, 6_000_000_000)));
-        assert_eq!(timeline.of("verify"), None);
+        assert_eq!(
+            timeline.last("measure"),
+            Some((5_000_000_000, 6_000_000_000))
+        );
+        assert_eq!(timeline.last("verify"), None);
     }
 
     /// The second restart of a trial had the first one's words, and its time counted again.

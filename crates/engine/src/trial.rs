@@ -19,9 +19,9 @@ use super::client_tally::ClientTallies;
 use super::event::Event;
 use super::fleet_use::FleetUse;
 use super::load_guard;
-use super::load_run::{self, Offer, Offered};
+use super::load_run::{self, Offer, PhaseResult};
 use super::nodes;
-use super::phase_schedule::Course;
+use super::phase_schedule::PhaseSchedule;
 use super::probe_collector::{DatabaseProbes, ProbeCollector};
 use super::running_target::Running;
 use super::schema_check;
@@ -33,7 +33,7 @@ use anyhow::{Error, Result};
 use cluster::{LogMarks, LogsUntil, SelfReport, TableStorage};
 use count::Counting;
 use endurance_series::Courses;
-use imports::Step;
+use imports::ImportStep;
 use load::{History, Outcomes, VerifyReads};
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub struct TrialRun<'a> {
     /// Files that the workload names.
     pub inputs: &'a Inputs<'a>,
     /// Step of an import that it runs. `None` for other workloads.
-    pub step: Option<&'a Step>,
+    pub step: Option<&'a ImportStep>,
     /// True if it is the first trial of its variant.
     pub is_first: bool,
     /// Rows that exist before the trial.
@@ -305,7 +305,7 @@ impl TrialRun<'_> {
         });
         state.pids = running.pids();
         state.log_marks = running.cluster.log_marks();
-        state.told = running.cluster.told();
+        state.told = running.cluster.query_reports();
         state.writer.write_nodes(&record)
     }
 
@@ -319,7 +319,7 @@ impl TrialRun<'_> {
 
     /// Warms up and measures, in one run of the load generator: nothing reconnects in between.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
-        let mut course = Course::new(
+        let mut course = PhaseSchedule::new(
             self.settings,
             running.warmed.as_ref() != Some(&state.pids),
             load_guard::rise(self.guard.as_ref()),
@@ -334,7 +334,7 @@ impl TrialRun<'_> {
             verify: self.verified(),
             keeps: self.keeps_main(running),
             faults: &self.settings.faults,
-            ..Offer::of(Stage::Main, schedule, course.limit())
+            ..Offer::measured(Stage::Main, schedule, course.limit())
         };
         let first_phase = if course.measuring {
             PhaseKind::Measure
@@ -379,7 +379,7 @@ impl TrialRun<'_> {
 
     /// Reports failures under load, and looks for their causes in the nodes' logs and on their
     /// volumes: once, when the load has ended.
-    fn note_errors(&mut self, offered: &Offered, running: &Running, state: &mut State) {
+    fn note_errors(&mut self, offered: &PhaseResult, running: &Running, state: &mut State) {
         let Some(errors) = offered.errors_words() else {
             return;
         };
@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nodes_say_of_themselves_stands_before_the_error_that_follows_from_it() {
+    fn messages_of_nodes_stand_before_the_error_that_they_cause() {
         let refused = || anyhow::anyhow!("connect to 127.0.0.1:9042: refused").context("verify");
         let causes = [
             "cassay1: its data volume is full".to_owned(),

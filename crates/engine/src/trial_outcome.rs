@@ -1,14 +1,14 @@
 //! Converts a trial's finding into the outcome by which a procedure decides.
 
 use crate::summary::is_saturated;
-use analysis::procedure::{Judged, Measured, Percentiles, Point, TrialOutcome};
+use analysis::procedure::{Measured, Percentiles, Point, TrialJudgement, TrialOutcome};
 use analysis::rules::{Limits, Verdict};
 use measure::Known;
-use store::record::{Outcome, QuantilesRecord, TrialFinding};
+use store::record::{QuantilesRecord, RuleOutcome, TrialFinding};
 use study::settings::Settings;
 
 /// Rule, what its failure means, and the resulting judgement of the trial.
-type Excuse = (&'static str, &'static str, fn(String) -> Judged);
+type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 
 /// Rules whose failure says nothing about the target, with what it says instead: the client was at
 /// its limit, or its numbers contradict each other; other programs interfered, which may not happen
@@ -16,17 +16,29 @@ type Excuse = (&'static str, &'static str, fn(String) -> Judged);
 /// back, because the target was slow. The order matters: a client at its limit also stalls and is
 /// late.
 const NOT_OF_TARGET: [Excuse; 7] = [
-    ("V3", "the client was at its limit", Judged::Client),
+    ("V3", "the client was at its limit", TrialJudgement::Client),
     (
         "V2",
         "latency and service time of the client cover different operations",
-        Judged::Client,
+        TrialJudgement::Client,
     ),
-    ("V6", "not every operation was counted once", Judged::Client),
-    ("V18", "other programs used the machine", Judged::Disturbed),
-    ("V4", "the client was away for too long", Judged::Disturbed),
-    ("V20", "the clock jumped", Judged::Disturbed),
-    ("V1", "the client sent too late", Judged::Late),
+    (
+        "V6",
+        "not every operation was counted once",
+        TrialJudgement::Client,
+    ),
+    (
+        "V18",
+        "other programs used the machine",
+        TrialJudgement::Disturbed,
+    ),
+    (
+        "V4",
+        "the client was away for too long",
+        TrialJudgement::Disturbed,
+    ),
+    ("V20", "the clock jumped", TrialJudgement::Disturbed),
+    ("V1", "the client sent too late", TrialJudgement::Late),
 ];
 
 /// Returns the outcome by which a procedure decides.
@@ -41,7 +53,7 @@ pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
         error_share: failed as f64 / attempts.max(1) as f64,
         shortfall: shortfall(settings, finding, failed),
         is_saturated: is_saturated(finding),
-        pending_grew: result_of(finding, "V10") == Some(Outcome::Warn),
+        pending_grew: result_of(finding, "V10") == Some(RuleOutcome::Warn),
         pending_at_end: finding.pending_compactions,
         judged: judged(finding),
         disturbed: disturbed(finding).map(str::to_owned),
@@ -79,7 +91,7 @@ fn percentiles(record: &QuantilesRecord) -> Percentiles {
     }
 }
 
-fn result_of(finding: &TrialFinding, rule: &str) -> Option<Outcome> {
+fn result_of(finding: &TrialFinding, rule: &str) -> Option<RuleOutcome> {
     let of = finding.rules.iter().find(|one| one.rule == rule);
     of.map(|one| one.result)
 }
@@ -104,18 +116,18 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
 
 /// Judges whether an invalid trial says something about the target. A client that cannot offer the
 /// requested load says nothing about it, whatever else went wrong.
-fn judged(finding: &TrialFinding) -> Judged {
+fn judged(finding: &TrialFinding) -> TrialJudgement {
     if finding.verdict != Verdict::Invalid {
-        return Judged::Fair;
+        return TrialJudgement::Fair;
     }
-    if let (Some(by), Some(Outcome::Fail)) = (disturbed(finding), result_of(finding, "V1")) {
-        return Judged::Disturbed(by.to_owned());
+    if let (Some(by), Some(RuleOutcome::Fail)) = (disturbed(finding), result_of(finding, "V1")) {
+        return TrialJudgement::Disturbed(by.to_owned());
     }
-    let failed = |rule: &&Excuse| result_of(finding, rule.0) == Some(Outcome::Fail);
+    let failed = |rule: &&Excuse| result_of(finding, rule.0) == Some(RuleOutcome::Fail);
     if let Some((rule, words, judged)) = NOT_OF_TARGET.iter().find(failed) {
         return judged(format!("{words} ({rule})"));
     }
-    Judged::Invalid(finding.reasons.first().cloned().unwrap_or_default())
+    TrialJudgement::Invalid(finding.reasons.first().cloned().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -163,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_trial_is_the_doing_of_the_client_of_others_or_of_the_target() {
+    fn an_invalid_trial_blames_the_client_others_or_the_target() {
         let judged = |fails: &[&str]| {
             let rule = |name: &&str| RuleRecord {
                 rule: (*name).to_owned(),
-                result: Outcome::Fail,
+                result: RuleOutcome::Fail,
                 detail: "d".to_owned(),
             };
             let finding = TrialFinding {
@@ -179,13 +191,16 @@ mod tests {
             found(&settings("fixed"), &finding).judged
         };
         let client = "the client was at its limit (V3)".to_owned();
-        assert_eq!(judged(&["V8", "V3"]), Judged::Client(client));
-        assert!(matches!(judged(&["V8", "V4", "V1"]), Judged::Disturbed(_)));
-        assert!(matches!(judged(&["V8", "V1"]), Judged::Late(_)));
-        assert_eq!(judged(&["V8"]), Judged::Invalid("r".to_owned()));
+        assert_eq!(judged(&["V8", "V3"]), TrialJudgement::Client(client));
+        assert!(matches!(
+            judged(&["V8", "V4", "V1"]),
+            TrialJudgement::Disturbed(_)
+        ));
+        assert!(matches!(judged(&["V8", "V1"]), TrialJudgement::Late(_)));
+        assert_eq!(judged(&["V8"]), TrialJudgement::Invalid("r".to_owned()));
         assert_eq!(
             found(&settings("fixed"), &at_rate(1.0)).judged,
-            Judged::Fair
+            TrialJudgement::Fair
         );
     }
 }

@@ -161,7 +161,7 @@ impl Engine<'_> {
             fleet_use::prepare(&fleet.clients, self.study, trial.variant, program, running)?;
         }
         let measure = || match fleet {
-            Some(fleet) => ceiling::of_clients(&fleet.clients),
+            Some(fleet) => ceiling::measure_clients(&fleet.clients),
             None => ceiling::measure(settings, program, &self.options.dirs).map(|ceiling| {
                 ceiling.map(|ops_per_s| Ceiling {
                     ops_per_s,

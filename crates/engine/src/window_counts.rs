@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drain_gives_latencies_and_errors_and_neither_time_nor_throughput() {
+    fn the_drain_gives_latencies_and_errors_but_no_throughput() {
         let mut tally = Tally::new(&[true]);
         tally.push(&summed(0, false, 100, 0));
         tally.push(&summed(1, false, 100, 1));
@@ -267,7 +267,7 @@ mod tests {
     /// The only deletion of a recording ended a millisecond after the window, and the findings had
     /// no deletion.
     #[test]
-    fn a_kind_of_which_one_operation_was_due_is_there_however_late_that_ended() {
+    fn a_kind_with_one_late_operation_is_counted() {
         let mut tally = Tally::new(&[true]);
         tally.push(&summed(0, false, 0, 0));
         assert!(tally.kinds[0].is_empty());

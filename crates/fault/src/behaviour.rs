@@ -1,6 +1,6 @@
 //! Interface of every kind of fault: inject, observe, proceed, heal.
 
-use crate::cluster_under_test::{Healed, World};
+use crate::cluster_under_test::{HealResult, World};
 use crate::observation::Observation;
 use anyhow::Result;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub(crate) trait Fault {
     ///
     /// # Errors
     /// Something cannot be healed. Everything else is healed.
-    fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<HealResult> {
         world.heal()
     }
 

@@ -43,10 +43,10 @@ mod rolling_restart;
 mod rolling_upgrade;
 
 use crate::behaviour::Fault;
-use target_spec::fault::{FaultName, Hit, Kind, Means, Options};
+use target_spec::fault::{FaultKind, FaultName, Hit, Means, Options};
 
 /// Returns the implementation of a fault.
-pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
+pub(crate) fn build(kind: &FaultKind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
     let name = match &kind.means {
         Means::BuiltIn(name) => name,
         Means::Programs(commands) => return command::behaviour(hit, commands),

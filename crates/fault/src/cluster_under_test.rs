@@ -33,7 +33,7 @@ pub enum ExecutedBy {
 
 /// Result of healing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Healed {
+pub struct HealResult {
     /// True if agents had already healed by themselves.
     pub by_itself: bool,
     /// Nodes that were started.

@@ -22,10 +22,10 @@ mod rolling;
 
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use cluster_under_test::{
-    Agents, Client, ExecutedBy, Healed, HostSeen, Mbeans, NodeFiles, NodeSeen, Pods, Starter,
+    Agents, Client, ExecutedBy, HealResult, HostSeen, Mbeans, NodeFiles, NodeSeen, Pods, Starter,
     Timer, World,
 };
-pub use life_cycle::{Outcome, Step, holds_from, run};
+pub use life_cycle::{FaultResult, LifeCycleStep, holds_from, run};
 pub use real_cluster::{Live, Order, orders};
 
 #[cfg(test)]

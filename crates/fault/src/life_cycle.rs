@@ -8,7 +8,7 @@ use crate::{behaviours, ring};
 use analysis::recovery::{FaultStep, FaultVerdict};
 use host::{Query, QueryAnswer};
 use std::time::Duration;
-use target_spec::fault::{Hit, Kind, Length, Options};
+use target_spec::fault::{FaultKind, Hit, Length, Options};
 
 /// Interval between two observations: short compared with the second in which clients notice a
 /// failed node.
@@ -40,7 +40,7 @@ const LEFT_WITHIN: Duration = Duration::from_secs(10);
 
 /// A step of a fault's life cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct LifeCycleStep {
     /// Time of the step, monotonic clock, ns.
     pub at_ns: u64,
     /// Kind of step.
@@ -51,24 +51,24 @@ pub struct Step {
 
 /// Result of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct FaultResult {
     /// True if an independent observer saw the fault. `None` if no observation was possible.
     pub seen: Option<bool>,
     /// True if the target was seen whole at the end.
     pub whole: bool,
     /// Steps in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LifeCycleStep>,
 }
 
 /// Returns the step from which the duration of a fault counts.
-pub fn holds_from(kind: &Kind) -> FaultStep {
+pub fn holds_from(kind: &FaultKind) -> FaultStep {
     match kind.length {
         Length::Staged => FaultStep::Done,
         Length::Stated | Length::Moment | Length::Task => FaultStep::Injecting,
     }
 }
 
-impl Outcome {
+impl FaultResult {
     /// Returns the verdict: confirmed if the fault was seen and healed.
     pub fn verdict(&self) -> FaultVerdict {
         match (self.seen, self.whole) {
@@ -85,46 +85,46 @@ impl Outcome {
     }
 }
 
-struct Course<'w> {
-    kind: &'w Kind,
+struct LifeCycle<'w> {
+    kind: &'w FaultKind,
     hit: &'w Hit,
     fault: Box<dyn Fault>,
     world: &'w mut dyn World,
-    tell: &'w mut dyn FnMut(&Step),
-    steps: Vec<Step>,
+    tell: &'w mut dyn FnMut(&LifeCycleStep),
+    steps: Vec<LifeCycleStep>,
 }
 
 /// Injects the fault, holds it until healing is ordered, and heals it. `planned` is the expected
 /// duration; a little later agents heal by themselves. `tell` receives every step at once. Heals on
 /// every path.
 pub fn run(
-    kind: &Kind,
+    kind: &FaultKind,
     (hit, options): (&Hit, &Options),
     world: &mut dyn World,
     planned: Duration,
-    tell: &mut dyn FnMut(&Step),
-) -> Outcome {
+    tell: &mut dyn FnMut(&LifeCycleStep),
+) -> FaultResult {
     let steps = Vec::new();
-    let mut course = Course {
+    let mut course = LifeCycle {
         kind,
         hit,
-        fault: behaviours::of(kind, hit, options),
+        fault: behaviours::build(kind, hit, options),
         world,
         tell,
         steps,
     };
     let (seen, whole) = course.run(planned);
-    Outcome {
+    FaultResult {
         seen,
         whole,
         steps: course.steps,
     }
 }
 
-impl Course<'_> {
+impl LifeCycle<'_> {
     fn say(&mut self, what: FaultStep, words: String) {
         let at_ns = self.world.now_ns();
-        self.steps.push(Step { at_ns, what, words });
+        self.steps.push(LifeCycleStep { at_ns, what, words });
         (self.tell)(&self.steps[self.steps.len() - 1]);
     }
 
@@ -330,7 +330,7 @@ impl Course<'_> {
         let (steps, tell) = (&mut self.steps, &mut self.tell);
         let healed = self.fault.heal(self.world, &mut |at_ns, words| {
             let what = FaultStep::Acted;
-            steps.push(Step { at_ns, what, words });
+            steps.push(LifeCycleStep { at_ns, what, words });
             tell(&steps[steps.len() - 1]);
         });
         let began_ns = self.world.now_ns();

@@ -4,7 +4,7 @@
 use crate::cluster_under_test::{Agents, ExecutedBy, HostSeen};
 use crate::observation;
 use anyhow::{Context, Result};
-use host::{HostLoss, Injection, Link, Loss, PortEnd, Way};
+use host::{HostLoss, Injection, Link, Loss, PacketDirection, PortEnd};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -73,7 +73,7 @@ pub(crate) fn cut_clients(world: &mut dyn Agents, host: usize, within: Duration)
         return world.inject(ExecutedBy::Switch, Injection::Packets(losses), &[], within);
     }
     let loss = HostLoss {
-        way: Way::In,
+        way: PacketDirection::In,
         peers: Vec::new(),
         tcp_ports,
         end: PortEnd::Ours,
@@ -110,7 +110,10 @@ pub(crate) fn cut(
     }
     // Drops packets at both ends, because a host with several addresses may send from an unknown
     // one.
-    for (side, others, way) in [(&of, &from, Way::Out), (&from, &of, Way::In)] {
+    for (side, others, way) in [
+        (&of, &from, PacketDirection::Out),
+        (&from, &of, PacketDirection::In),
+    ] {
         let one_way = HostLoss {
             way,
             peers: others.iter().flat_map(|(_, host)| host.addresses.clone()).collect(),
@@ -137,7 +140,7 @@ fn to_and_from(world: &dyn Agents, host: usize, share: f64) -> Vec<HostLoss> {
     let others = world.hosts().into_iter().enumerate().filter(|(index, _)| *index != host);
     let peers: Vec<Ipv4Addr> = others.flat_map(|(_, host)| host.addresses).collect();
     let of = |tcp_ports: Vec<u16>, end: PortEnd, peers: Vec<Ipv4Addr>| HostLoss {
-        way: Way::In,
+        way: PacketDirection::In,
         peers,
         tcp_ports,
         end,

@@ -24,7 +24,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    pub fn of(node: usize) -> Task {
+    pub fn new(node: usize) -> Task {
         Task {
             node,
             keyspaces: Vec::new(),

@@ -17,7 +17,7 @@ pub(crate) struct Itself {
 
 impl Itself {
     /// Queries a node.
-    pub fn of(world: &mut dyn Client, node: usize, limit: Duration) -> Result<Itself> {
+    pub fn read(world: &mut dyn Client, node: usize, limit: Duration) -> Result<Itself> {
         let rows = world.rows(node, View::Itself, limit)?;
         let row = rows.first().context("it says nothing of itself")?;
         let cell = |name: &str| row.get(name).cloned().unwrap_or_default();
@@ -30,7 +30,7 @@ impl Itself {
 
 /// Returns the release that a node reports.
 pub(crate) fn release(world: &mut dyn Client, node: usize) -> Result<String> {
-    let seen = Itself::of(world, node, LIMIT).context("ask what it is")?;
+    let seen = Itself::read(world, node, LIMIT).context("ask what it is")?;
     Ok(seen.release)
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Observation {
 
 impl Observation {
     /// Combines two independent observations: broken, or whole, if both agree.
-    pub fn of_two(one: Observation, other: Observation) -> Observation {
+    pub fn combine(one: Observation, other: Observation) -> Observation {
         Observation {
             broken: both(one.broken, other.broken),
             whole: both(one.whole, other.whole),
@@ -37,7 +37,7 @@ impl Observation {
         let broken = self.broken;
         Observation {
             broken,
-            ..Observation::of_two(self, other())
+            ..Observation::combine(self, other())
         }
     }
 }

@@ -2,7 +2,7 @@
 //! separately, and the node that received the operation is not trusted.
 
 use crate::behaviour::Work;
-use crate::cluster_under_test::{Agents, Healed, Mbeans, NodeFiles, World};
+use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};
 use crate::observation::{self, Observation};
 use anyhow::{Context, Result};
 use cluster::{Member, MemberStatus, Operation};
@@ -184,7 +184,7 @@ impl PendingOperation {
     }
 
     /// Heals after it has ended.
-    pub fn heal(&mut self, world: &mut dyn World) -> Result<Healed> {
+    pub fn heal(&mut self, world: &mut dyn World) -> Result<HealResult> {
         match self.0.take() {
             Some(node) => heal_after(world, node),
             None => world.heal(),
@@ -193,7 +193,7 @@ impl PendingOperation {
 }
 
 /// Waits until the node's operation has ended, and then heals. Adds the operation's result.
-fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Healed> {
+fn heal_after(world: &mut dyn World, at_work: usize) -> Result<HealResult> {
     let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
     let ended = loop {
         if let Some(ended) = world.operated(at_work) {
@@ -211,7 +211,7 @@ fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Healed> {
     let mended = world.heal()?;
     let words = ended.unwrap_or_else(|error| format!("it was told to and has not: {error:#}"));
     let became = [Some(words), mended.became].into_iter().flatten();
-    Ok(Healed {
+    Ok(HealResult {
         became: Some(became.collect::<Vec<_>>().join("; ")),
         ..mended
     })

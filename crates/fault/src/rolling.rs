@@ -2,7 +2,7 @@
 //! several kinds of faults.
 
 use crate::behaviour::Work;
-use crate::cluster_under_test::{Agents, ExecutedBy, Healed, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
 use crate::observation::{self, Observation, both};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
@@ -39,7 +39,7 @@ struct Turn {
 
 impl Round {
     /// Creates a rolling restart of these nodes, in this order.
-    pub fn of(nodes: Vec<usize>) -> Round {
+    pub fn new(nodes: Vec<usize>) -> Round {
         Round {
             nodes,
             done_count: 0,
@@ -55,7 +55,7 @@ impl Round {
     }
 
     /// Heals what is left, and reports the affected nodes as possibly starting.
-    pub fn heal(&self, world: &mut dyn Agents) -> Result<Healed> {
+    pub fn heal(&self, world: &mut dyn Agents) -> Result<HealResult> {
         let mut mended = world.heal()?;
         mended.started.extend(self.touched());
         Ok(mended)

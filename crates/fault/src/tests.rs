@@ -1,6 +1,6 @@
 //! Tests of life cycles on a simulated clock: nodes that behave as told, and nodes that do not.
 
-mod named;
+mod named_targets;
 mod sim;
 mod staged;
 mod upgrades;
@@ -9,18 +9,18 @@ mod works;
 use super::*;
 use anyhow::Result;
 use cluster::{DataFile, Deletion, Members, Operation, PodSeen, RestartMode, Row, View};
-use host::{HostLoss, Injection, Join, PortEnd, Query, QueryAnswer, Restartable, Step as FileStep};
+use host::{FileStep, HostLoss, Injection, Join, PortEnd, Query, QueryAnswer, Restartable};
 use serde_json::{Map, Value};
 use sim::{HIT, LEAVING_NS, Sim, at_once, course, words};
 use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::Ability;
-use target_spec::fault::{Hit, KINDS, Kind, Length, Options};
+use target_spec::fault::{FaultKind, Hit, KINDS, Length, Options};
 
 const S: u64 = 1_000_000_000;
 
 #[test]
-fn every_fault_that_works_is_confirmed_both_ways_and_ends_when_it_is_told_to() {
+fn every_fault_is_confirmed_both_ways_and_ends_on_command() {
     for kind in at_once() {
         let (verdict, steps, sim) = course(kind, Sim::default());
         assert_eq!(verdict, FaultVerdict::Confirmed, "{}: {steps:?}", kind.name);
@@ -36,14 +36,14 @@ fn every_fault_that_works_is_confirmed_both_ways_and_ends_when_it_is_told_to() {
 }
 
 /// Kinds of faults for remote machines, whose links are not changed.
-fn of_machines() -> impl Iterator<Item = &'static Kind> {
+fn machine_kinds() -> impl Iterator<Item = &'static FaultKind> {
     let is_of_links = |one: &Ability| [Ability::LinkRate, Ability::LinkDelay].contains(one);
     at_once().filter(move |kind| !kind.needs.iter().any(is_of_links))
 }
 
 #[test]
 fn machines_lose_themselves_what_a_switch_would() {
-    for kind in of_machines() {
+    for kind in machine_kinds() {
         for breaks_another in [false, true] {
             let sim = Sim {
                 are_machines: true,
@@ -72,7 +72,7 @@ fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
         ("net-loss", 1, true),
         ("host-power-off", 1, true),
     ] {
-        let kind = Kind::of(name).unwrap();
+        let kind = FaultKind::find(name).unwrap();
         let sim = Sim {
             are_machines: true,
             stays_broken: true,
@@ -102,7 +102,7 @@ fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
 
 #[test]
 fn nodes_of_machines_are_not_started_elsewhere() {
-    let kind = Kind::of("host-power-off").unwrap();
+    let kind = FaultKind::find("host-power-off").unwrap();
     let mut sim = Sim {
         ordered_ns: 60 * S,
         are_machines: true,
@@ -157,7 +157,7 @@ fn a_look_that_cannot_be_had_accuses_nobody() {
 }
 
 #[test]
-fn what_does_not_heal_is_a_mismatch_though_it_was_broken_as_planned() {
+fn a_fault_that_does_not_heal_is_a_mismatch() {
     let sim = Sim {
         stays_broken: true,
         ..Sim::default()
@@ -171,7 +171,7 @@ fn what_does_not_heal_is_a_mismatch_though_it_was_broken_as_planned() {
 /// Cassandra does so after it could not open a file, or met a failed disk.
 #[test]
 fn a_node_that_does_not_come_back_by_itself_is_started_again() {
-    let kind = Kind::of("node-descriptors").unwrap();
+    let kind = FaultKind::find("node-descriptors").unwrap();
     for stops_itself in [false, true] {
         let sim = Sim {
             stops_itself,
@@ -188,7 +188,7 @@ fn a_node_that_does_not_come_back_by_itself_is_started_again() {
 /// They answer elsewhere while their host is off, and are back at the end.
 #[test]
 fn nodes_of_a_host_without_power_are_started_elsewhere() {
-    let kind = Kind::of("host-power-off").unwrap();
+    let kind = FaultKind::find("host-power-off").unwrap();
     let mut sim = Sim {
         ordered_ns: 60 * S,
         ..Sim::default()
@@ -236,7 +236,7 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
         ("node-remove", stays_member(), "is refused"),
         ("node-decommission", stays_member(), "is refused"),
     ] {
-        let (verdict, steps, _) = course(&Kind::of(name).unwrap(), sim);
+        let (verdict, steps, _) = course(&FaultKind::find(name).unwrap(), sim);
         assert_eq!(verdict, FaultVerdict::Mismatch, "{name}: {steps:?}");
         let is_seen = steps.iter().any(|step| step.what == FaultStep::Seen);
         assert!(!is_seen, "{name}: {steps:?}");
@@ -253,7 +253,7 @@ fn a_node_that_the_others_hold_to_be_down_is_not_back() {
         stays_down: true,
         ..Sim::default()
     };
-    let (verdict, steps, _) = course(&Kind::of("data-lost").unwrap(), sim);
+    let (verdict, steps, _) = course(&FaultKind::find("data-lost").unwrap(), sim);
     assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:?}");
     let last = steps.last().unwrap();
     assert_eq!(last.what, FaultStep::NotWhole);
@@ -264,7 +264,7 @@ fn a_node_that_the_others_hold_to_be_down_is_not_back() {
 #[test]
 fn a_node_that_streams_is_waited_for() {
     for name in ["data-lost", "node-decommission", "node-remove"] {
-        let kind = Kind::of(name).unwrap();
+        let kind = FaultKind::find(name).unwrap();
         let streams_until_ns = 20 * S + kind.healed_within.as_nanos() as u64;
         let sim = Sim {
             streams_until_ns,
@@ -279,7 +279,7 @@ fn a_node_that_streams_is_waited_for() {
 /// A ring that still has the node would not let it join.
 #[test]
 fn a_node_comes_back_when_it_has_left() {
-    let kind = Kind::of("node-decommission").unwrap();
+    let kind = FaultKind::find("node-decommission").unwrap();
     let mut sim = Sim {
         ordered_ns: LEAVING_NS / 2,
         ..Sim::default()
@@ -339,12 +339,12 @@ fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
 
 /// The leftover of a killed command: if it counted as usual, the fault could not be seen.
 #[test]
-fn a_disk_that_is_still_slow_is_not_taken_for_what_it_is_usually() {
+fn a_disk_that_is_still_slow_is_not_taken_as_its_baseline() {
     let sim = Sim {
         slow_until_ns: 4 * S,
         ..Sim::default()
     };
-    let (verdict, steps, _) = course(&Kind::of("disk-slow").unwrap(), sim);
+    let (verdict, steps, _) = course(&FaultKind::find("disk-slow").unwrap(), sim);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[..3], ["waiting", "checked", "injecting"]);
 }
@@ -394,9 +394,9 @@ fn that_an_agent_has_healed_by_itself_is_said() {
 }
 
 #[test]
-fn every_kind_is_found_by_its_name_and_needs_a_cluster_of_our_own() {
+fn every_kind_has_a_unique_name_and_needs_a_managed_cluster() {
     for kind in KINDS {
-        assert_eq!(Kind::of(&kind.name).as_ref(), Some(kind));
+        assert_eq!(FaultKind::find(&kind.name).as_ref(), Some(kind));
         let can = |target: target_spec::Target| {
             let abilities = cluster::abilities_of(&target);
             let has = |needed: &&target_spec::Ability| {

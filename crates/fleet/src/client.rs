@@ -36,7 +36,7 @@ const END_LIMIT: Duration = Duration::from_secs(3);
 
 /// A client's result of compiling the controller's sources.
 #[derive(Clone)]
-pub struct Made {
+pub struct CompiledSources {
     /// The program of operations.
     pub program: Arc<Program>,
     /// Credentials and encryption of the connections.
@@ -56,7 +56,7 @@ pub trait Maker: Sync {
     ///
     /// # Errors
     /// The sources do not come from this build.
-    fn make(&self, sources: &str) -> Result<Made>;
+    fn make(&self, sources: &str) -> Result<CompiledSources>;
 
     /// Measures operations per second of the program on a local null target, with this many workers
     /// on these CPUs. If `cpus` is empty, workers are not pinned. `None` if the machine was too
@@ -113,15 +113,15 @@ fn run(maker: &'static dyn Maker) -> Result<()> {
 }
 
 pub(crate) const CALLS: &[Row<ClientState>] = &[
-    Row::of::<ReadClock>(),
-    Row::of::<Describe>(),
-    Row::of::<TakeSources>(),
-    Row::of::<TakeLarge>(),
-    Row::of::<MeasureCeiling>(),
-    Row::of::<Arm>(),
-    Row::of::<Go>(),
-    Row::of::<Steer>(),
-    Row::of::<Disarm>(),
+    Row::new::<ReadClock>(),
+    Row::new::<Describe>(),
+    Row::new::<TakeSources>(),
+    Row::new::<TakeLarge>(),
+    Row::new::<MeasureCeiling>(),
+    Row::new::<Arm>(),
+    Row::new::<Go>(),
+    Row::new::<Steer>(),
+    Row::new::<Disarm>(),
 ];
 
 /// State of a client.
@@ -136,7 +136,7 @@ struct Inner {
     sources: String,
     /// Pieces of a large file that is arriving.
     pieces: Pieces,
-    made: Option<Made>,
+    made: Option<CompiledSources>,
     armed: Option<ArmedLoad>,
     steering: Option<Steering>,
     offering: Option<JoinHandle<()>>,

@@ -53,7 +53,7 @@ impl Clients {
         })?;
         all.sort_by_key(|(at, ..)| *at);
         let came = all.into_iter().map(|(_, client, place)| (client, place));
-        all_or_failures(came).map(Clients::of)
+        all_or_failures(came).map(Clients::new)
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct ClientCourse {
 
 impl ClientCourse {
     /// Returns the state of a client that has sent nothing yet.
-    pub fn of(name: &str, place: &str) -> ClientCourse {
+    pub fn new(name: &str, place: &str) -> ClientCourse {
         ClientCourse {
             theirs_start_ns: 0,
             next: Some(0),
@@ -129,7 +129,7 @@ impl Merging {
             figures: unpack_client(&note.client)?,
         };
         said.next = Some(note.index + 1);
-        said.second = Some(SecondNow::of(&second, said.end.workers));
+        said.second = Some(SecondNow::from_second(&second, said.end.workers));
         if let Some(before_ns) = said.day_ns.replace(note.day_ns) {
             let by_ns = note.day_ns - before_ns;
             if by_ns.unsigned_abs() >= SET_NS {

@@ -95,7 +95,7 @@ struct KnownClock {
 }
 
 impl ClientClock {
-    fn known(&self) -> MutexGuard<'_, KnownClock> {
+    fn lock(&self) -> MutexGuard<'_, KnownClock> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -106,19 +106,19 @@ impl ClientClock {
 
     /// Returns its current offset to the local clock.
     pub fn offset(&self) -> Option<Offset> {
-        self.known().theirs.offset()
+        self.lock().theirs.offset()
     }
 
     /// Clears the records, for a new load.
     pub fn begin(&self) {
-        let mut known = self.known();
+        let mut known = self.lock();
         known.breaks.clear();
         known.noted.clear();
     }
 
     /// Returns when it was set or stood still since then, and by how much.
     pub fn breaks(&self) -> Vec<(u64, i64)> {
-        self.known().breaks.clone()
+        self.lock().breaks.clone()
     }
 
     /// Returns the recorded readings since then.
@@ -129,16 +129,16 @@ impl ClientClock {
             ahead_ns: offset.ahead_ns,
             bound_ns: offset.bound_ns,
         };
-        self.known().noted.iter().map(reading).collect()
+        self.lock().noted.iter().map(reading).collect()
     }
 
     fn ask(&self, link: &Link) -> Result<()> {
-        let mut theirs = self.known().theirs.clone();
+        let mut theirs = self.lock().theirs.clone();
         let (breaks, before) = (theirs.breaks(), theirs.offset());
         theirs.ask(link, LIMIT)?;
         let now_ns = clock::now_ns();
         self.heard_ns.store(now_ns, Ordering::Relaxed);
-        let mut known = self.known();
+        let mut known = self.lock();
         if let (true, Some(before), Some(after)) =
             (theirs.breaks() > breaks, before, theirs.offset())
         {
@@ -177,11 +177,11 @@ impl Clients {
             Client::over(Arc::clone(link), name_of(*number), seat)
         });
         let places = seats.iter().map(|seat| seat.place());
-        all_or_failures(opened.zip(places)).map(Clients::of)
+        all_or_failures(opened.zip(places)).map(Clients::new)
     }
 
     /// Returns the fleet of connected clients.
-    pub(crate) fn of(all: Vec<Client>) -> Clients {
+    pub(crate) fn new(all: Vec<Client>) -> Clients {
         Clients {
             all,
             sources: Mutex::default(),

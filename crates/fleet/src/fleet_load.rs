@@ -47,7 +47,7 @@ pub enum Fleet {
     /// From this process.
     Alone(Box<Load>),
     /// From clients.
-    Together(Box<Together>),
+    Together(Box<FleetLoad>),
 }
 
 impl Fleet {
@@ -133,7 +133,7 @@ enum Word {
 }
 
 /// A load that clients offer.
-pub struct Together {
+pub struct FleetLoad {
     links: Vec<Arc<Link>>,
     clocks: Vec<Arc<ClientClock>>,
     said: Vec<ClientCourse>,
@@ -153,8 +153,8 @@ pub struct Together {
     failed: Option<String>,
 }
 
-impl Together {
-    pub(crate) fn new(config: &Config, clients: &[&Client], workers: usize) -> Together {
+impl FleetLoad {
+    pub(crate) fn new(config: &Config, clients: &[&Client], workers: usize) -> FleetLoad {
         let (hearing, heard) = channel();
         for (number, client) in clients.iter().enumerate() {
             let hearing = hearing.clone();
@@ -169,12 +169,12 @@ impl Together {
             start_ns: 0,
             keeps: config.keeps,
         };
-        Together {
+        FleetLoad {
             links: clients.iter().map(|client| Arc::clone(&client.link)).collect(),
             clocks: clients.iter().map(|client| Arc::clone(&client.clock)).collect(),
             said: clients
                 .iter()
-                .map(|one| ClientCourse::of(&one.name, &one.seat.place()))
+                .map(|one| ClientCourse::new(&one.name, &one.seat.place()))
                 .collect(),
             heard,
             hearing,
@@ -417,7 +417,7 @@ fn add(all: &mut Summary, note: EndNote) {
     }
 }
 
-impl Drop for Together {
+impl Drop for FleetLoad {
     fn drop(&mut self) {
         // A dropped load is ended, and its end awaited, so that the next one finds everything free.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());

@@ -59,7 +59,7 @@ pub struct SecondNow {
 }
 
 impl SecondNow {
-    pub(crate) fn of(second: &ClientSecond, workers: usize) -> SecondNow {
+    pub(crate) fn from_second(second: &ClientSecond, workers: usize) -> SecondNow {
         let seconds = second.end_ns.saturating_sub(second.start_ns).max(1) as f64 / 1e9;
         let cpus_s = seconds * workers.max(1) as f64;
         let [_, p99_ns, _] = second.latency_ns;

@@ -24,7 +24,7 @@ mod on_all_clients;
 mod start;
 mod wire;
 
-pub use client::{Made, Maker, answer};
+pub use client::{CompiledSources, Maker, answer};
 pub use clients::{Client, Clients, Seat};
 pub use fleet_load::{Fleet, FleetSummary, Next};
 pub use health::{ClientEnd, ClientNow, ClientSecond, ClockReading, Population, SecondNow};

@@ -1,7 +1,7 @@
 //! Shares out a load to clients, and starts all of them on one start line.
 
 use crate::clients::{Client, Clients, LIMIT, WORK_LIMIT};
-use crate::fleet_load::{Fleet, Together};
+use crate::fleet_load::{Fleet, FleetLoad};
 use crate::on_all_clients::{all_or_failures, at_once};
 use crate::wire::{Arm, ClientConfig, Go};
 use anyhow::{Context, Result, ensure};
@@ -31,8 +31,8 @@ impl Clients {
         begun.map(|together| Fleet::Together(Box::new(together)))
     }
 
-    fn begin(&self, config: &Config) -> Result<Together> {
-        let workers = shares(&self.asked(), config.in_flight() as usize);
+    fn begin(&self, config: &Config) -> Result<FleetLoad> {
+        let workers = shares(&self.wanted_workers(), config.in_flight() as usize);
         let shares: Vec<(&Client, ClientConfig)> = self
             .all()
             .iter()
@@ -40,7 +40,7 @@ impl Clients {
             .fold(Vec::new(), |mut all, (client, own)| {
                 if let Some(mut own) = own {
                     own.cpus = cpus_of(client, config, own.others.before);
-                    all.push((client, ClientConfig::of(&own)));
+                    all.push((client, ClientConfig::from_config(&own)));
                 }
                 all
             });
@@ -60,7 +60,7 @@ impl Clients {
         let armed =
             all_or_failures(armed.zip(&shares).map(|(one, (client, _))| (one, client.words())))?;
         let clients: Vec<&Client> = shares.iter().map(|(client, _)| *client).collect();
-        let mut together = Together::new(config, &clients, workers.iter().sum());
+        let mut together = FleetLoad::new(config, &clients, workers.iter().sum());
         let workers = workers.iter().copied().filter(|workers| *workers > 0);
         together.are_armed(workers.zip(armed));
         let mut starts = Vec::new();
@@ -95,7 +95,7 @@ impl Clients {
     }
 
     /// Returns the workers that each client would have with enough load.
-    fn asked(&self) -> Vec<usize> {
+    fn wanted_workers(&self) -> Vec<usize> {
         self.all().iter().map(Client::workers).collect()
     }
 }
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_worker_has_an_operation_and_clients_have_as_many_as_they_can() {
+    fn every_worker_has_an_operation_and_clients_share_the_rest() {
         for (asked, in_flight, expected) in [
             (&[2, 2][..], 64, &[2, 2][..]),
             (&[4, 1, 2], 64, &[4, 1, 2]),

@@ -293,7 +293,7 @@ fn word_of<T: PartialEq>(all: &[(T, &str)], value: &T) -> String {
     found.map_or("", |(_, word)| word).to_owned()
 }
 
-fn of_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
+fn find_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
     match all.iter().find(|(_, one)| *one == word) {
         Some((value, _)) => Ok(*value),
         None => bail!("a client knows no {word:?}"),
@@ -302,7 +302,7 @@ fn of_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
 
 impl ClientConfig {
     /// Converts a client's own configuration.
-    pub fn of(config: &Config) -> ClientConfig {
+    pub fn from_config(config: &Config) -> ClientConfig {
         let nodes = config.nodes.iter();
         ClientConfig {
             stage: word_of(&STAGES, &config.stage),
@@ -361,7 +361,7 @@ impl ClientConfig {
         let nodes = self.nodes.into_iter();
         Ok(Config {
             program,
-            stage: of_word(&STAGES, &self.stage)?,
+            stage: find_word(&STAGES, &self.stage)?,
             nodes: nodes
                 .map(|node| Endpoint {
                     address: node.address,
@@ -405,7 +405,7 @@ impl ClientConfig {
             connections_per_node: self.connections_per_node,
             interval: Duration::from_nanos(self.interval_ns),
             verify_reads: self.verify_every_nth.map_or(VerifyReads::Off, VerifyReads::EveryNth),
-            keeps: of_word(&KEEPS, &self.keeps)?,
+            keeps: find_word(&KEEPS, &self.keeps)?,
             written: None,
         })
     }

@@ -71,7 +71,7 @@ fn a_file_larger_than_its_kind_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn a_file_that_grows_while_it_is_read_ends_at_the_limit_of_its_kind() {
+fn a_file_that_grows_while_it_is_read_ends_at_its_kinds_limit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("grows");
     File::create(&path).unwrap();

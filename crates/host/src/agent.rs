@@ -53,7 +53,7 @@ pub struct Agent {
 
 /// End of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessEnd {
     /// It ended with this status.
     Status(ExitStatus),
     /// It ended with its agent, for this reason.
@@ -69,16 +69,16 @@ impl Agent {
     ///
     /// # Errors
     /// It cannot be started, or the folder cannot be created.
-    pub fn of_machine(cluster: &str, folder: &Path) -> Result<Agent> {
+    pub fn start_on_machine(cluster: &str, folder: &Path) -> Result<Agent> {
         Agent::begin(cluster, MACHINE, folder)
     }
 
     /// Starts the agent of the switch between simulated hosts, in a network namespace of its own.
-    /// It treats `folder` as [`Agent::of_machine`].
+    /// It treats `folder` as [`Agent::start_on_machine`].
     ///
     /// # Errors
-    /// As [`Agent::of_machine`], or this machine does not permit it.
-    pub fn of_switch(cluster: &str, folder: &Path) -> Result<Agent> {
+    /// As [`Agent::start_on_machine`], or this machine does not permit it.
+    pub fn start_switch(cluster: &str, folder: &Path) -> Result<Agent> {
         // Done before this command has a second process, because all would have to move.
         cgroup::step_aside()?;
         Agent::begin(cluster, SWITCH, folder)
@@ -91,7 +91,7 @@ impl Agent {
     pub fn to(wanted: &Destination) -> Result<Agent, Refusal> {
         let begin = begin_there(wanted);
         let link = Link::to(wanted, &begin)?;
-        Ok(Agent::of(link, begin, false))
+        Ok(Agent::new(link, begin, false))
     }
 
     /// Starts agents in several such places. Returns them in order, or why one could not be
@@ -100,7 +100,7 @@ impl Agent {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
         let links = Link::to_each(&wanted);
         let begun = links.into_iter().zip(wanted);
-        begun.map(|(link, (_, begin))| Ok(Agent::of(link?, begin, false))).collect()
+        begun.map(|(link, (_, begin))| Ok(Agent::new(link?, begin, false))).collect()
     }
 
     /// Starts agents in several such places, and returns them in order.
@@ -114,7 +114,7 @@ impl Agent {
         Ok(links
             .into_iter()
             .zip(begins)
-            .map(|(link, begin)| Agent::of(link, begin, false))
+            .map(|(link, begin)| Agent::new(link, begin, false))
             .collect())
     }
 
@@ -123,15 +123,15 @@ impl Agent {
     ///
     /// # Errors
     /// As [`Link::to_all`].
-    pub(crate) fn of_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
+    pub(crate) fn start_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         Agent::all(hosts_there(Role::Host, cluster, machines)?, false)
     }
 
     /// Connects to the kept agents of such machines.
     ///
     /// # Errors
-    /// As [`Agent::of_hosts`]; or one has ended, or is of another build.
-    pub(crate) fn of_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
+    /// As [`Agent::start_hosts`]; or one has ended, or is of another build.
+    pub(crate) fn connect_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         let agents = Agent::all(hosts_there(Role::Relay, cluster, machines)?, true)?;
         for agent in &agents {
             agent.learn_ended()?;
@@ -148,7 +148,7 @@ impl Agent {
         let links = Link::to_all(&wanted, others)?;
         let begins = wanted.into_iter().map(|(_, begin)| begin);
         let agents = links.into_iter().zip(begins);
-        Ok(agents.map(|(link, begin)| Agent::of(link, begin, is_kept)).collect())
+        Ok(agents.map(|(link, begin)| Agent::new(link, begin, is_kept)).collect())
     }
 
     /// Returns the address at which its machine's sshd was reached, as the machine sees it. `None`
@@ -194,10 +194,10 @@ impl Agent {
     pub(crate) fn begin(cluster: &str, name: &str, folder: &Path) -> Result<Agent> {
         let begin = begin(name, folder);
         let link = Link::open(name, &begin, (MARK, cluster))?;
-        Ok(Agent::of(link, begin, false))
+        Ok(Agent::new(link, begin, false))
     }
 
-    fn of(link: Link, mut begin: Begin, is_kept: bool) -> Agent {
+    fn new(link: Link, mut begin: Begin, is_kept: bool) -> Agent {
         Agent {
             link,
             folder: begin.files.pop(),
@@ -213,7 +213,7 @@ impl Agent {
     pub(crate) fn reach(name: &str, folder: &Path) -> Result<Agent> {
         let begin = begin(name, folder);
         let link = with_short_path(&begin.folder, |socket| Link::connect(name, socket))?;
-        let agent = Agent::of(link, begin, true);
+        let agent = Agent::new(link, begin, true);
         agent.learn_ended()?;
         Ok(agent)
     }
@@ -265,7 +265,7 @@ impl Agent {
     /// # Errors
     /// The program cannot be executed, or the agent is gone.
     pub fn start(&self, command: &Command, output: &Path) -> Result<Identity> {
-        self.call(&StartProcess::of(command, output)?)
+        self.call(&StartProcess::from_command(command, output)?)
     }
 
     /// Starts a process from a prepared start.
@@ -278,15 +278,15 @@ impl Agent {
 
     /// Returns how a process that the agent started has ended. `None` while it runs. Makes no call,
     /// because the agent reports ends by itself.
-    pub fn how_ended(&self, process: Identity) -> Option<Ended> {
+    pub fn how_ended(&self, process: Identity) -> Option<ProcessEnd> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {
             ended.insert(process, ExitStatus::from_raw(status));
         }
         match ended.get(&process) {
-            Some(status) => Some(Ended::Status(*status)),
-            None if self.link.address().is_some() => self.link.lost().map(Ended::OutOfReach),
-            None => self.link.lost().map(Ended::WithItsAgent),
+            Some(status) => Some(ProcessEnd::Status(*status)),
+            None if self.link.address().is_some() => self.link.lost().map(ProcessEnd::OutOfReach),
+            None => self.link.lost().map(ProcessEnd::WithItsAgent),
         }
     }
 
@@ -480,7 +480,7 @@ fn name_there(host: &str, cluster: &str) -> String {
 
 fn end_those(is_one: impl Fn(u32) -> bool) -> Result<()> {
     // Reads the identity first: if the process id is reused later, the start time differs.
-    let all = process::all_pids().into_iter().filter_map(Identity::of);
+    let all = process::all_pids().into_iter().filter_map(Identity::read);
     let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();
     for agent in &agents {
         agent.signal(rustix::process::Signal::KILL);

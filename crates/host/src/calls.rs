@@ -60,7 +60,7 @@ calls! {
     ConnectToSwitch = "plug-a-host-in" -> ();
     LimitPort = "limit-the-link-to-a-host" -> ();
     PortLimits = "read-the-limits-of-a-link" -> LinkSpec;
-    MakeHost = "make-its-groups-and-its-volume" -> Made;
+    MakeHost = "make-its-groups-and-its-volume" -> NewHost;
     Address = "take-an-address" -> ();
     Limit = "limit-itself" -> ();
     Limits = "read-its-limits" -> HostLimits;
@@ -121,7 +121,7 @@ pub struct MakeHost {
 
 /// Result of [`MakeHost`].
 #[derive(Serialize, Deserialize)]
-pub struct Made {
+pub struct NewHost {
     /// Name of its volume's device. `None` without a volume.
     pub device: Option<String>,
     /// True if writes to its volume bypass the machine's page cache.
@@ -177,7 +177,7 @@ pub struct StartProcess {
 
 impl StartProcess {
     /// Builds the call that starts `command`, with its output to the file `output`.
-    pub fn of(command: &Command, output: &Path) -> Result<StartProcess> {
+    pub fn from_command(command: &Command, output: &Path) -> Result<StartProcess> {
         let text = |text: &OsStr| {
             let text = text.to_str().map(str::to_owned);
             text.context("an argument that is no Unicode")

@@ -25,5 +25,5 @@ pub fn destination(machine: &RemoteHost) -> Result<Destination> {
         node: pod.node.clone(),
         address: machine.address.map(IpAddr::V4),
     };
-    Destination::of_pod(there, folder.unwrap_or(NODE_FOLDER))
+    Destination::from_pod(there, folder.unwrap_or(NODE_FOLDER))
 }

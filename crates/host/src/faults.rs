@@ -4,11 +4,11 @@ mod calls;
 mod join;
 mod start;
 
-pub use calls::{Broken, Heal, Healed, Inject, Renew, Started};
+pub use calls::{Broken, Heal, HealAnswer, Inject, Renew, Started};
 pub use join::Join;
 pub use start::{Restartable, Start};
 
-use crate::files::Step;
+use crate::files::FileStep;
 use crate::process::Identity;
 use crate::service::ServiceFault;
 use linux::packet_filter::{HostLoss, Loss};
@@ -46,7 +46,7 @@ pub enum Injection {
     },
     /// A process leaves its cluster by itself. For healing, once nothing accepts connections at its
     /// address any more, it is killed, its folders are emptied, and it is restarted. A process that
-    /// has not left is not touched; [`Healed::became`] says so.
+    /// has not left is not touched; [`HealAnswer::became`] says so.
     Leave {
         /// Process to restart.
         process: Restartable,
@@ -65,9 +65,9 @@ pub enum Injection {
         /// Process that reads the files.
         reader: Option<Restartable>,
         /// Changes of the files.
-        forth: Vec<Step>,
+        forth: Vec<FileStep>,
         /// Steps that undo the changes.
-        back: Vec<Step>,
+        back: Vec<FileStep>,
     },
     /// As `Files`, but the process is started differently meanwhile.
     Instead {
@@ -76,9 +76,9 @@ pub enum Injection {
         /// Start of the process meanwhile.
         instead: Restartable,
         /// Changes of files for that.
-        forth: Vec<Step>,
+        forth: Vec<FileStep>,
         /// Steps that undo the changes.
-        back: Vec<Step>,
+        back: Vec<FileStep>,
     },
     /// Limits the file descriptors of a process to those that it has open, and restores the limit
     /// for healing.
@@ -172,7 +172,7 @@ pub enum Injection {
     },
     /// Inverts all bits of a part of a file on the host's volume. Every reader gets the changed
     /// bytes from disk, unless a process had mapped them before. Healing restores them unless the
-    /// file is gone or was written to; [`Healed::became`] tells what happened.
+    /// file is gone or was written to; [`HealAnswer::became`] tells what happened.
     DiskCorrupt {
         /// Path of the file.
         path: PathBuf,

@@ -37,7 +37,7 @@ calls! {
 
 /// Performs steps in order, up to the first failure.
 #[derive(Serialize, Deserialize)]
-pub struct Change(pub Vec<Step>);
+pub struct Change(pub Vec<FileStep>);
 
 /// Lists a folder, from a name on.
 #[derive(Serialize, Deserialize)]
@@ -76,12 +76,12 @@ pub struct Sum {
     /// Names of the files, in order.
     pub names: Vec<String>,
     /// Progress within the first of them.
-    pub begun: Begun,
+    pub begun: PartialChecksum,
 }
 
 /// Progress of a checksum: the sum so far, and its bytes.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
-pub struct Begun {
+pub struct PartialChecksum {
     /// Sum so far.
     pub crc: u32,
     /// Number of bytes that it covers.
@@ -94,7 +94,7 @@ pub struct Sums {
     /// Sums of the first names.
     pub whole: Vec<u32>,
     /// Progress within the next name.
-    pub begun: Begun,
+    pub begun: PartialChecksum,
 }
 
 /// Returns the use of a path's file system.
@@ -111,7 +111,7 @@ pub struct EvictTree(pub PathBuf);
 
 /// A change of files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Step {
+pub enum FileStep {
     /// Creates a folder and its parents.
     Folder(PathBuf),
     /// Writes a new file. Only its owner can read a private one.
@@ -229,10 +229,10 @@ pub struct Piece {
     pub id: FileId,
 }
 
-impl Step {
+impl FileStep {
     /// Returns the step that writes a file which everyone can read.
-    pub fn write(path: PathBuf, bytes: impl Into<Vec<u8>>) -> Step {
-        Step::Write {
+    pub fn write(path: PathBuf, bytes: impl Into<Vec<u8>>) -> FileStep {
+        FileStep::Write {
             path,
             bytes: Bytes(bytes.into()),
             is_private: false,
@@ -240,20 +240,20 @@ impl Step {
     }
 
     /// Splits a step into parts that each fit into a message.
-    fn parts(self) -> Vec<Step> {
+    fn parts(self) -> Vec<FileStep> {
         match self {
-            Step::Write {
+            FileStep::Write {
                 path,
                 bytes: Bytes(mut bytes),
                 is_private,
             } if bytes.len() > PIECE_BYTES => {
                 let rest = bytes.split_off(PIECE_BYTES);
-                let append = |piece: &[u8]| Step::Append {
+                let append = |piece: &[u8]| FileStep::Append {
                     path: path.clone(),
                     bytes: Bytes(piece.to_vec()),
                 };
-                let mut parts: Vec<Step> = rest.chunks(PIECE_BYTES).map(append).collect();
-                let first = Step::Write {
+                let mut parts: Vec<FileStep> = rest.chunks(PIECE_BYTES).map(append).collect();
+                let first = FileStep::Write {
                     path,
                     bytes: Bytes(bytes),
                     is_private,
@@ -261,8 +261,8 @@ impl Step {
                 parts.insert(0, first);
                 parts
             }
-            Step::Link { from, to, names } => {
-                let link = |names: &[String]| Step::Link {
+            FileStep::Link { from, to, names } => {
+                let link = |names: &[String]| FileStep::Link {
                     from: from.clone(),
                     to: to.clone(),
                     names: names.to_vec(),
@@ -278,8 +278,8 @@ impl Step {
         const PATHS: usize = 1 << 10;
         PATHS
             + match self {
-                Step::Write { bytes, .. } | Step::Append { bytes, .. } => bytes.0.len(),
-                Step::Link { names, .. } => names.iter().map(|name| name_bytes(name)).sum(),
+                FileStep::Write { bytes, .. } | FileStep::Append { bytes, .. } => bytes.0.len(),
+                FileStep::Link { names, .. } => names.iter().map(|name| name_bytes(name)).sum(),
                 _ => 0,
             }
     }
@@ -309,9 +309,9 @@ impl Agent {
     ///
     /// # Errors
     /// The first failure. The steps before it are done.
-    pub fn change(&self, steps: Vec<Step>) -> Result<()> {
+    pub fn change(&self, steps: Vec<FileStep>) -> Result<()> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
-        for step in steps.into_iter().flat_map(Step::parts) {
+        for step in steps.into_iter().flat_map(FileStep::parts) {
             if bytes + step.bytes() > PIECE_BYTES && !batch.is_empty() {
                 self.call_for(&Change(std::mem::take(&mut batch)), CHANGE_LIMIT)?;
                 bytes = 0;
@@ -384,7 +384,7 @@ impl Agent {
     /// A file cannot be read.
     pub fn sums(&self, folder: &Path, names: &[String]) -> Result<Vec<u32>> {
         let mut sums = Vec::with_capacity(names.len());
-        let mut begun = Begun::default();
+        let mut begun = PartialChecksum::default();
         while sums.len() < names.len() {
             let group = by_size(&names[sums.len()..])[0].to_vec();
             let answer = self.call(&Sum {
@@ -459,7 +459,7 @@ mod tests {
     /// The agent's side of this is tested in `agent/src/files/tests.rs`.
     #[test]
     fn more_names_than_fit_a_message_are_divided() {
-        let step = Step::Link {
+        let step = FileStep::Link {
             from: PathBuf::from("/given/from"),
             to: PathBuf::from("/given/making"),
             names: (0..3000).map(|n| format!("{n:0250}")).collect(),

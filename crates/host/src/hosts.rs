@@ -101,7 +101,7 @@ impl Hosts {
                 state.folder.display()
             ));
         }
-        let host = Host::of_switch(state, number, agent, switch);
+        let host = Host::on_switch(state, number, agent, switch);
         host.set_limits(spec)?;
         Ok(host)
     }
@@ -112,8 +112,8 @@ impl Hosts {
     /// # Errors
     /// All unreachable machines, each with the reason; or all that do not permit what is requested.
     pub fn over_ssh(id: &str, spec: &HostsSpec, say: &mut dyn FnMut(&str)) -> Result<Hosts> {
-        let mut state = HostsState::of_machines(id, &spec.machines)?;
-        let agents = Agent::of_hosts(id, &spec.machines)?;
+        let mut state = HostsState::for_machines(id, &spec.machines)?;
+        let agents = Agent::start_hosts(id, &spec.machines)?;
         let settle = |(agent, state): (&Agent, &HostState)| {
             agent.call(&Settle {
                 group: group_name(id, &state.name),
@@ -144,7 +144,7 @@ impl Hosts {
                     known.folder.display()
                 ));
             }
-            hosts.push(Host::of_machine(known, hosts.len() + 1, agent)?);
+            hosts.push(Host::on_machine(known, hosts.len() + 1, agent)?);
         }
         say(&format!(
             "{}: {}",
@@ -263,7 +263,7 @@ impl Hosts {
         let mut hosts = Vec::new();
         for (known, number) in state.hosts.iter().zip(1..) {
             let agent = Agent::reach(&known.name, folder)?;
-            hosts.push(Host::of_switch(known, number, agent, &switch));
+            hosts.push(Host::on_switch(known, number, agent, &switch));
         }
         let state = state.clone();
         Ok(Hosts {
@@ -274,9 +274,9 @@ impl Hosts {
     }
 
     fn reach_over_ssh(state: &HostsState) -> Result<Hosts> {
-        let agents = Agent::of_kept_hosts(&state.id, &state.machines)?;
+        let agents = Agent::connect_kept_hosts(&state.id, &state.machines)?;
         let known = state.hosts.iter().zip(1..).zip(agents);
-        let hosts = known.map(|((known, number), agent)| Host::of_machine(known, number, agent));
+        let hosts = known.map(|((known, number), agent)| Host::on_machine(known, number, agent));
         Ok(Hosts {
             hosts: hosts.collect::<Result<_>>()?,
             state: state.clone(),

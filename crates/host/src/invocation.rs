@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_says_and_how_it_ends_is_known_and_no_shell_sees_its_arguments() {
+    fn a_programs_output_and_exit_are_known_without_a_shell() {
         let root = tempfile::tempdir().unwrap();
         let script = "echo \"$1\" in `pwd`; echo gone >&2; exit 3";
         let words = ["sh", "-c", script, "-", "$HOME; a"];
@@ -116,7 +116,7 @@ mod tests {
         let script = "sleep 600 & echo $!; wait";
         let done = tried(&["sh", "-c", script], root.path(), soon).unwrap();
         let sleep: u32 = done.said.parse().unwrap();
-        let alive = || process::Identity::of(sleep).is_some();
+        let alive = || process::Identity::read(sleep).is_some();
         while alive() {
             clock::sleep(POLL);
         }

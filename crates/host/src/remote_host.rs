@@ -16,7 +16,7 @@ use target_spec::{HostSpec, JavaWanted};
 const CLEAR_LIMIT: Duration = Duration::from_secs(300);
 
 calls! {
-    Settle = "make-it-ready-for-nodes" -> Settled;
+    Settle = "make-it-ready-for-nodes" -> SettleResult;
     FindJava = "find-a-Java" -> FoundJava;
     TakenPort = "say-whether-ports-are-free" -> Option<String>;
     AvailableMemory = "say-how-much-memory-is-available" -> u64;
@@ -37,7 +37,7 @@ pub struct Settle {
 
 /// Result of [`Settle`].
 #[derive(Serialize, Deserialize)]
-pub struct Settled {
+pub struct SettleResult {
     /// Control groups of the host. Empty if they are not permitted.
     pub places: Vec<CgroupDir>,
     /// Name of its volume's device. `None` without a volume.

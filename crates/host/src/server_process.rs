@@ -50,7 +50,7 @@ impl Service {
             },
             Some(ProcessControl::Command { .. }) | None => listener::pid(self.serves)?,
         };
-        Ok(pid.and_then(Identity::of))
+        Ok(pid.and_then(Identity::read))
     }
 
     /// Stops it, and waits until `process` is gone.
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_starts_is_not_killed_and_a_process_that_stays_is_told_of() {
+    fn an_unsupervised_process_is_not_killed_a_survivor_is_reported() {
         let unknown = Service {
             serves: "127.0.0.1:1".parse().unwrap(),
             control: None,

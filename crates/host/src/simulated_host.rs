@@ -34,23 +34,23 @@ pub struct Host {
 
 impl Host {
     /// Returns a simulated host as described by `state`, which its agent has created.
-    pub(super) fn of_switch(
+    pub(super) fn on_switch(
         state: &HostState,
         number: usize,
         agent: Agent,
         switch: &Switch,
     ) -> Host {
         let (address, switch) = (switch.address(number), Some(Arc::clone(&switch.agent)));
-        Host::of(state, (number, address), agent, switch)
+        Host::new(state, (number, address), agent, switch)
     }
 
     /// Returns a machine as described by `state`, which its agent has prepared.
-    pub(super) fn of_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
+    pub(super) fn on_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
         let address = state.address.context("no address is known of a machine")?;
-        Ok(Host::of(state, (number, address), agent, None))
+        Ok(Host::new(state, (number, address), agent, None))
     }
 
-    fn of(
+    fn new(
         state: &HostState,
         (number, address): (usize, Ipv4Addr),
         agent: Agent,

@@ -68,7 +68,7 @@ impl HostsState {
     ///
     /// # Errors
     /// A machine has no folder for it.
-    pub fn of_machines(id: &str, machines: &[RemoteHost]) -> Result<HostsState> {
+    pub fn for_machines(id: &str, machines: &[RemoteHost]) -> Result<HostsState> {
         let host = |(machine, number): (&RemoteHost, usize)| {
             let name = format!("host{number}");
             let no_folder = || format!("{}: it has no folder", machine.ssh);
@@ -93,7 +93,7 @@ impl HostsState {
     /// Returns the ssh names of the machines, each with its machine type if known. Empty for
     /// simulated hosts.
     pub fn machine_names(&self) -> Vec<String> {
-        self.machines.iter().map(RemoteHost::named).collect()
+        self.machines.iter().map(RemoteHost::ssh_name).collect()
     }
 
     /// Returns true if the hosts are remote machines.

@@ -52,7 +52,7 @@ impl Undo {
         match self {
             Undo::Tree(folder) => remove_tree(folder),
             Undo::Volume(folder) => volume::end(folder),
-            Undo::Groups(places) => Group::of(places.clone()).end(),
+            Undo::Groups(places) => Group::existing(places.clone()).end(),
             Undo::Continue(process) => {
                 process.signal(Signal::CONT);
                 Ok(())

@@ -7,7 +7,7 @@
 //! that shares the folder. Files that another user could have written are not read, because they
 //! contain programs.
 
-use crate::process::{Identity, Machine};
+use crate::process::{Identity, ProcessSpace};
 use crate::undo::{Undo, remove_note, undo};
 use anyhow::{Context, Result, ensure};
 use foreign::{FileKind, Opened};
@@ -38,7 +38,7 @@ struct Line {
     agent: Identity,
     /// Machine of the agent, because several machines may share the folder.
     #[serde(default)]
-    machine: Option<Machine>,
+    machine: Option<ProcessSpace>,
     left: Vec<Undo>,
 }
 
@@ -85,7 +85,7 @@ impl UndoFile {
         };
         let line = Line {
             agent: Identity::own(),
-            machine: Some(Machine::ours()),
+            machine: Some(ProcessSpace::ours()),
             left: all.to_vec(),
         };
         let mut text = serde_json::to_vec(&line).context("put a list into words")?;
@@ -140,7 +140,7 @@ pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
 
 /// Undoes the list of a file, unless its agent lives, or may live on another machine.
 fn mend_one(path: &Path) -> Result<Vec<Undo>> {
-    let ours = Machine::ours();
+    let ours = ProcessSpace::ours();
     let is_elsewhere = |line: &Line| line.machine.as_ref().is_some_and(|there| *there != ours);
     if last_line(path)?.is_some_and(|line| is_elsewhere(&line) || line.agent.alive()) {
         return Ok(Vec::new());
@@ -280,7 +280,7 @@ mod tests {
                 start_ticks: 1,
                 ..Identity::own()
             },
-            machine: Some(Machine::called("another")),
+            machine: Some(ProcessSpace::called("another")),
             left: list.to_vec(),
         };
         let held = noted.file.take();

@@ -2,7 +2,7 @@
 //! namespaces do not change. So a preloaded library answers instead.
 
 use crate::faults::Restartable;
-use crate::files::{Bytes, Step};
+use crate::files::{Bytes, FileStep};
 use anyhow::{Context, Result};
 use std::path::Path;
 
@@ -15,13 +15,13 @@ impl Restartable {
     ///
     /// # Errors
     /// The path is not Unicode.
-    pub fn shifted(mut self, by_ms: i64, library: &Path) -> Result<(Restartable, Step)> {
+    pub fn shifted(mut self, by_ms: i64, library: &Path) -> Result<(Restartable, FileStep)> {
         let path = library.to_str().context("a path that is no Unicode")?;
         self.environment([
             ("LD_PRELOAD", path.to_owned()),
             ("CASSAY_CLOCK_OFF_MS", by_ms.to_string()),
         ]);
-        let file = Step::Write {
+        let file = FileStep::Write {
             path: library.to_owned(),
             bytes: Bytes(LIBRARY.to_vec()),
             is_private: false,

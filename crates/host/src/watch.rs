@@ -9,7 +9,7 @@ mod remote_watch;
 use crate::calls::calls;
 use crate::{Agent, Host};
 use anyhow::{Context, Result};
-use linux::probe::{Out, ProbeCost, Reading, Sampler, Watched, What, tasks};
+use linux::probe::{Out, ProbeCost, ProbeSource, Reading, Sampler, SourceKind, tasks};
 use remote::Offset;
 use remote_watch::Remote;
 use serde::{Deserialize, Serialize};
@@ -23,20 +23,20 @@ pub const READINGS_COUNT_MAX: usize = 4096;
 
 /// Probes of one machine, with their intervals.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Watch(Vec<Watched>);
+pub struct Watch(Vec<ProbeSource>);
 
 impl Watch {
     /// Adds a probe of the machine itself, except the devices of `hosts`.
     pub fn machine(&mut self, period: Duration, hosts: &[Host]) {
         let ours = hosts.iter().filter(|host| !host.is_machine());
         let without = ours.filter_map(Host::device).map(str::to_owned).collect();
-        self.add("machine", period, What::Machine { without });
+        self.add("machine", period, SourceKind::Machine { without });
     }
 
     /// Adds a probe of another machine, whose readings have this `place`.
     pub fn other_machine(&mut self, period: Duration, place: &str) {
         let without = Vec::new();
-        self.add(place, period, What::Machine { without });
+        self.add(place, period, SourceKind::Machine { without });
     }
 
     /// Adds a probe of a simulated host, which its own agent must run.
@@ -45,18 +45,18 @@ impl Watch {
     /// Its limits cannot be read.
     pub fn stand_in(&mut self, period: Duration, host: &Host) -> Result<()> {
         let sources = host.sources().with_context(|| format!("watch {}", host.name()))?;
-        self.add(host.name(), period, What::StandIn(sources));
+        self.add(host.name(), period, SourceKind::StandIn(sources));
         Ok(())
     }
 
     /// Adds a probe of a process, whose readings have this `place`.
     pub fn process(&mut self, period: Duration, place: &str, pid: u32) {
-        self.add(place, period, What::Process(pid));
+        self.add(place, period, SourceKind::Process(pid));
     }
 
-    fn add(&mut self, place: &str, period: Duration, what: What) {
+    fn add(&mut self, place: &str, period: Duration, what: SourceKind) {
         let place = place.to_owned();
-        self.0.push(Watched {
+        self.0.push(ProbeSource {
             place,
             period,
             what,
@@ -106,12 +106,12 @@ pub struct TakeReadings {
 
 calls! {
     BeginWatch = "watch" -> u64;
-    TakeReadings = "hand-over-readings" -> Taken;
+    TakeReadings = "hand-over-readings" -> ReadingsBatch;
 }
 
 /// Readings of a watch.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Taken {
+pub struct ReadingsBatch {
     /// Readings as a batch.
     pub batch: Batch,
     /// True if more readings are queued.
@@ -131,12 +131,12 @@ pub struct Batch {
 }
 
 /// Identity of a series: probe, name, place, unit.
-type Named<'a> = (Cow<'static, str>, Arc<str>, Arc<str>, Cow<'static, str>);
+type SeriesIdentity<'a> = (Cow<'static, str>, Arc<str>, Arc<str>, Cow<'static, str>);
 
 /// Encoder of consecutive batches.
 #[derive(Default)]
 pub struct Encoder {
-    numbers: HashMap<Named<'static>, usize>,
+    numbers: HashMap<SeriesIdentity<'static>, usize>,
 }
 
 impl Encoder {
@@ -170,7 +170,7 @@ impl Encoder {
 /// Decoder of consecutive batches.
 #[derive(Default)]
 pub struct Decoder {
-    series: Vec<Named<'static>>,
+    series: Vec<SeriesIdentity<'static>>,
 }
 
 impl Decoder {

@@ -89,7 +89,7 @@ pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 #[derive(Clone, Debug)]
 pub struct Import {
     /// Steps, in order; at least one.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ImportStep>,
     /// Notes on words without effect, and on differences from the tool: a sentence each, for plan
     /// and report.
     pub notes: Vec<String>,
@@ -99,7 +99,7 @@ pub struct Import {
 
 /// One command of another tool: schema, warm-up, then measured operations.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct ImportStep {
     /// Name of the step: `write`, `rampup`, `load`, …
     pub name: String,
     /// The operations.

@@ -5,7 +5,7 @@
 //! reads. Each difference from the tool becomes a note, or a refusal at its place; no word is
 //! silently reinterpreted.
 //!
-//! Reading order: [`import`] turns words into [`Step`]s, each with a [`workload::Program`]; there
+//! Reading order: [`import`] turns words into [`ImportStep`]s, each with a [`workload::Program`]; there
 //! is a module for each tool.
 
 mod easy;
@@ -15,7 +15,7 @@ pub mod stress;
 mod tls_files;
 mod ycsb;
 
-pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool};
+pub use import::{Connection, Import, ImportStep, Offer, ReadFile, Secret, StepLimit, Tool};
 pub use ycsb::property as ycsb_property;
 
 /// Imports the command line of a tool, without the tool's own name. Every random choice is a

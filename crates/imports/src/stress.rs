@@ -44,8 +44,8 @@ pub use existing_table::{Undefined, connection};
 pub use help::help;
 pub use ladder::{Uncertainty, threads};
 pub use options::{
-    Columns, Connect, Errors, Insert, Level, Options, Order, Output, Pace, Population, Rate,
-    SchemaOptions, Seeds, Style,
+    Columns, Connect, Errors, Insert, Options, Order, Output, Pace, Population, Rate,
+    SchemaOptions, Seeds, Style, Verbosity,
 };
 pub use plan::import;
 pub use values::Spelled;

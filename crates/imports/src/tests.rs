@@ -1,6 +1,6 @@
 //! Tests of behaviour that all tools share.
 
-use super::{Step, Tool, import};
+use super::{ImportStep, Tool, import};
 use workload::Generator;
 
 const CYCLES: &str = "
@@ -8,7 +8,7 @@ bindings: {id: 'ToString()'}
 statements: [{insert: 'INSERT INTO ks.t (id) VALUES ({id})', tags: {phase: main}}]
 ";
 
-fn step(tool: Tool, line: &str) -> Step {
+fn step(tool: Tool, line: &str) -> ImportStep {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     let read = |_: &str| Ok(CYCLES.to_owned());
     let mut import = import(tool, &words, 1, &read).unwrap_or_else(|why| panic!("{line}: {why}"));
@@ -16,7 +16,7 @@ fn step(tool: Tool, line: &str) -> Step {
 }
 
 /// Returns the tokens of the operations' partitions.
-fn tokens(step: &Step, numbers: impl Iterator<Item = u64>) -> Vec<Option<i64>> {
+fn tokens(step: &ImportStep, numbers: impl Iterator<Item = u64>) -> Vec<Option<i64>> {
     let mut generator = step.program.generator(step.stage);
     let token = |generator: &mut Generator, n: u64| {
         generator.begin(step.first_operation + n);
@@ -75,12 +75,12 @@ const RANGES: [(Tool, &str, [&str; 3]); 5] = [
 ];
 
 #[test]
-fn each_client_asks_what_the_tool_asks_with_the_range_that_is_its_part() {
+fn each_client_asks_as_the_tool_does_within_its_range() {
     for (tool, all, clients) in RANGES {
         let step = step(tool, all);
         let range = (step.first_operation, step.limit.operations());
         let program = step.program.in_ranges(step.stage, range, &[2, 1, 1]).expect(all);
-        let split = Step {
+        let split = ImportStep {
             program: program.into(),
             ..step
         };

@@ -28,7 +28,7 @@ pub(crate) fn java_keystore(path: &str) -> String {
 
 /// Note on a setting of NoSQLBench, which takes Java keystores or PEM files. Returns `None` if the
 /// setting is not about TLS files.
-pub(crate) fn of_nb(key: &str, value: &str) -> Option<String> {
+pub(crate) fn note_for_nb(key: &str, value: &str) -> Option<String> {
     let pem = |set: &str| {
         format!(
             "is not read here; `{set}{}` names this file",
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_setting_of_tls_files_has_its_way_and_no_password_is_shown() {
+    fn each_tls_setting_has_advice_and_shows_no_password() {
         for (key, value, part) in [
             (
                 "truststore",
@@ -85,9 +85,9 @@ mod tests {
             ("tspass", "hunter2", "tspass=***"),
             ("keyPassword", "hunter2", "keyPassword=***"),
         ] {
-            let note = of_nb(key, value).unwrap();
+            let note = note_for_nb(key, value).unwrap();
             assert!(note.contains(part) && !note.contains("hunter2"), "{note}");
         }
-        assert_eq!(of_nb("tlsversion", "TLSv1.2"), None);
+        assert_eq!(note_for_nb("tlsversion", "TLSv1.2"), None);
     }
 }

@@ -153,7 +153,7 @@ impl Purpose {
 
 /// Verbs on a kind of objects that are not permitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingVerbs {
     /// Verbs: `create`, ….
     pub verbs: Vec<String>,
     /// Resource: `jobs.batch`, `pods/exec`.
@@ -164,9 +164,9 @@ pub struct Missing {
     pub why: String,
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingVerbs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Missing {
+        let MissingVerbs {
             verbs,
             resource,
             namespace,
@@ -190,7 +190,7 @@ impl fmt::Display for Missing {
 ///
 /// # Errors
 /// The cluster is not reached, or does not answer it.
-pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<Missing>> {
+pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVerbs>> {
     let namespace = kubectl.namespace_or_default()?;
     let asked: Vec<(&Rule, &str)> = purposes
         .iter()
@@ -224,7 +224,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<Missing>> 
         answers.len(),
         asked.len()
     );
-    let mut all: Vec<Missing> = Vec::new();
+    let mut all: Vec<MissingVerbs> = Vec::new();
     for ((rule, verb), said) in asked.into_iter().zip(answers) {
         if said["status"]["allowed"] == true {
             continue;
@@ -232,7 +232,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<Missing>> 
         let resource = rule.words();
         match all.iter_mut().find(|one| one.resource == resource) {
             Some(one) => one.verbs.push(verb.to_owned()),
-            None => all.push(Missing {
+            None => all.push(MissingVerbs {
                 verbs: vec![verb.to_owned()],
                 resource,
                 namespace: (!rule.is_cluster_wide).then(|| namespace.clone()),
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_a_verb_on_a_resource() {
-        let missing = Missing {
+        let missing = MissingVerbs {
             verbs: vec!["create".into(), "delete".into()],
             resource: JOBS.words(),
             namespace: Some("load".into()),

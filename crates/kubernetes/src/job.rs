@@ -170,7 +170,7 @@ impl ClientJob {
         };
         Ok(ReadyPod {
             index,
-            destination: Destination::of_pod(there, FOLDER)?
+            destination: Destination::from_pod(there, FOLDER)?
                 .by_program(self.kubectl.program())
                 .with_fate(self.pods.fate_of(&pod.name)),
         })

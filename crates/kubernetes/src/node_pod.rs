@@ -55,7 +55,7 @@ impl NodePod {
     ///
     /// # Errors
     /// Its place has no names.
-    pub fn of(place: &PodPlace) -> Result<NodePod> {
+    pub fn open(place: &PodPlace) -> Result<NodePod> {
         let kubectl = Kubectl::new(place.context.as_deref(), Some(&place.namespace))?;
         Ok(NodePod {
             kubectl,
@@ -73,7 +73,7 @@ impl NodePod {
     ///
     /// # Errors
     /// The cluster sends no report.
-    pub fn seen(&self) -> Result<PodSeen> {
+    pub fn status(&self) -> Result<PodSeen> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let pods = match &mut *told {
             Some(pods) => pods,
@@ -147,7 +147,7 @@ impl NodePod {
     /// # Errors
     /// The cluster does not report its node.
     pub fn cordon(&self) -> Result<[Vec<String>; 2]> {
-        let node = self.seen()?.node;
+        let node = self.status()?.node;
         ensure!(!node.is_empty(), "the pod {} is on no node yet", self.name);
         Ok(["cordon", "uncordon"].map(|what| self.kubectl.program_words(&[what, &node])))
     }
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_that_nobody_makes_again_or_whose_data_would_go_is_let_be() {
+    fn a_pod_without_controller_or_lasting_data_is_not_deleted() {
         let pod = |owners: Value, volumes: Value| {
             json!({
                 "metadata": {"name": "db-0", "ownerReferences": owners},

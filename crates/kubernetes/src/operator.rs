@@ -26,7 +26,7 @@ pub struct Operator {
 impl Operator {
     /// Returns the operator of the CassandraDatacenters of these names; without any, the
     /// StatefulSets.
-    pub fn of(kubectl: &Kubectl, datacenters: &[String]) -> Operator {
+    pub fn find(kubectl: &Kubectl, datacenters: &[String]) -> Operator {
         Operator {
             kubectl: kubectl.clone(),
             datacenters: datacenters.to_vec(),

@@ -74,7 +74,7 @@ const STUCK: [&str; 8] = [
 
 impl PodSeen {
     /// Parses an object of the API.
-    pub(crate) fn of(pod: &Value) -> PodSeen {
+    pub(crate) fn parse(pod: &Value) -> PodSeen {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (meta, status) = (&pod["metadata"], &pod["status"]);
         let state = &status["containerStatuses"][0]["state"];
@@ -82,7 +82,7 @@ impl PodSeen {
         let waiting = &state["waiting"];
         let is_stuck = waiting["reason"].as_str().is_some_and(|why| STUCK.contains(&why));
         let stuck = if is_stuck {
-            Some(said(waiting))
+            Some(describe(waiting))
         } else if ["Failed", "Succeeded"].contains(&phase) {
             Some(format!("it has ended{}", because(&ended(status))))
         } else {
@@ -93,8 +93,8 @@ impl PodSeen {
             .iter()
             .find(|one| one["type"] == "PodScheduled" && one["status"] == "False");
         let waits_for = match unmet {
-            Some(unmet) => Some(said(unmet)),
-            None => (!waiting.is_null()).then(|| said(waiting)),
+            Some(unmet) => Some(describe(unmet)),
+            None => (!waiting.is_null()).then(|| describe(waiting)),
         };
         let disrupted = conditions
             .iter()
@@ -103,7 +103,7 @@ impl PodSeen {
         let fate = if let Some(disrupted) = disrupted {
             Some(format!(
                 "it was taken from its node {node}: {}",
-                said(disrupted)
+                describe(disrupted)
             ))
         } else if !meta["deletionTimestamp"].is_null() {
             Some(format!("somebody has deleted it on node {node}"))
@@ -130,14 +130,14 @@ impl PodSeen {
 }
 
 /// Returns reason and message of a part of a status.
-fn said(of: &Value) -> String {
+fn describe(of: &Value) -> String {
     let texts = [&of["reason"], &of["message"]].into_iter().filter_map(Value::as_str);
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
 /// Returns how a pod has ended: its own reason, or that of its container.
 fn ended(status: &Value) -> String {
-    let own = said(status);
+    let own = describe(status);
     if !own.is_empty() {
         return own;
     }
@@ -174,7 +174,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn known(&self) -> MutexGuard<'_, KnownPods> {
+    fn lock(&self) -> MutexGuard<'_, KnownPods> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -188,7 +188,7 @@ impl Shared {
         mut found: impl FnMut(&PodsSeen) -> Result<Option<T>>,
         late: impl Fn(&PodsSeen) -> anyhow::Error,
     ) -> Result<T> {
-        let mut known = self.known();
+        let mut known = self.lock();
         loop {
             if let Some(found) = found(&known.pods)? {
                 return Ok(found);
@@ -247,7 +247,7 @@ impl Pods {
 
     /// Returns the last state of each, by name.
     pub fn all(&self) -> Vec<PodSeen> {
-        self.shared.known().pods.values().cloned().collect()
+        self.shared.lock().pods.values().cloned().collect()
     }
 
     /// Waits like [`Shared::until`].
@@ -283,7 +283,7 @@ impl Pods {
                 Err(error) => error.downcast::<Waiting>()?,
             };
             if deadline.passed() {
-                return Err(late(&self.shared.known().pods));
+                return Err(late(&self.shared.lock().pods));
             }
             if !waiting.0.is_empty() && waiting.0 != *told {
                 say(&format!("pods do not run yet: {waiting}"));
@@ -308,7 +308,7 @@ impl Pods {
 
 impl Drop for Pods {
     fn drop(&mut self) {
-        let mut known = self.shared.known();
+        let mut known = self.shared.lock();
         known.is_over = true;
         known.watch.iter_mut().for_each(kubectl::end);
         self.shared.news.notify_all();
@@ -319,7 +319,7 @@ impl Drop for Pods {
 fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Shared) {
     loop {
         let told = watch.stdout.take();
-        let mut known = shared.known();
+        let mut known = shared.lock();
         if known.is_over {
             return kubectl::end(&mut watch);
         }
@@ -332,7 +332,7 @@ fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Sha
             take(&event, shared);
         }
         watch = loop {
-            let mut known = shared.known();
+            let mut known = shared.lock();
             known.watch.take().iter_mut().for_each(kubectl::end);
             if known.is_over {
                 return;
@@ -347,7 +347,7 @@ fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Sha
 }
 
 fn take(event: &Value, shared: &Shared) {
-    let mut pod = PodSeen::of(&event["object"]);
+    let mut pod = PodSeen::parse(&event["object"]);
     if pod.name.is_empty() {
         return;
     }
@@ -355,7 +355,7 @@ fn take(event: &Value, shared: &Shared) {
         (pod.is_running, pod.is_ready) = (false, false);
         pod.fate.get_or_insert_with(|| format!("it is gone from node {}", pod.node));
     }
-    shared.known().pods.insert(pod.name.clone(), pod);
+    shared.lock().pods.insert(pod.name.clone(), pod);
     shared.news.notify_all();
 }
 
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn a_pod_runs_when_its_container_does() {
-        let seen = PodSeen::of(&pod(json!({
+        let seen = PodSeen::parse(&pod(json!({
             "phase": "Running", "podIP": "10.88.0.7",
             "containerStatuses": [{"state": {"running": {"startedAt": "x"}}}],
         })));
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn what_a_pod_waits_for_is_told() {
-        let seen = PodSeen::of(&pod(json!({
+        let seen = PodSeen::parse(&pod(json!({
             "phase": "Pending",
             "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
                             "message": "0/1 nodes are available: 1 Insufficient cpu."}],
@@ -397,7 +397,7 @@ mod tests {
             waits_for,
             "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu."
         );
-        let seen = PodSeen::of(&pod(json!({
+        let seen = PodSeen::parse(&pod(json!({
             "phase": "Pending",
             "containerStatuses": [{"state": {"waiting": {"reason": "ErrImageNeverPull",
                 "message": "Container image \"x\" is not present"}}}],
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn the_fate_of_a_pod_is_told() {
-        let fate = |status| PodSeen::of(&pod(status)).fate.unwrap();
+        let fate = |status| PodSeen::parse(&pod(status)).fate.unwrap();
         let evicted = fate(json!({
             "phase": "Failed", "reason": "Evicted", "message": "The node was low on memory.",
         }));

@@ -118,7 +118,7 @@ impl InsideRun {
             address: pod.address,
         };
         Ok(BegunRun {
-            destination: Destination::of_pod(there, FOLDER)?.by_program(kubectl.program()),
+            destination: Destination::from_pod(there, FOLDER)?.by_program(kubectl.program()),
             kubectl: kubectl.clone(),
             name: name.to_owned(),
             pod: pod.name,

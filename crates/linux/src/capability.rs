@@ -9,7 +9,7 @@ mod disk;
 use crate::cgroup::{self, CgroupDir, Hierarchy};
 use crate::message::Message;
 use crate::net::{self, Namespace, Netlink};
-use crate::packet_filter::{Filter, HostLoss, Link, Lose, Loss, PortEnd, Way};
+use crate::packet_filter::{Filter, HostLoss, Link, Lose, Loss, PacketDirection, PortEnd};
 use crate::sockets::Sockets;
 use crate::volume;
 use anyhow::{Context, Result};
@@ -22,7 +22,7 @@ use target_spec::{Ability, Capability, HostSpec};
 /// Returns the capability for an ability, with how the machine does it, or why it cannot and what
 /// would help.
 fn capability(ability: Ability, found: Result<String>) -> Capability {
-    Capability::of(ability, found.map_err(|error| format!("{error:#}")))
+    Capability::from_answer(ability, found.map_err(|error| format!("{error:#}")))
 }
 
 /// Returns the capability for each [`Ability`] that hosts need, present or not. Tries them on the
@@ -204,7 +204,7 @@ fn packet_filter(share: f64) -> Result<String> {
 /// in the process's own namespace, where it only lists tables.
 fn host_filter(share: f64) -> Result<String> {
     let loss = HostLoss {
-        way: Way::In,
+        way: PacketDirection::In,
         peers: vec![Ipv4Addr::LOCALHOST],
         tcp_ports: vec![1],
         end: PortEnd::Either,

@@ -65,7 +65,7 @@ pub struct Group {
 
 impl Group {
     /// Returns the group in these places, which was created before.
-    pub fn of(places: Vec<CgroupDir>) -> Group {
+    pub fn existing(places: Vec<CgroupDir>) -> Group {
         Group {
             places,
             confined: Mutex::default(),
@@ -77,7 +77,7 @@ impl Group {
     /// # Errors
     /// Not permitted, or a directory already exists.
     pub fn make(places: Vec<CgroupDir>) -> Result<Group> {
-        let group = Group::of(places);
+        let group = Group::existing(places);
         for place in &group.places {
             if place.unified {
                 hand_down(place)?;

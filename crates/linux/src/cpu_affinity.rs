@@ -77,12 +77,12 @@ pub fn admit<'a>(
 /// Makes the process that `command` starts confine itself by settings that all its threads inherit,
 /// for everything that a group does not confine.
 fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
-    let affinity = to.cpus.as_ref().filter(|_| !is_grouped).map(Mask::of);
+    let affinity = to.cpus.as_ref().filter(|_| !is_grouped).map(Mask::from_set);
     let policy = match &to.memory {
         Memory::Anywhere => None,
         Memory::Bound(_) if is_grouped => None,
-        Memory::Bound(nodes) => Some((libc::MPOL_BIND, Mask::of(nodes))),
-        Memory::Interleaved(nodes) => Some((libc::MPOL_INTERLEAVE, Mask::of(nodes))),
+        Memory::Bound(nodes) => Some((libc::MPOL_BIND, Mask::from_set(nodes))),
+        Memory::Interleaved(nodes) => Some((libc::MPOL_INTERLEAVE, Mask::from_set(nodes))),
     };
     let set = move || {
         if let Some(cpus) = &affinity {
@@ -101,7 +101,7 @@ fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
 struct Mask(Vec<libc::c_ulong>);
 
 impl Mask {
-    fn of(set: &CpuSet) -> Mask {
+    fn from_set(set: &CpuSet) -> Mask {
         const BITS: u32 = libc::c_ulong::BITS;
         let last = set.iter().last().unwrap_or(0);
         let mut words = vec![0; (last / BITS + 1) as usize];

@@ -129,7 +129,7 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn a_socket_leads_to_its_process_whether_it_takes_one_address_or_all() {
+    fn a_socket_leads_to_its_process_on_one_or_all_addresses() {
         let own = std::process::id();
         for address in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"] {
             let Ok(listener) = TcpListener::bind(address) else {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_its_own_comes_before_all_addresses_and_other_lines_are_none() {
+    fn a_specific_address_precedes_all_addresses() {
         let one = |address: &str, inode| Listening {
             address: address.parse().unwrap(),
             inode,

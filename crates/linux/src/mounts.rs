@@ -22,12 +22,12 @@ pub fn at(folder: &Path) -> Result<Option<Mounted>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
     // The last one hides those before it.
-    let found = text.lines().rev().find_map(|line| of_line(line, folder));
+    let found = text.lines().rev().find_map(|line| parse_line(line, folder));
     Ok(found)
 }
 
 /// Parses a line of `/proc/PID/mountinfo`, if it is about `folder`.
-fn of_line(line: &str, folder: &Path) -> Option<Mounted> {
+fn parse_line(line: &str, folder: &Path) -> Option<Mounted> {
     let (mount, system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(4);
     let place = unescaped(mount.next()?);
@@ -71,11 +71,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_whatever_the_folder_is_called_and_the_file_system_says() {
+    fn a_mount_line_is_read_with_any_folder_name_and_options() {
         let line = |folder: &str, own: &str, all: &str| {
             format!("61 29 7:3 / {folder} {own} shared:1 master:2 - ext4 /dev/loop3 {all}")
         };
-        let at = |line: &str, folder: &str| of_line(line, Path::new(folder));
+        let at = |line: &str, folder: &str| parse_line(line, Path::new(folder));
         let usual = at(&line("/a", "rw,noatime", "rw,discard"), "/a").unwrap();
         assert_eq!((&*usual.source, &*usual.kind), ("/dev/loop3", "ext4"));
         assert!(!usual.is_read_only && !usual.is_shut_down);

@@ -168,14 +168,14 @@ impl Netlink {
     /// The kernel refuses.
     pub fn open() -> Result<Netlink> {
         // Protocol 0 is NETLINK_ROUTE, for which rustix has no name.
-        Netlink::of(None)
+        Netlink::open_family(None)
     }
 
     /// Opens a socket to another netlink family.
     ///
     /// # Errors
     /// The kernel refuses, or has no such family.
-    pub fn of(part: Option<Protocol>) -> Result<Netlink> {
+    pub fn open_family(part: Option<Protocol>) -> Result<Netlink> {
         let flags = SocketFlags::CLOEXEC;
         let socket = net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, part);
         Ok(Netlink {

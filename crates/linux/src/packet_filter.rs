@@ -9,7 +9,7 @@ mod host;
 mod rules;
 mod switch;
 
-pub use host::{HostLoss, PortEnd, Way};
+pub use host::{HostLoss, PacketDirection, PortEnd};
 pub use rules::Lose;
 pub use switch::{Link, Loss};
 
@@ -35,7 +35,7 @@ impl<L: Lose> Filter<L> {
     /// # Errors
     /// The kernel has none, or refuses.
     pub fn open() -> Result<Filter<L>> {
-        let socket = Netlink::of(Some(netlink::NETFILTER));
+        let socket = Netlink::open_family(Some(netlink::NETFILTER));
         let needs = "a packet filter needs the kernel option CONFIG_NF_TABLES";
         Ok(Filter {
             socket: socket.context(needs)?,
@@ -50,7 +50,7 @@ impl<L: Lose> Filter<L> {
     pub fn add(&mut self, table: &str, losses: &[L]) -> Result<()> {
         anyhow::ensure!(!losses.is_empty(), "nothing is named that is to be lost");
         losses.iter().try_for_each(Lose::check)?;
-        let mut rules = Rules::new(of::<L>(table), L::HOOKS);
+        let mut rules = Rules::new(filter_table::<L>(table), L::HOOKS);
         for (number, loss) in (0..).zip(losses) {
             loss.rules(number, &mut rules);
         }
@@ -63,7 +63,7 @@ impl<L: Lose> Filter<L> {
     /// # Errors
     /// The kernel refuses.
     pub fn remove(&mut self, table: &str) -> Result<()> {
-        match self.change(vec![Message::no_table(of::<L>(table))]) {
+        match self.change(vec![Message::no_table(filter_table::<L>(table))]) {
             Err(Errno::NOENT) => Ok(()),
             removed => removed.with_context(|| format!("take the table {table} away")),
         }
@@ -76,12 +76,13 @@ impl<L: Lose> Filter<L> {
     /// The kernel refuses.
     pub fn dropped(&mut self, table: &str) -> Result<Vec<u64>> {
         let mut dropped = BTreeMap::new();
-        let asked = self.socket.exchange(vec![Message::rules(of::<L>(table))], |answer| {
-            if let Some((number, packets)) = answer.dropped() {
-                *dropped.entry(number).or_default() += packets;
-            }
-            false
-        });
+        let asked =
+            self.socket.exchange(vec![Message::rules(filter_table::<L>(table))], |answer| {
+                if let Some((number, packets)) = answer.dropped() {
+                    *dropped.entry(number).or_default() += packets;
+                }
+                false
+            });
         asked.with_context(|| format!("read the rules of the table {table}"))?;
         Ok(dropped.into_values().collect())
     }
@@ -110,7 +111,7 @@ impl<L: Lose> Filter<L> {
     }
 }
 
-fn of<L: Lose>(name: &str) -> Table<'_> {
+fn filter_table<L: Lose>(name: &str) -> Table<'_> {
     let family = L::FAMILY;
     Table { family, name }
 }

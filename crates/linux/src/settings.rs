@@ -78,7 +78,7 @@ impl HostSettings {
             clock: kernel::clock(&root),
             container: kernel::container(&root),
             is_virtual: kernel::is_virtual(&root),
-            interrupts: interrupts::of_queues(&root),
+            interrupts: interrupts::queue_interrupts(&root),
             mounts: devices::mounts(&root, &folders, &mut unseen),
             own,
             processes,

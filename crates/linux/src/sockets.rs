@@ -16,7 +16,7 @@ impl Sockets {
     /// # Errors
     /// The kernel does not report connections, or refuses.
     pub fn open() -> Result<Sockets> {
-        let socket = Netlink::of(Some(netlink::SOCK_DIAG));
+        let socket = Netlink::open_family(Some(netlink::SOCK_DIAG));
         let needs = "to see connections needs the kernel option CONFIG_INET_DIAG";
         socket.map(Sockets).context(needs)
     }

@@ -39,7 +39,7 @@ impl Reach {
     ///
     /// # Errors
     /// The kernel refuses for another reason than those above: no port or file is left.
-    pub fn of(address: SocketAddr, limit: Duration) -> Result<Reach> {
+    pub fn connect(address: SocketAddr, limit: Duration) -> Result<Reach> {
         let begun_ns = clock::now_ns();
         let error = match TcpStream::connect_timeout(&address, limit.max(SHORTEST)) {
             Ok(_) => {
@@ -68,7 +68,7 @@ impl Reach {
     /// after which TCP tries again by itself, each try stands for one packet each way.
     ///
     /// # Errors
-    /// Those of [`Reach::of`]; or there are too many of them.
+    /// Those of [`Reach::connect`]; or there are too many of them.
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,
@@ -78,7 +78,7 @@ impl Reach {
         let next = |left: u32| left.checked_sub(1);
         let run = || -> Result<()> {
             while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok() {
-                let is_open = Reach::of(address, limit)?.is_open();
+                let is_open = Reach::connect(address, limit)?.is_open();
                 open.fetch_add(u32::from(is_open), Ordering::Relaxed);
             }
             Ok(())
@@ -191,11 +191,11 @@ fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<
 pub fn resets() -> Result<(u64, u64)> {
     let path = "/proc/thread-self/net/snmp";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
-    of_snmp(&text).with_context(|| format!("{path} counts no resets of TCP"))
+    parse_snmp(&text).with_context(|| format!("{path} counts no resets of TCP"))
 }
 
 /// Parses a line of names, and a line of their values.
-fn of_snmp(text: &str) -> Option<(u64, u64)> {
+fn parse_snmp(text: &str) -> Option<(u64, u64)> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
     let (names, values) = (lines.next()?.split(' '), lines.next()?.split(' '));
     let pairs: Vec<_> = names.zip(values).collect();
@@ -217,18 +217,18 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         assert!(matches!(
-            Reach::of(address, LIMIT).unwrap(),
+            Reach::connect(address, LIMIT).unwrap(),
             Reach::Reached(_)
         ));
         assert_eq!(Reach::count(address, 40, LIMIT).unwrap(), 40);
         assert_eq!(Reach::count(address, 0, LIMIT).unwrap(), 0);
         assert!(Reach::count(address, 10_001, LIMIT).is_err());
         drop(listener);
-        assert_eq!(Reach::of(address, LIMIT).unwrap(), Reach::Refused);
+        assert_eq!(Reach::connect(address, LIMIT).unwrap(), Reach::Refused);
     }
 
     #[test]
-    fn a_transfer_ends_when_all_has_arrived_or_when_its_time_is_over() {
+    fn a_transfer_ends_when_all_has_arrived_or_at_its_time_limit() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::scope(|scope| {
@@ -252,8 +252,8 @@ mod tests {
     #[test]
     fn resets_are_read_by_their_names() {
         let text = "Ip: A\nIp: 1\nTcp: EstabResets Other OutRsts\nTcp: 3 -1 5\nUdp: X\nUdp: 1\n";
-        assert_eq!(of_snmp(text), Some((3, 5)));
-        assert_eq!(of_snmp("Tcp: EstabResets\nTcp: 3\n"), None);
+        assert_eq!(parse_snmp(text), Some((3, 5)));
+        assert_eq!(parse_snmp("Tcp: EstabResets\nTcp: 3\n"), None);
         resets().unwrap();
     }
 }

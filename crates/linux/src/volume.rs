@@ -141,8 +141,8 @@ impl Volume {
     ///
     /// # Errors
     /// There is no such volume.
-    pub fn of_another(folder: &Path, device: &str) -> Result<Volume> {
-        let found = LoopDevice::of_image(device, &image(folder));
+    pub fn open_another(folder: &Path, device: &str) -> Result<Volume> {
+        let found = LoopDevice::open_image(device, &image(folder));
         Ok(Volume {
             folder: folder.to_owned(),
             device: found.with_context(|| format!("take the volume of {}", folder.display()))?,

@@ -153,10 +153,10 @@ mod tests {
 
     /// The names that studies use for errors of the null target equal the outcome names in reports.
     #[test]
-    fn an_error_that_any_request_may_get_has_the_name_of_its_outcome() {
+    fn an_error_that_any_request_may_get_has_its_outcomes_name() {
         let mut found = 0;
-        for code in ErrorCode::known() {
-            let named = ErrorCode::of_any_request(outcome_of(code).name());
+        for code in ErrorCode::all() {
+            let named = ErrorCode::parse_for_any_request(outcome_of(code).name());
             let names_what_was_asked =
                 matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared);
             assert_eq!(named, (!names_what_was_asked).then_some(code), "{code}");

@@ -12,7 +12,7 @@ use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::schedule::{Arrivals, Schedule};
 use crate::statement_facts::Facts;
-use crate::worker::{Batch, Course, DueTimes, Sockets, Timestamps, Worker, WorkerEnd};
+use crate::worker::{Batch, DueTimes, OperationState, Sockets, Timestamps, Worker, WorkerEnd};
 use crate::worker_io::World;
 use cql::Segments;
 use cql::template::Template;
@@ -136,8 +136,8 @@ fn adopt_all<W: World>(worker: &mut Worker<W>, links: Vec<Link<W::Stream>>) -> i
     numbered.try_for_each(|(index, link)| worker.adopt(index, link))
 }
 
-fn courses_with_room(facts: &Facts, count: usize) -> Vec<Course> {
-    let course = || Course::with_room(facts.has_pages);
+fn courses_with_room(facts: &Facts, count: usize) -> Vec<OperationState> {
+    let course = || OperationState::with_room(facts.has_pages);
     repeat_with(course).take(count).collect()
 }
 

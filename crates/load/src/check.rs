@@ -1,6 +1,6 @@
 //! Judges verified reads by the values that they found and by the writes of earlier runs.
 
-use crate::earlier_writes::{RowWrites, Sum, Written};
+use crate::earlier_writes::{EarlierWrites, RowWrites, Sum};
 use measure::Missed;
 use measure::interval::CheckCounts;
 use workload::{Check, Stage};
@@ -22,7 +22,7 @@ pub(crate) struct ReadValue {
 pub(crate) fn note_check(
     checks: &mut CheckCounts,
     said: ReadValue,
-    written: Option<&Written>,
+    written: Option<&EarlierWrites>,
 ) -> Option<Missed> {
     if let Some(counted) = said.counted {
         return note_counter(checks, counted, written.and_then(|of| of.sum(said.row)));
@@ -74,7 +74,7 @@ fn note_there(
     checks: &mut CheckCounts,
     said: &ReadValue,
     acknowledged: Option<bool>,
-    written: Option<&Written>,
+    written: Option<&EarlierWrites>,
     row: Option<RowWrites>,
 ) -> Option<Missed> {
     checks.checked += 1;
@@ -137,7 +137,7 @@ fn note_absent(
 }
 
 /// Returns true if a deletion may have been the last operation on the row.
-fn may_be_gone(written: &Written, row: &RowWrites) -> bool {
+fn may_be_gone(written: &EarlierWrites, row: &RowWrites) -> bool {
     row.delete_ended > 0 && !written.is_before(row.delete_ended, row.write_sent)
 }
 
@@ -151,7 +151,7 @@ enum Behind {
     Write,
 }
 
-fn behind(written: &Written, row: &RowWrites, said: &ReadValue) -> Option<Behind> {
+fn behind(written: &EarlierWrites, row: &RowWrites, said: &ReadValue) -> Option<Behind> {
     if written.is_by_nobody(said.writer, said.row) {
         return Some(Behind::Nobody);
     }

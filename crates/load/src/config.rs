@@ -1,6 +1,6 @@
 //! Defines the inputs of an engine run and its results.
 
-use crate::earlier_writes::Written;
+use crate::earlier_writes::EarlierWrites;
 use crate::failures::NodeFailures;
 use crate::history::History;
 use crate::ledger::{Ledger, LedgerMode};
@@ -70,7 +70,7 @@ pub struct Config {
     pub keeps: LedgerMode,
     /// Writes of earlier runs. Reads of this run that find no row, or an outdated one, are judged
     /// by them.
-    pub written: Option<Arc<Written>>,
+    pub written: Option<Arc<EarlierWrites>>,
 }
 
 impl Config {

@@ -13,7 +13,7 @@ use cql::frame::{self, Header, flag};
 use cql::request::{self, QueryParams, StatementId};
 use cql::response::{self, Response, ResultBody};
 use cql::template::{BatchTemplate, Template};
-use cql::text::Fault;
+use cql::text::CqlMistake;
 use cql::{Compression, Handshake, SegmentReader, Version};
 use measure::clock;
 use rustls::pki_types::ServerName;
@@ -58,7 +58,7 @@ pub(crate) fn template(
     statement: &Statement,
     id: StatementId<'_>,
     version: Version,
-) -> Result<Template, Fault> {
+) -> Result<Template, CqlMistake> {
     if statement.prepared {
         Ok(execute_template(statement, id, version))
     } else {
@@ -291,8 +291,8 @@ fn refused(what: &str, error: &response::ErrorBody<'_>) -> io::Error {
     io::Error::other(format!("{what}: {:?}: {}", error.code, error.message))
 }
 
-fn unreadable(cql: &str, fault: Fault) -> io::Error {
-    io::Error::other(format!("{} (statement: {cql})", fault.said(cql)))
+fn unreadable(cql: &str, fault: CqlMistake) -> io::Error {
+    io::Error::other(format!("{} (statement: {cql})", fault.describe(cql)))
 }
 
 fn unexpected(what: &str, response: &Response<'_>) -> io::Error {

@@ -55,7 +55,7 @@ pub(crate) struct Link<S = Socket> {
 
 /// Reason why no more data can be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Ended {
+pub(crate) enum ReadEnd {
     #[error("closed by the node")]
     Closed,
     #[error(transparent)]
@@ -159,7 +159,7 @@ impl<S: Read + Write + Timed> Connection<S> {
     }
 
     /// Reads once from the socket. `Ok(0)`: no data now.
-    pub fn receive(&mut self) -> Result<usize, Ended> {
+    pub fn receive(&mut self) -> Result<usize, ReadEnd> {
         self.make_room();
         let room = &mut self.input[self.input_end..];
         let read = match &mut self.wrapping {
@@ -167,13 +167,13 @@ impl<S: Read + Write + Timed> Connection<S> {
             Some(wrapping) => return self.link.read_wrapped(wrapping, room, &mut self.input_end),
         };
         match read {
-            Ok(0) => Err(Ended::Closed),
+            Ok(0) => Err(ReadEnd::Closed),
             Ok(bytes) => {
                 self.input_end += bytes;
                 Ok(bytes)
             }
             Err(error) if is_transient(&error) => Ok(0),
-            Err(error) => Err(Ended::Failed(error)),
+            Err(error) => Err(ReadEnd::Failed(error)),
         }
     }
 
@@ -287,14 +287,14 @@ impl<S: Read + Write> Link<S> {
         wrapping: &mut Wrapping,
         room: &mut [u8],
         end: &mut usize,
-    ) -> Result<usize, Ended> {
+    ) -> Result<usize, ReadEnd> {
         let mut taken = wrapping.take(room)?;
         if taken == 0 {
             match self.read(wrapping.room()) {
-                Ok(0) => return Err(Ended::Closed),
+                Ok(0) => return Err(ReadEnd::Closed),
                 Ok(bytes) => wrapping.received(bytes),
                 Err(error) if is_transient(&error) => return Ok(0),
-                Err(error) => return Err(Ended::Failed(error)),
+                Err(error) => return Err(ReadEnd::Failed(error)),
             }
             taken = wrapping.take(room)?;
         }
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_gets_room_for_what_has_come_and_not_for_what_it_says() {
+    fn a_header_gets_memory_for_bytes_received_not_bytes_claimed() {
         let (mut connection, mut server) = pair();
         let sent = std::thread::spawn(move || {
             server.write_all(&header(250 << 20)).unwrap();
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_larger_than_the_buffer_arrives_whole_with_what_follows_it() {
+    fn a_frame_larger_than_the_buffer_arrives_whole() {
         let (mut connection, mut server) = pair();
         let body: Vec<u8> = (0..3_000_001_u32).map(|n| n as u8).collect();
         let expected = body.clone();

@@ -11,7 +11,7 @@
 //! write is acknowledged, the first one must not be seen any more. Writes whose times overlap, or
 //! are not known, are not judged. A write of unknown outcome may be applied at any time, or never.
 
-use crate::history::{HISTORY_OPERATIONS_MAX, Happened, History};
+use crate::history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
 use crate::ledger::{Ledger, WriteState};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -38,7 +38,7 @@ const FOREVER: u32 = u32::MAX;
 
 /// Acknowledged writes of earlier runs.
 #[derive(Debug)]
-pub struct Written {
+pub struct EarlierWrites {
     loaded: Loaded,
     /// Maximum difference of two clocks that set timestamps, in ticks.
     margin: u32,
@@ -57,7 +57,7 @@ pub struct Written {
     /// True if counters may have existed before the load, which adds nothing to them.
     counters_are_old: bool,
     /// All recorded operations on registers since they were loaded.
-    registers: Vec<Recorded>,
+    registers: Vec<RegisterOperation>,
     /// True if unrecorded operations followed these.
     registers_end: bool,
     /// Time spans in which acknowledged writes may have been lost, and the losses found.
@@ -121,7 +121,7 @@ impl Sum {
 
 /// Operation on a register.
 #[derive(Clone, Copy, Debug)]
-pub struct Recorded {
+pub struct RegisterOperation {
     /// Key of the register.
     pub key: u64,
     /// Stage of the operation.
@@ -131,7 +131,7 @@ pub struct Recorded {
     /// Requested operation.
     pub asked: RegisterRequest,
     /// Times and response.
-    pub happened: Happened,
+    pub happened: RegisterResult,
 }
 
 /// Writes of a run, by outcome.
@@ -143,16 +143,16 @@ pub struct Outcomes {
     pub unknown: u64,
 }
 
-impl Default for Written {
+impl Default for EarlierWrites {
     /// Nothing is known about the load.
-    fn default() -> Written {
-        Written::over(Loaded::Unknown)
+    fn default() -> EarlierWrites {
+        EarlierWrites::over(Loaded::Unknown)
     }
 }
 
-impl Written {
-    fn over(loaded: Loaded) -> Written {
-        Written {
+impl EarlierWrites {
+    fn over(loaded: Loaded) -> EarlierWrites {
+        EarlierWrites {
             loaded,
             margin: MARGIN_USUAL,
             epoch_ns: None,
@@ -170,32 +170,32 @@ impl Written {
 
     /// Assumes that all rows below `rows` were loaded, by load stages whose operations were all
     /// acknowledged.
-    pub fn by_loads(rows: u64) -> Written {
-        Written::over(Loaded::Below(rows))
+    pub fn by_loads(rows: u64) -> EarlierWrites {
+        EarlierWrites::over(Loaded::Below(rows))
     }
 
     /// Returns only the writes of the load stage, which a snapshot of its data restores.
     #[must_use]
-    pub fn without_main(&self) -> Written {
-        Written {
+    pub fn without_main(&self) -> EarlierWrites {
+        EarlierWrites {
             margin: self.margin,
             counters_are_old: self.counters_are_old,
-            ..Written::over(self.loaded.clone())
+            ..EarlierWrites::over(self.loaded.clone())
         }
     }
 
     /// Uses the ledger of the load stage.
-    pub fn by_load(ledger: Arc<Ledger>) -> Written {
-        Written::over(Loaded::Ledger(ledger))
+    pub fn by_load(ledger: Arc<Ledger>) -> EarlierWrites {
+        EarlierWrites::over(Loaded::Ledger(ledger))
     }
 
     /// Sets the maximum difference of the clocks that set timestamps to `margin`, in place of the
     /// millisecond for the clocks of one machine. If nodes set timestamps, these are the clocks of
     /// the nodes.
     #[must_use]
-    pub fn with_margin(self, margin: Duration) -> Written {
+    pub fn with_margin(self, margin: Duration) -> EarlierWrites {
         let ticks = margin.as_nanos().div_ceil(u128::from(TICK_NS));
-        Written {
+        EarlierWrites {
             margin: u32::try_from(ticks).unwrap_or(FOREVER),
             ..self
         }
@@ -203,8 +203,8 @@ impl Written {
 
     /// Marks that counters may have existed before the load: then they are not judged.
     #[must_use]
-    pub fn with_old_counters(self) -> Written {
-        Written {
+    pub fn with_old_counters(self) -> EarlierWrites {
+        EarlierWrites {
             counters_are_old: true,
             ..self
         }
@@ -265,8 +265,8 @@ impl Written {
         let mut generator = program.generator(stage);
         let recorded = history.operations().filter_map(|(number, happened)| {
             let key = generator.begin(number).key;
-            let asked = generator.asked()?;
-            Some(Recorded {
+            let asked = generator.register_request()?;
+            Some(RegisterOperation {
                 key,
                 stage,
                 number,
@@ -280,7 +280,7 @@ impl Written {
     }
 
     /// Returns all operations on loaded registers; each register was 0 before the first of them.
-    pub fn registers(&self) -> impl Iterator<Item = &Recorded> {
+    pub fn registers(&self) -> impl Iterator<Item = &RegisterOperation> {
         let all = self.registers.iter();
         all.filter(|recorded| self.is_loaded(recorded.key) == Some(true))
     }
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn what_a_snapshot_brings_back_is_what_was_loaded() {
-        let mut written = Written::by_loads(5);
+        let mut written = EarlierWrites::by_loads(5);
         let mut row = RowWrites::default();
         row.add(false, WriteState::Acknowledged, (1, 2));
         written.rows.insert(7, row);
@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(restored.is_acknowledged(7), Some(false));
         assert_eq!(restored.is_acknowledged(4), Some(true));
         assert_eq!(restored.rows_end(5), 5);
-        assert_eq!(Written::default().is_acknowledged(0), None);
+        assert_eq!(EarlierWrites::default().is_acknowledged(0), None);
     }
 
     #[test]

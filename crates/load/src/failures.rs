@@ -53,7 +53,7 @@ pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
 }
 
 /// Returns the failures of the nodes that have any.
-pub(crate) fn named(all: &[Failures], nodes: &[String]) -> Vec<NodeFailures> {
+pub(crate) fn node_failures(all: &[Failures], nodes: &[String]) -> Vec<NodeFailures> {
     let pairs = all.iter().zip(nodes).filter(|(one, _)| one.count > 0);
     let named = pairs.map(|(one, node)| NodeFailures {
         node: node.clone(),
@@ -94,7 +94,7 @@ pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Op
 mod tests {
     use super::*;
 
-    fn seen(times_s: &[u64]) -> Failures {
+    fn failures(times_s: &[u64]) -> Failures {
         let mut failures = Failures::default();
         times_s.iter().for_each(|at| failures.note(at * 1_000_000_000));
         failures
@@ -106,9 +106,9 @@ mod tests {
         let said = |workers: &[[&[u64]; 3]]| {
             let mut all = Vec::new();
             for worker in workers {
-                add(&mut all, &worker.map(seen));
+                add(&mut all, &worker.map(failures));
             }
-            words(&named(&all, &nodes), nodes.len(), 1_000_000_000)
+            words(&node_failures(&all, &nodes), nodes.len(), 1_000_000_000)
         };
         let expected = "all at node2, from 10.0 s to 30.0 s after the load began";
         let workers: [[&[u64]; 3]; 2] = [[&[], &[12, 31], &[]], [&[], &[11], &[]]];
@@ -118,7 +118,7 @@ mod tests {
         let mostly: [&[u64]; 3] = [&[5], &[2; 19], &[]];
         let mostly = said(&[mostly]).unwrap();
         assert!(mostly.starts_with("nearly all at node2"), "{mostly}");
-        let alone = named(&[seen(&[3])], &nodes);
+        let alone = node_failures(&[failures(&[3])], &nodes);
         assert_eq!(words(&alone, 1, 0), None);
     }
 }

@@ -15,7 +15,7 @@ pub const HISTORY_OPERATIONS_MAX: u64 = 1 << 20;
 
 /// Times and response of an operation on a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Happened {
+pub struct RegisterResult {
     /// Send time, monotonic clock, ns.
     pub sent_ns: u64,
     /// Time of the response, monotonic clock, ns; `None` if the outcome is unknown.
@@ -122,7 +122,7 @@ impl History {
     /// Returns the operations that were sent, ordered by number, except those sent at
     /// [`History::until_ns`] or later. An operation with a later response has no end, because it
     /// may have seen effects of missing operations.
-    pub fn operations(&self) -> impl Iterator<Item = (u64, Happened)> {
+    pub fn operations(&self) -> impl Iterator<Item = (u64, RegisterResult)> {
         let until_ns = self.until_ns().unwrap_or(u64::MAX);
         let length = self.parts.iter().map(|part| part.kept.len()).max();
         // Each round takes one operation of every worker, so that the numbers ascend.
@@ -150,9 +150,9 @@ impl History {
 }
 
 impl StoredEvent {
-    fn happened(&self, until_ns: u64) -> Happened {
+    fn happened(&self, until_ns: u64) -> RegisterResult {
         let answered = Some(self.answered_ns).filter(|ns| (1..until_ns).contains(ns));
-        Happened {
+        RegisterResult {
             sent_ns: self.sent_ns,
             answered_ns: answered,
             applied: answered.and(match self.applied {

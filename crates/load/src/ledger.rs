@@ -75,7 +75,7 @@ impl Times {
         u64::from(self.acknowledged) << 32 | u64::from(self.sent)
     }
 
-    fn of(packed: u64) -> Times {
+    fn unpack(packed: u64) -> Times {
         Times {
             sent: packed as u32,
             acknowledged: (packed >> 32) as u32,
@@ -155,7 +155,7 @@ impl LedgerPart {
     pub fn acknowledged(&mut self, number: u64, now_ns: u64) {
         let ticks = now_ns.saturating_sub(self.start_ns) / TICK_NS;
         if let Some(times) = self.times_of(number) {
-            let sent = Times::of(*times).sent;
+            let sent = Times::unpack(*times).sent;
             let acknowledged = ticks as u32 + 1;
             *times = Times { sent, acknowledged }.packed();
         }
@@ -182,7 +182,7 @@ impl LedgerPart {
 
     fn times(&self, index: u64) -> Option<Times> {
         let chunk = self.times.get((index / CHUNK_TIMES) as usize)?;
-        (index < self.timed_max).then(|| Times::of(chunk[(index % CHUNK_TIMES) as usize]))
+        (index < self.timed_max).then(|| Times::unpack(chunk[(index % CHUNK_TIMES) as usize]))
     }
 
     #[cold]

@@ -45,8 +45,8 @@ pub use config::{
 // Callers need these types to fill in [`Access`] without a dependency on the protocol crate.
 pub use connection_limits::{Connections, Room, stream_ids_refusal};
 pub use cql::{Compression, Version};
-pub use earlier_writes::{Lost, MissedRow, Outcomes, Recorded, Written};
-pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
+pub use earlier_writes::{EarlierWrites, Lost, MissedRow, Outcomes, RegisterOperation};
+pub use history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
 pub use ledger::{LEDGER_OPERATIONS_MAX, Ledger, LedgerMode, TIMED_OPERATIONS_MAX, WriteState};
 pub use measure::Missed;
 pub use missed_rows::MISSED_ROWS_MAX;

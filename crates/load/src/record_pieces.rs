@@ -99,8 +99,8 @@ impl KeptRecords {
     /// Creates empty records.
     pub fn new(all: ClientRecords) -> KeptRecords {
         KeptRecords {
-            ledger: (all.keeps != LedgerMode::Nothing).then(|| Ledger::of_all(all)),
-            history: (all.keeps == LedgerMode::History).then(|| History::of_all(all)),
+            ledger: (all.keeps != LedgerMode::Nothing).then(|| Ledger::collect(all)),
+            history: (all.keeps == LedgerMode::History).then(|| History::collect(all)),
         }
     }
 

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_has_begun_when_a_stop_before_it_is_heard_is_empty() {
+    fn an_interval_begun_after_an_unseen_stop_is_empty() {
         let (mut recorder, mut world) = recorder(3);
         recorder.cut(&mut world, 1010, false);
         recorder.cut_for_drain(&mut world, 990);
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_collector_makes_a_slice_longer_but_never_over_the_windows_begin() {
+    fn a_late_collector_stretches_a_slice_up_to_the_window() {
         let (mut recorder, mut world) = recorder(1);
         recorder.cut(&mut world, 1000, false);
         recorder.cut(&mut world, 2000, false);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use workload::Course;
+use workload::ArrivalTimes;
 use workload::random::{Draws, mix};
 
 /// Schedule of the operations' due times.
@@ -66,7 +66,7 @@ enum Even {
         draws: Draws,
     },
     Recorded {
-        course: Arc<Course>,
+        course: Arc<ArrivalTimes>,
         /// Due time of the first operation of all workers, ns in the course.
         from_ns: u64,
         /// Number of the next operation.
@@ -97,7 +97,7 @@ impl Arrivals {
 
     /// Returns the arrivals as recorded from operation `first` on; otherwise as [`Arrivals::new`].
     pub fn recorded(
-        (course, speed): (Arc<Course>, f64),
+        (course, speed): (Arc<ArrivalTimes>, f64),
         rise: Duration,
         first: u64,
         worker: u64,
@@ -370,8 +370,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_comes_when_it_came_at_any_speed_and_goes_round() {
-        let course = Arc::new(Course::new(vec![0, 100, 100, 700], 1000));
+    fn a_recording_repeats_its_arrival_times_at_any_speed() {
+        let course = Arc::new(ArrivalTimes::new(vec![0, 100, 100, 700], 1000));
         for (speed, workers) in [(1.0, 1), (1.0, 3), (2.0, 2), (0.5, 1)] {
             let mut at: Vec<u64> = (0..workers)
                 .flat_map(|worker| {
@@ -405,7 +405,7 @@ mod tests {
 
     /// A cluster that others use does not receive the full load at once.
     #[test]
-    fn a_rate_that_rises_offers_the_area_below_its_line_and_is_itself_from_then_on() {
+    fn a_rising_rate_offers_the_area_below_its_line() {
         let second = |at: &[u64], second: u64| {
             let in_it = at.iter().filter(|ns| **ns / 1_000_000_000 == second);
             in_it.count()

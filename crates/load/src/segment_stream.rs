@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_segments_hold_is_taken_whatever_comes_at_once_and_whatever_room_there_is() {
+    fn segment_contents_are_read_for_any_chunking_and_buffer_size() {
         let frames = frames(&[10, 400_000, 0, 131_062, 131_063, 7]);
         let mut wire = Vec::new();
         Segments::new(None).wrap(&frames, &mut wire);

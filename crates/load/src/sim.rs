@@ -15,9 +15,9 @@
 
 mod alloc;
 mod dice;
+mod expected_records;
 mod oracle;
 mod program;
-mod recorded;
 mod server;
 mod shape;
 mod stream;
@@ -31,8 +31,8 @@ use crate::control::Control;
 use crate::recorder::{Part, Recorder};
 use crate::statement_facts::Facts;
 use cql::Version;
+use expected_records::{Coverage, ExpectedRecords, InjectedDefect, RunRecords, part_with_room};
 use oracle::Oracle;
-use recorded::{Coverage, Expected, InjectedDefect, Recorded, part_with_room};
 use shape::{START_NS, Shape};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,7 +46,7 @@ const SEEDS: std::ops::Range<u64> = 0..100_000;
 /// Successive runs of one thread.
 struct Runs {
     parts: Vec<Box<Part>>,
-    expected: Expected,
+    expected: ExpectedRecords,
     seen: Coverage,
     operations: u64,
     /// Error to plant at the first success of the next run.
@@ -59,7 +59,7 @@ impl Runs {
         let kinds = shape.config.program.kinds();
         Runs {
             parts: (0..PARTS).map(|_| part_with_room(kinds)).collect(),
-            expected: Expected::new(kinds.len()),
+            expected: ExpectedRecords::new(kinds.len()),
             seen: Coverage::default(),
             operations: 0,
             planted: None,
@@ -91,7 +91,7 @@ impl Runs {
                 })
                 .collect(),
         };
-        let mut recorded = Recorded::new(std::mem::take(&mut self.expected));
+        let mut recorded = RunRecords::new(std::mem::take(&mut self.expected));
         recorded.planted = self.planted;
         let oracle = Oracle::new(&shape, &control, recorded);
         let mut parts = std::mem::take(&mut self.parts);
@@ -117,7 +117,7 @@ impl Runs {
         assert!(end.ledger == oracle.ledger, "the ledger is another");
         self.operations += end.ended;
         self.planted = oracle.recorded.planted;
-        self.seen.add(&oracle.seen());
+        self.seen.add(&oracle.coverage());
         self.expected = oracle.recorded.end();
     }
 
@@ -125,7 +125,7 @@ impl Runs {
     fn run_all(&mut self, seeds: std::ops::Range<u64>) -> Result<(), String> {
         seeds.for_each(|seed| self.run(seed));
         let kinds_count = self.parts[0].kinds.len();
-        let expected = std::mem::replace(&mut self.expected, Expected::new(kinds_count));
+        let expected = std::mem::replace(&mut self.expected, ExpectedRecords::new(kinds_count));
         expected.differs(&mut self.parts).map_or(Ok(()), Err)
     }
 }
@@ -186,7 +186,7 @@ fn seeds() -> std::ops::Range<u64> {
 }
 
 #[test]
-fn what_is_recorded_is_what_was_on_the_wire_whatever_happens_there() {
+fn records_equal_the_wire_for_every_simulated_problem() {
     let seeds = seeds();
     let count = seeds.end - seeds.start;
     if count == 1 {
@@ -217,7 +217,7 @@ fn is_found(seed: u64, planted: Option<InjectedDefect>) -> Option<bool> {
 
 /// In most runs the times are such that a histogram keeps them to the nanosecond.
 #[test]
-fn an_operation_that_is_counted_twice_or_never_or_a_nanosecond_late_is_found() {
+fn an_operation_counted_twice_never_or_late_is_found() {
     for planted in [
         InjectedDefect::Twice,
         InjectedDefect::Lost,

@@ -193,7 +193,7 @@ mod tests {
 
     /// A late reader still learns the arrival time.
     #[test]
-    fn what_is_read_long_after_it_came_has_the_time_at_which_it_came() {
+    fn bytes_read_late_have_the_time_of_their_arrival() {
         let (mut socket, mut server) = pair();
         socket.time_arrivals();
         assert!(socket.is_timed());

@@ -281,7 +281,7 @@ mod tests {
     use measure::outcome::OUTCOMES;
 
     #[test]
-    fn only_what_did_nothing_is_tried_again_unless_twice_is_the_same_as_once() {
+    fn only_effectless_or_idempotent_operations_are_retried() {
         let again = |idempotent: bool| -> Vec<&str> {
             OUTCOMES
                 .iter()

@@ -33,14 +33,14 @@ mod unsent_operations;
 use crate::failures::Failures;
 use first_errors::FirstErrors;
 use measure::ClientCount;
-pub(crate) use operation_state::Course;
+pub(crate) use operation_state::OperationState;
 pub(crate) use release::Batch;
 pub(crate) use retries::Again;
 
 use crate::config::VerifyReads;
 use crate::connection::{Connection, Memory};
 use crate::control::Control;
-use crate::earlier_writes::Written;
+use crate::earlier_writes::EarlierWrites;
 use crate::history::HistoryPart;
 use crate::inflight::InFlight;
 use crate::ledger::{LedgerPart, WriteState};
@@ -132,9 +132,9 @@ pub(crate) struct Worker<W: World> {
     pub router: Option<Router>,
     pub in_flight: InFlight,
     /// Courses, by slot; empty if every operation is plain.
-    pub courses: Vec<Course>,
+    pub courses: Vec<OperationState>,
     /// Courses that are in no slot: one for each try that may have to be repeated.
-    pub spare_courses: Vec<Course>,
+    pub spare_courses: Vec<OperationState>,
     /// Failed tries that will be retried.
     pub again: VecDeque<Again>,
     /// Number of operations with two waiting tries.
@@ -142,7 +142,7 @@ pub(crate) struct Worker<W: World> {
     pub sockets: Sockets,
     pub ledger: Option<LedgerPart>,
     pub history: Option<HistoryPart>,
-    pub written: Option<Arc<Written>>,
+    pub written: Option<Arc<EarlierWrites>>,
     pub timestamps: Timestamps,
     pub recorder: Recorder,
     pub rotor: usize,

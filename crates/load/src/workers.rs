@@ -130,7 +130,7 @@ impl Workers {
             }
         }
         summary.add_missed_rows(missed_rows);
-        summary.failures = failures::named(&failures, &self.nodes);
+        summary.failures = failures::node_failures(&failures, &self.nodes);
         let numbers = Numbers {
             first: self.summary.next_operation,
             step: self.step,
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workers_that_wait_for_the_line_go_when_one_could_not_be_started() {
+    fn workers_at_the_start_line_leave_if_one_could_not_start() {
         let (is_ready, ready) = channel();
         let (line, start_line) = sync_channel(1);
         let waits = std::thread::spawn(move || await_line(is_ready, start_line));

@@ -171,17 +171,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(max: usize, values: &[(f64, f64)]) -> Bins {
+    fn fill(max: usize, values: &[(f64, f64)]) -> Bins {
         let mut bins = Bins::new(max);
         values.iter().for_each(|(t_s, value)| bins.push(*t_s, *value));
         bins
     }
 
     #[test]
-    fn bins_are_joined_when_there_is_no_room_and_the_peak_keeps_its_second() {
+    fn bins_merge_when_full_and_the_peak_keeps_its_second() {
         let peak = |t: u32| if t == 4_321 { 99.0 } else { f64::from(t % 2) };
         let values: Vec<(f64, f64)> = (0..86_400).map(|t| (f64::from(t), peak(t))).collect();
-        let bins = of(512, &values);
+        let bins = fill(512, &values);
         assert_eq!(bins.width_s(), 256.0);
         assert_eq!((bins.bins().count(), bins.count()), (338, 86_400));
         let high = bins.bins().find(|bin| bin.max > 1.0).unwrap();
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_short_series_is_kept_second_by_second_with_its_gaps() {
-        let bins = of(8, &[(0.5, 1.0), (1.5, 2.0), (6.5, 3.0)]);
+        let bins = fill(8, &[(0.5, 1.0), (1.5, 2.0), (6.5, 3.0)]);
         assert_eq!(bins.means(), [(0.5, 1.0), (1.5, 2.0), (6.5, 3.0)]);
         assert_eq!(bins.width_s(), 1.0);
     }
@@ -210,12 +210,12 @@ mod tests {
             (f64::INFINITY, 1.0),
             (-7.0, 5.0),
         ];
-        let bins = of(4, &odd);
+        let bins = fill(4, &odd);
         assert_eq!((bins.count(), bins.means()), (1, vec![(0.5, 5.0)]));
-        assert!(of(0, &[]).is_empty());
+        assert!(fill(0, &[]).is_empty());
         assert_eq!(Bins::with_width(4, 0.0).width_s(), 1.0);
         // A time in the far future makes the bins wide, not many.
-        assert_eq!(of(4, &[(1.0, 1.0), (1e300, 2.0)]).bins().count(), 2);
+        assert_eq!(fill(4, &[(1.0, 1.0), (1e300, 2.0)]).bins().count(), 2);
     }
 
     proptest! {
@@ -224,10 +224,10 @@ mod tests {
             values in prop::collection::vec((0.0f64..1e5, -1e3f64..1e3), 1..300),
             max in 2usize..40,
         ) {
-            let bins = of(max, &values);
+            let bins = fill(max, &values);
             let mut backwards = values.clone();
             backwards.reverse();
-            let other = of(max, &backwards);
+            let other = fill(max, &backwards);
             prop_assert!(bins.bins().count() <= max);
             prop_assert_eq!(bins.count(), values.len() as u64);
             let fold = |of: fn(f64, f64) -> f64| values.iter().map(|v| v.1).reduce(of).unwrap();

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sleeps_until_a_time_wakes_after_it_and_at_once_where_it_has_passed() {
+    fn a_sleep_until_a_time_ends_after_it_or_at_once_if_it_passed() {
         let at_ns = now_ns() + MILLISECOND_NS;
         sleep_until(at_ns);
         assert!(now_ns() >= at_ns);

@@ -72,7 +72,7 @@ macro_rules! counters {
                     {
                         let mut counts = $counts::default();
                         while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-                            match $name::of_name(&name) {
+                            match $name::from_name(&name) {
                                 Some(counter) => counts[counter] = map.next_value()?,
                                 None => {
                                     map.next_value::<serde::de::IgnoredAny>()?;

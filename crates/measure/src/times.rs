@@ -45,7 +45,7 @@ impl Times {
     /// Returns the value at quantile `q` (0 to 1), ns: the true one, or a lower bound of it.
     pub fn quantile_ns(&self, q: f64) -> Known {
         let value = self.all.quantile_ns(q);
-        self.known(self.is_at_least(q, value), value as f64)
+        self.value(self.is_at_least(q, value), value as f64)
     }
 
     /// Returns the arithmetic mean, ns; a lower bound if any value is.
@@ -55,15 +55,15 @@ impl Times {
         } else {
             self.all.mean_ns()
         };
-        self.known(!self.censored.is_empty(), mean)
+        self.value(!self.censored.is_empty(), mean)
     }
 
     /// Returns the largest value, ns; a lower bound if any value is.
     pub fn max_ns(&self) -> Known {
-        self.known(!self.censored.is_empty(), self.all.max_ns() as f64)
+        self.value(!self.censored.is_empty(), self.all.max_ns() as f64)
     }
 
-    fn known(&self, is_at_least: bool, value: f64) -> Known {
+    fn value(&self, is_at_least: bool, value: f64) -> Known {
         if is_at_least {
             Known::AtLeast(value)
         } else {

@@ -2,7 +2,7 @@
 //! output.
 
 /// Defines an enum whose variants are words: with [`Display`](std::fmt::Display) and serde's traits
-/// as that word, and with `name`, `of_name` and `ALL`. A word after a bar is an older one, which is
+/// as that word, and with `name`, `from_name` and `ALL`. A word after a bar is an older one, which is
 /// only read.
 ///
 /// ```
@@ -15,7 +15,7 @@
 ///         Hazy = "hazy" | "foggy",
 ///     }
 /// }
-/// assert_eq!(Sight::of_name("foggy"), Some(Sight::Hazy));
+/// assert_eq!(Sight::from_name("foggy"), Some(Sight::Hazy));
 /// assert_eq!(Sight::Hazy.name(), "hazy");
 /// assert_eq!(Sight::ALL, [Sight::Clear, Sight::Hazy]);
 /// ```
@@ -49,7 +49,7 @@ macro_rules! word_enum {
             }
 
             /// Returns the variant with this word, or with this former word.
-            pub fn of_name(name: &str) -> Option<$name> {
+            pub fn from_name(name: &str) -> Option<$name> {
                 match name {
                     $($word $(| $old)* => Some($name::$variant),)+
                     _ => None,
@@ -73,7 +73,7 @@ macro_rules! word_enum {
             fn deserialize<D: $crate::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 use std::borrow::Cow;
                 let word = <Cow<'de, str> as $crate::serde::Deserialize>::deserialize(from)?;
-                $name::of_name(&word).ok_or_else(|| {
+                $name::from_name(&word).ok_or_else(|| {
                     <D::Error as $crate::serde::de::Error>::unknown_variant(&word, &[$($word),+])
                 })
             }

@@ -273,7 +273,7 @@ impl Engine {
         let compression = options.iter().find(|(name, _)| *name == "COMPRESSION");
         match compression.map(|(_, value)| value.to_ascii_lowercase()).as_deref() {
             None | Some("") => {}
-            Some(name) => match Compression::named(name) {
+            Some(name) => match Compression::parse(name) {
                 None => return refuse(out, stream, "compressions spoken are lz4 and snappy"),
                 spoken => peer.compression = spoken,
             },

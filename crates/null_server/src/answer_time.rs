@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_leave_at_once_outside_a_stall_and_at_its_end_inside_one() {
+    fn answers_leave_at_once_outside_a_stall_and_at_its_end_within() {
         for (at_ms, released_ms) in [
             (4000, 4000), // before the origin
             (5000, 5000), // the first period has no stall

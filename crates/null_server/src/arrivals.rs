@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_time_has_no_lag_and_a_burst_has_that_of_its_oldest() {
+    fn timely_bytes_have_no_lag_and_a_burst_has_that_of_its_oldest() {
         let even: Vec<(u64, u64)> = (0..5).map(|n| (7_000 + n * 1_000_000, 1)).collect();
         assert_eq!(lags_ns(&arrivals(&even), 1000), [0; 5]);
         // Four per millisecond, all at its end.

@@ -98,7 +98,7 @@ pub struct Keyspace {
 
 impl Keyspace {
     /// Returns a keyspace of which only the name is known.
-    fn of_one_copy(name: &str) -> Keyspace {
+    fn one_copy(name: &str) -> Keyspace {
         let entries = [("class", "SimpleStrategy"), ("replication_factor", "1")];
         Keyspace {
             name: name.to_owned(),
@@ -274,7 +274,7 @@ impl Catalog {
         let keyspace = self
             .keyspaces
             .entry(keyspace_name.to_owned())
-            .or_insert_with(|| Keyspace::of_one_copy(keyspace_name));
+            .or_insert_with(|| Keyspace::one_copy(keyspace_name));
         if keyspace.tables.contains_key(&name) {
             return exists(create.if_not_exists, keyspace_name.to_owned(), name);
         }

@@ -25,7 +25,7 @@ pub enum Queue {
         sampler: Sampler,
         stalls: Option<Stalls>,
         serving: Option<Serving>,
-        heap: BinaryHeap<Held>,
+        heap: BinaryHeap<DelayedAnswer>,
         sequence: u64,
     },
 }
@@ -39,21 +39,21 @@ pub struct Batch {
 
 /// One answer in the heap. The greatest is the one that is due first.
 #[derive(PartialEq, Eq)]
-pub struct Held {
+pub struct DelayedAnswer {
     due_ns: u64,
     sequence: u64,
     connection: ConnectionId,
     answer: Answer,
 }
 
-impl Ord for Held {
-    fn cmp(&self, other: &Held) -> std::cmp::Ordering {
+impl Ord for DelayedAnswer {
+    fn cmp(&self, other: &DelayedAnswer) -> std::cmp::Ordering {
         (other.due_ns, other.sequence).cmp(&(self.due_ns, self.sequence))
     }
 }
 
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Held) -> Option<std::cmp::Ordering> {
+impl PartialOrd for DelayedAnswer {
+    fn partial_cmp(&self, other: &DelayedAnswer) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -176,7 +176,7 @@ impl Queue {
                 let ready_ns = ready_ns(serving, arrival_ns);
                 let due_ns = ready_ns.saturating_add(sampler.next_ns());
                 *sequence += 1;
-                heap.push(Held {
+                heap.push(DelayedAnswer {
                     due_ns: stalls.map_or(due_ns, |stalls| stalls.release_ns(due_ns)),
                     sequence: *sequence,
                     connection: connection.id,

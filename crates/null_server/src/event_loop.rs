@@ -40,7 +40,7 @@ const WAKE: u64 = u64::MAX - 1;
 
 /// Handle by which other threads reach an event loop.
 #[derive(Debug)]
-pub struct Door {
+pub struct EventLoopHandle {
     /// An eventfd that the loop watches.
     pub wake: OwnedFd,
     /// True if the loop must end.
@@ -51,10 +51,10 @@ pub struct Door {
     pub counts: PublishedCounts,
 }
 
-impl Door {
+impl EventLoopHandle {
     /// Returns a new handle, without any events.
-    pub fn new() -> io::Result<Arc<Door>> {
-        Ok(Arc::new(Door {
+    pub fn new() -> io::Result<Arc<EventLoopHandle>> {
+        Ok(Arc::new(EventLoopHandle {
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             stop: AtomicBool::new(false),
             accepted: Mutex::new(Vec::new()),
@@ -72,13 +72,13 @@ impl Door {
 /// The listener, and the loops to which connections are distributed in turn.
 pub struct Acceptor {
     listener: OwnedFd,
-    doors: Vec<Arc<Door>>,
+    doors: Vec<Arc<EventLoopHandle>>,
     next: usize,
 }
 
 impl Acceptor {
     /// Distributes the connections that `listener` accepts to the loops behind `doors`.
-    pub fn new(listener: OwnedFd, doors: Vec<Arc<Door>>) -> Acceptor {
+    pub fn new(listener: OwnedFd, doors: Vec<Arc<EventLoopHandle>>) -> Acceptor {
         Acceptor {
             listener,
             doors,
@@ -108,7 +108,7 @@ impl Acceptor {
 /// One event loop with its own state.
 pub struct EventLoop {
     /// Handle for other threads.
-    pub door: Arc<Door>,
+    pub door: Arc<EventLoopHandle>,
     /// Channel for the arrival times of requests, if requested.
     pub arrivals: Option<SyncSender<Arrival>>,
     epoll: Poller,
@@ -125,7 +125,7 @@ pub struct EventLoop {
 impl EventLoop {
     /// Creates a loop with its epoll set: the handle, and the listener if it accepts connections.
     pub fn new(
-        door: Arc<Door>,
+        door: Arc<EventLoopHandle>,
         acceptor: Option<Acceptor>,
         engine: Engine,
         queue: Queue,

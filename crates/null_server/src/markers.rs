@@ -31,7 +31,7 @@ pub fn markers(tokens: &[Token]) -> Vec<Marker> {
 }
 
 /// Adds the markers among the values of an INSERT, which belong to its columns by position.
-pub fn of_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<Marker>) {
+pub fn add_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<Marker>) {
     for (column, value) in columns.iter().zip(split_at_commas(values)) {
         for token in value {
             let Token::Marker(own_name) = token else {

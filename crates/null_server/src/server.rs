@@ -5,7 +5,7 @@ use super::answer_request::Engine;
 use super::arrivals::Arrival;
 use super::catalog::Shared;
 use super::delayed_answers::Queue;
-use super::event_loop::{Acceptor, Door, EventLoop};
+use super::event_loop::{Acceptor, EventLoop, EventLoopHandle};
 use measure::clock;
 use rustix::fd::OwnedFd;
 use std::io;
@@ -25,7 +25,7 @@ pub struct NullServer {
 
 #[derive(Debug)]
 struct LoopHandle {
-    door: Arc<Door>,
+    door: Arc<EventLoopHandle>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -72,7 +72,7 @@ impl NullServer {
             [] => vec![None],
             cpus => cpus.iter().copied().map(Some).collect(),
         };
-        let doors = cpus.iter().map(|_| Door::new()).collect::<io::Result<Vec<_>>>()?;
+        let doors = cpus.iter().map(|_| EventLoopHandle::new()).collect::<io::Result<Vec<_>>>()?;
         let mut server = NullServer {
             address,
             started_ns,

@@ -212,7 +212,7 @@ fn insert(cursor: &mut TokenReader) -> Option<Write> {
             .collect();
         cursor.skip_keyword("values");
         let values = cursor.parenthesised()?;
-        super::markers::of_inserted_values(&columns, values, &mut markers);
+        super::markers::add_inserted_values(&columns, values, &mut markers);
         markers.extend(super::markers::markers(cursor.rest()));
     }
     let conditional = cursor.rest().iter().any(|token| token.is_keyword("if"));

@@ -1,6 +1,6 @@
 //! Splits CQL text into tokens, and reads them with a cursor.
 
-use cql::text::{self, Kind};
+use cql::text::{self, TokenKind};
 
 /// Maximum length of a parsed statement. Cassandra warns about batches above 5 KiB.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
@@ -88,25 +88,25 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
         }
         let is_next = |next: &text::Token| {
             token.text == ":"
-                && next.kind == Kind::Word
+                && next.kind == TokenKind::Word
                 && next.at == token.at + 1
                 && !next.text.starts_with(|c: char| c.is_ascii_digit())
         };
         tokens.push(match token.kind {
-            Kind::Word if token.text.starts_with(|c: char| c.is_ascii_digit()) => {
+            TokenKind::Word if token.text.starts_with(|c: char| c.is_ascii_digit()) => {
                 let rest = &text[token.at..];
                 let length = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c)));
                 let number = &rest[..length.unwrap_or(rest.len())];
                 end = token.at + number.len();
                 Token::Number(number.to_owned())
             }
-            Kind::Word | Kind::Quoted => Token::Name {
-                quoted: token.kind == Kind::Quoted,
+            TokenKind::Word | TokenKind::Quoted => Token::Name {
+                quoted: token.kind == TokenKind::Quoted,
                 name: token.text,
             },
-            Kind::Text => Token::Text(token.text),
-            Kind::Symbol if token.text == "?" => Token::Marker(None),
-            Kind::Symbol => match read.next_if(is_next) {
+            TokenKind::Text => Token::Text(token.text),
+            TokenKind::Symbol if token.text == "?" => Token::Marker(None),
+            TokenKind::Symbol => match read.next_if(is_next) {
                 Some(name) => Token::Marker(Some(name.text)),
                 None => Token::Symbol(token.text.chars().next()?),
             },

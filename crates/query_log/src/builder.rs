@@ -8,13 +8,13 @@ use crate::log_record::{Bound, Entry, Request, Why};
 use crate::recording::{
     Choice, Form, KindCount, LogRead, Operation, Part, Recording, STATEMENTS_MAX,
 };
-use crate::statement::{KnownStatement, Verb, known};
+use crate::statement::{KnownStatement, Verb, analyse};
 use cql::Consistency;
 use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use workload::Course;
+use workload::ArrivalTimes;
 
 /// Maximum number of separate kinds. The load engine accepts 64, and two are for the rest.
 const KINDS_MAX: usize = 62;
@@ -105,7 +105,7 @@ impl Builder {
         if request.continues {
             return Err(Why::FurtherPage);
         }
-        let known = self.known(request)?;
+        let known = self.parse_request(request)?;
         if self.is_full || !self.has_room(request) {
             self.is_full = true;
             return Err(Why::NoRoom);
@@ -114,14 +114,14 @@ impl Builder {
     }
 
     /// Returns its parsed statements. An error in one statement is an error of the request.
-    fn known(&mut self, request: &Request) -> Result<Vec<KnownStatement>, Why> {
+    fn parse_request(&mut self, request: &Request) -> Result<Vec<KnownStatement>, Why> {
         let mut all = Vec::with_capacity(request.statements.len());
         for bound in &request.statements {
             let key = (bound.cql.clone(), request.keyspace.clone());
             let found = match self.known.get(&key) {
                 Some(found) => found.clone(),
                 None => {
-                    let found = known(&bound.cql, request.keyspace.as_deref());
+                    let found = analyse(&bound.cql, request.keyspace.as_deref());
                     self.known_bytes += bound.cql.len();
                     if self.known.len() < KNOWN_MAX && self.known_bytes < KNOWN_BYTES_MAX {
                         self.known.insert(key, found.clone());
@@ -332,7 +332,7 @@ fn form(request: &Request, known: &KnownStatement, values_count: u16, kind: u8) 
 
 /// Returns the due times of operations that began in these milliseconds. Operations of one
 /// millisecond are spaced evenly in it, because their exact times are unknown.
-fn course(at_ms: &[u64]) -> Course {
+fn course(at_ms: &[u64]) -> ArrivalTimes {
     let mut due_ns = Vec::with_capacity(at_ms.len());
     for same in at_ms.chunk_by(|a, b| a == b) {
         let count = same.len() as u64;
@@ -342,7 +342,7 @@ fn course(at_ms: &[u64]) -> Course {
     let last_ns = due_ns.last().copied().unwrap_or(0);
     // The recording extends past the last operation by the average distance of operations.
     let gap_ns = last_ns / (due_ns.len() as u64).max(2).saturating_sub(1);
-    Course::new(due_ns, last_ns + gap_ns.max(MS_NS))
+    ArrivalTimes::new(due_ns, last_ns + gap_ns.max(MS_NS))
 }
 
 pub(crate) fn digest(recording: &Recording) -> String {

@@ -236,11 +236,11 @@ impl<'a> Items<'a> {
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(of_halves(bytes)),
+        Err(_) => Cow::Owned(decode_halves(bytes)),
     }
 }
 
-fn of_halves(bytes: &[u8]) -> String {
+fn decode_halves(bytes: &[u8]) -> String {
     let mut units: Vec<u16> = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let [first, behind @ ..] = rest {

@@ -45,11 +45,11 @@ pub enum ReadError {
         why: String,
     },
     /// None of its records can be replayed.
-    #[error("nothing of the log can be offered again{}", said(.0))]
+    #[error("nothing of the log can be offered again{}", describe(.0))]
     Nothing(Nothing),
 }
 
-fn said(nothing: &Nothing) -> String {
+fn describe(nothing: &Nothing) -> String {
     let all: Vec<String> =
         nothing.left_out.iter().map(|(why, count)| left_out(*why, *count)).collect();
     match all.as_slice() {
@@ -216,11 +216,11 @@ impl Log {
             };
             let name = path.display().to_string();
             match next_of(opened, &name)? {
-                Step::Entry(entry) => {
+                ReadStep::Entry(entry) => {
                     self.read.records += 1;
                     return Ok(Some(entry));
                 }
-                Step::Unreadable(why) => {
+                ReadStep::Unreadable(why) => {
                     self.read.records += 1;
                     builder.left_out(Why::Unreadable, 1);
                     // One such message represents all of them.
@@ -228,7 +228,7 @@ impl Log {
                         self.read.notes.push(format!("{name}: a record cannot be read: {why}"));
                     }
                 }
-                Step::End(bytes, note) => {
+                ReadStep::End(bytes, note) => {
                     self.read.bytes += bytes;
                     self.read.notes.extend(note.map(|note| format!("{name} {note}")));
                     self.open = None;
@@ -246,10 +246,10 @@ fn open(path: &Path) -> Result<Opened, ReadError> {
         let lines = Lines::default();
         return Ok(Opened::Text { input, lines });
     }
-    Queue::open(input).map(Opened::Queue).map_err(|why| of_queue(name, why))
+    Queue::open(input).map(Opened::Queue).map_err(|why| from_queue(name, why))
 }
 
-fn of_queue(name: String, error: QueueError) -> ReadError {
+fn from_queue(name: String, error: QueueError) -> ReadError {
     match error {
         QueueError::Unreadable(error) => ReadError::Unreadable { name, error },
         other => ReadError::OtherFile {
@@ -259,19 +259,21 @@ fn of_queue(name: String, error: QueueError) -> ReadError {
     }
 }
 
-enum Step {
+enum ReadStep {
     Entry(Entry),
     Unreadable(String),
     End(u64, Option<String>),
 }
 
-fn next_of(opened: &mut Opened, name: &str) -> Result<Step, ReadError> {
+fn next_of(opened: &mut Opened, name: &str) -> Result<ReadStep, ReadError> {
     match opened {
         Opened::Queue(queue) => {
-            let document = queue.next_document().map_err(|why| of_queue(name.to_owned(), why))?;
+            let document = queue.next_document().map_err(|why| from_queue(name.to_owned(), why))?;
             if let Some(document) = document {
                 let read = log_record::read(document);
-                return Ok(read.map_or_else(|why| Step::Unreadable(why.to_string()), Step::Entry));
+                return Ok(
+                    read.map_or_else(|why| ReadStep::Unreadable(why.to_string()), ReadStep::Entry)
+                );
             }
             let note = match queue.end() {
                 Some(QueueEnd::InDocument) => Some(
@@ -284,7 +286,7 @@ fn next_of(opened: &mut Opened, name: &str) -> Result<Step, ReadError> {
                 )),
                 Some(QueueEnd::Whole) | None => None,
             };
-            Ok(Step::End(queue.bytes(), note))
+            Ok(ReadStep::End(queue.bytes(), note))
         }
         Opened::Text { input, lines } => {
             let mut line = Vec::new();
@@ -293,12 +295,12 @@ fn next_of(opened: &mut Opened, name: &str) -> Result<Step, ReadError> {
                 let got = input.read_until(b'\n', &mut line).map_err(unreadable(name))?;
                 if got == 0 {
                     let last = lines.finish();
-                    let end = Step::End(0, None);
-                    return Ok(last.map_or(end, |event| Step::Entry(audit_line::read(&event))));
+                    let end = ReadStep::End(0, None);
+                    return Ok(last.map_or(end, |event| ReadStep::Entry(audit_line::read(&event))));
                 }
                 let text = String::from_utf8_lossy(&line);
                 if let Some(event) = lines.take(text.trim_end_matches(['\n', '\r'])) {
-                    return Ok(Step::Entry(audit_line::read(&event)));
+                    return Ok(ReadStep::Entry(audit_line::read(&event)));
                 }
             }
         }

@@ -9,7 +9,7 @@ use cql::Consistency;
 use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use workload::{BatchKind, Course};
+use workload::{ArrivalTimes, BatchKind};
 
 /// Maximum number of different statements, because each is prepared on every connection. A log of
 /// statements with their values in their texts has more; the later ones are left out.
@@ -138,7 +138,7 @@ pub struct Recording {
     /// Start time of the first operation, ms since 1970.
     pub began_ms: u64,
     /// Due time of each operation, counted from the first one, and the length of the recording.
-    pub course: Arc<Course>,
+    pub course: Arc<ArrivalTimes>,
     /// Kinds, in the order of their first operations.
     pub kinds: Vec<KindCount>,
     /// Number of operations by consistency level.

@@ -5,8 +5,8 @@ use crate::recording::{Form, Only, Recording};
 use cql::response::RawRows;
 use std::sync::Arc;
 use workload::{
-    Check, Course, Kind, Operation, OperationEncoder, OperationSource, Program, Schema, Stage,
-    Statement,
+    ArrivalTimes, Check, Kind, Operation, OperationEncoder, OperationSource, Program, Schema,
+    Stage, Statement,
 };
 
 /// Maximum room reserved for the values of a request. Larger requests allocate their own.
@@ -34,7 +34,7 @@ pub fn program(recording: &Arc<Recording>, name: &str, schema: &[String]) -> Pro
         truncate: tables.iter().map(quoted).collect(),
         drop_keyspace: format!("DROP KEYSPACE IF EXISTS \"{keyspace}\""),
     };
-    let program = Program::of_source(kinds.collect(), statements.collect(), source);
+    let program = Program::from_source(kinds.collect(), statements.collect(), source);
     program.with_tables(name, (keyspace, tables), schema, 0)
 }
 
@@ -100,7 +100,7 @@ impl OperationSource for Source {
         stage == Stage::Main
     }
 
-    fn course(&self) -> Option<Arc<Course>> {
+    fn course(&self) -> Option<Arc<ArrivalTimes>> {
         Some(Arc::clone(&self.recording.course))
     }
 }

@@ -2,7 +2,7 @@
 //! it must be sent on a connection without one.
 
 use crate::log_record::Why;
-use cql::text::{Kind, Token, quoted_name};
+use cql::text::{Token, TokenKind, quoted_name};
 
 /// Verb of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,7 +56,7 @@ pub struct KnownStatement {
 ///
 /// # Errors
 /// The reason for which it cannot be replayed.
-pub fn known(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
+pub fn analyse(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
     let tokens = cql::text::tokens(cql).map_err(|_| Why::Unknown)?;
     let words = Words(&tokens);
     let verb = match words.word(0).unwrap_or_default() {
@@ -115,18 +115,18 @@ struct Words<'a>(&'a [Token]);
 
 impl Words<'_> {
     fn word(&self, at: usize) -> Option<&str> {
-        let token = self.0.get(at).filter(|token| token.kind == Kind::Word)?;
+        let token = self.0.get(at).filter(|token| token.kind == TokenKind::Word)?;
         Some(&token.text)
     }
 
     fn is_symbol(&self, at: usize, symbol: &str) -> bool {
         let token = self.0.get(at);
-        token.is_some_and(|token| token.kind == Kind::Symbol && token.text == symbol)
+        token.is_some_and(|token| token.kind == TokenKind::Symbol && token.text == symbol)
     }
 
     fn name(&self, at: usize) -> Option<String> {
         let token = self.0.get(at)?;
-        matches!(token.kind, Kind::Word | Kind::Quoted).then(|| token.text.clone())
+        matches!(token.kind, TokenKind::Word | TokenKind::Quoted).then(|| token.text.clone())
     }
 
     fn qualified(&self, at: usize) -> Option<Name> {
@@ -190,8 +190,8 @@ impl Words<'_> {
     fn markers(&self) -> usize {
         let is_named = |at: usize| {
             self.is_symbol(at, ":")
-                && matches!(self.0.get(at + 1), Some(next) if next.kind != Kind::Symbol
-                    && next.kind != Kind::Text && next.at == self.0[at].at + 1)
+                && matches!(self.0.get(at + 1), Some(next) if next.kind != TokenKind::Symbol
+                    && next.kind != TokenKind::Text && next.at == self.0[at].at + 1)
                 && !self.is_map_colon(at)
         };
         (0..self.0.len()).filter(|at| self.is_symbol(*at, "?") || is_named(*at)).count()
@@ -202,9 +202,9 @@ impl Words<'_> {
     fn is_map_colon(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.0.get(before));
         before.is_some_and(|token| match token.kind {
-            Kind::Text | Kind::Quoted => true,
-            Kind::Symbol => matches!(token.text.as_str(), "?" | "}" | "]" | ")"),
-            Kind::Word => token.text.starts_with(|c: char| c.is_ascii_digit()),
+            TokenKind::Text | TokenKind::Quoted => true,
+            TokenKind::Symbol => matches!(token.text.as_str(), "?" | "}" | "]" | ")"),
+            TokenKind::Word => token.text.starts_with(|c: char| c.is_ascii_digit()),
         })
     }
 
@@ -220,8 +220,8 @@ impl Words<'_> {
 mod tests {
     use super::*;
 
-    fn said(cql: &str, used: Option<&str>) -> String {
-        match known(cql, used) {
+    fn analyse_text(cql: &str, used: Option<&str>) -> String {
+        match analyse(cql, used) {
             Ok(known) => format!(
                 "{} {}.{} {} markers{}: {}",
                 known.verb.name(),
@@ -284,8 +284,8 @@ mod tests {
             ("INSERT INTO", "unknown"),
             ("SELECT", "unknown"),
         ] {
-            assert_eq!(said(cql, Some("shop")), expected, "{cql}");
+            assert_eq!(analyse_text(cql, Some("shop")), expected, "{cql}");
         }
-        assert_eq!(said("SELECT a FROM t", None), "no_keyspace");
+        assert_eq!(analyse_text("SELECT a FROM t", None), "no_keyspace");
     }
 }

@@ -50,7 +50,7 @@ fn read(files: &[(&str, &[u8])], choice: Choice) -> Recording {
     files::read(&[("log".to_owned(), path)], choice).expect("a recording")
 }
 
-fn said(recording: &Recording) -> String {
+fn describe(recording: &Recording) -> String {
     let mut text = String::new();
     for kind in &recording.kinds {
         let _ = writeln!(
@@ -92,7 +92,7 @@ fn a_full_query_log_of_a_real_node_is_what_was_asked_of_it() {
         14 left out: they are about the server's own keyspaces, as drivers ask for
         2 left out: they ask for a further page of an earlier read
     "#]]
-    .assert_eq(&said(&recording));
+    .assert_eq(&describe(&recording));
     assert_eq!(recording.logs[0].notes, Vec::<String>::new());
     let read = recording.logs[0].bytes;
     assert!(bytes.len() as u64 - read < 8, "{read}");
@@ -156,7 +156,7 @@ fn batches_are_offered_as_they_were_sent() {
 }
 
 #[test]
-fn an_audit_log_is_offered_as_far_as_its_values_are_in_its_texts() {
+fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
     let binary = read(&[("a.cq4", &fixture("audit.cq4.gz"))], Choice::default());
     expect![[r#"
         6 select-shop.users of 2 statements
@@ -173,7 +173,7 @@ fn an_audit_log_is_offered_as_far_as_its_values_are_in_its_texts() {
         3 left out: they failed
         27 left out: they execute no statement (log-ins, preparing)
     "#]]
-    .assert_eq(&said(&binary));
+    .assert_eq(&describe(&binary));
     let text = read(
         &[("audit.log", &fixture("audit.log.gz"))],
         Choice::default(),
@@ -193,7 +193,7 @@ fn an_audit_log_is_offered_as_far_as_its_values_are_in_its_texts() {
         1 left out: they failed
         9 left out: they execute no statement (log-ins, preparing)
     "#]]
-    .assert_eq(&said(&text));
+    .assert_eq(&describe(&text));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use cql::Consistency;
 use indexmap::IndexMap;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
-use workload::{BatchKind, Course};
+use workload::{ArrivalTimes, BatchKind};
 
 /// Errors in unpacking a recording.
 #[derive(Debug, thiserror::Error)]
@@ -105,7 +105,7 @@ impl Recording {
         let recording = Recording {
             logs: Vec::new(),
             began_ms,
-            course: Arc::new(Course::new(due_ns, period_ns)),
+            course: Arc::new(ArrivalTimes::new(due_ns, period_ns)),
             kinds,
             levels: Default::default(),
             keyspaces: keyspaces.into_iter().collect(),

@@ -217,7 +217,7 @@ mod tests {
         let writer = stream.try_clone().unwrap();
         let (reader, writer) = (Box::new(stream), Box::new(writer));
         let ending = serve(
-            &[Row::of::<Double>()],
+            &[Row::new::<Double>()],
             &outbox,
             &outbox,
             reader,
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stops_within_the_first_message_is_not_waited_for_without_end() {
+    fn a_sender_that_stops_in_its_first_message_times_out() {
         let (mut ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"\x09\0\0\0{").unwrap();
         let limit = Duration::from_millis(10);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_answered_refused_and_noted_and_farewells_told_apart() {
+    fn calls_refusals_notices_and_farewells_are_told_apart() {
         let (folder, serving) = agent(3);
         let connect = || Link::connect("host1", &folder.path().join("socket")).unwrap();
         let link = connect();

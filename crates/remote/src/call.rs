@@ -30,7 +30,7 @@ pub struct Row<S> {
 
 impl<S> Row<S> {
     /// Returns the row of a call.
-    pub const fn of<C: Serve<S>>() -> Row<S> {
+    pub const fn new<C: Serve<S>>() -> Row<S> {
         Row {
             name: C::NAME,
             run: |state, value| {

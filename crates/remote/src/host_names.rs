@@ -35,7 +35,7 @@ fn by_getent(host: &str) -> Option<Vec<IpAddr>> {
     let mut command = process::command(Path::new("getent"));
     // A name that looks like an option belongs to no host.
     command.args(["ahosts", "--", host]);
-    let answer = process::ask(command, b"", Patience::of(LIMIT)).ok()?;
+    let answer = process::ask(command, b"", Patience::up_to(LIMIT)).ok()?;
     let found = parse(&String::from_utf8_lossy(&answer.output));
     (answer.status.success() && !found.is_empty()).then_some(found)
 }

@@ -82,7 +82,7 @@ struct Shared {
 }
 
 /// A child process that leads to an agent.
-pub(crate) struct Way {
+pub(crate) struct TransportProcess {
     pub(crate) child: Child,
     /// Its last words at its end. `None` if the child itself is the agent.
     pub(crate) last_words: Option<Arc<LastWords>>,
@@ -171,12 +171,12 @@ impl Link {
         };
         // If it has ended already, the code below notices it.
         let sent = frame::write(&mut writer, begin);
-        let way = Way {
+        let way = TransportProcess {
             child,
             last_words: None,
             fate: None,
         };
-        let link = Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(way))
+        let link = Link::new(name, Writer::Pipe(writer), Box::new(reader), Some(way))
             .map_err(|no| no.why.context(format!("the agent of {name}")))?;
         sent.with_context(|| format!("tell the agent of {name} what it is"))?;
         Ok(link)
@@ -184,13 +184,13 @@ impl Link {
 
     /// Begins the conversation with an agent that `way` leads to, and that has received its first
     /// message.
-    pub(crate) fn of_pipes(
+    pub(crate) fn from_pipes(
         name: &str,
         writer: ChildStdin,
         reader: ChildStdout,
-        way: Way,
+        way: TransportProcess,
     ) -> Result<Link, NoHello> {
-        Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(way))
+        Link::new(name, Writer::Pipe(writer), Box::new(reader), Some(way))
     }
 
     /// Resumes the conversation with a kept agent that listens at `socket`.
@@ -204,15 +204,15 @@ impl Link {
         };
         let (writer, reader) =
             connect().with_context(|| format!("the agent of {name} does not answer"))?;
-        Link::of(name, Writer::Socket(writer), Box::new(reader), None)
+        Link::new(name, Writer::Socket(writer), Box::new(reader), None)
             .map_err(|no| no.why.context(format!("the agent of {name}")))
     }
 
-    fn of(
+    fn new(
         name: &str,
         writer: Writer,
         reader: Box<dyn Read + Send>,
-        way: Option<Way>,
+        way: Option<TransportProcess>,
     ) -> Result<Link, NoHello> {
         let shared = Arc::new(Shared {
             writer: Mutex::new(Some(writer)),
@@ -432,7 +432,12 @@ impl Shared {
 }
 
 /// Reads messages until the agent ends.
-fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>, shared: &Shared) {
+fn hear(
+    mut reader: Box<dyn Read + Send>,
+    way: Option<TransportProcess>,
+    hello: Sender<Hello>,
+    shared: &Shared,
+) {
     lock(&shared.heard).is_way_open = way.is_some();
     let mut hello = Some(hello);
     let why = loop {
@@ -455,14 +460,16 @@ fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>
                 }
             }
             Ok(None) => {
-                break stderr_tail::of_way(way.as_ref().and_then(|way| way.last_words.as_deref()));
+                break stderr_tail::silence_reason(
+                    way.as_ref().and_then(|way| way.last_words.as_deref()),
+                );
             }
             Err(error) => break format!("{error:#}"),
         }
     };
     let is_meant = lock(&shared.heard).ended.is_some();
     let fate = way.as_ref().and_then(|way| way.fate.as_ref()).filter(|_| !is_meant);
-    let fate = fate.and_then(Fate::told).map_or_else(String::new, |fate| format!("; {fate}"));
+    let fate = fate.and_then(Fate::reason).map_or_else(String::new, |fate| format!("; {fate}"));
     let mut heard = lock(&shared.heard);
     heard.lost = Some(why + &fate);
     heard.waiting.clear();

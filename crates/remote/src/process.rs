@@ -51,7 +51,7 @@ pub struct Identity {
 /// Two containers of one machine have one kernel, and yet do not see each other's processes. Two
 /// machines created from one image may have the same id, and yet other names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct ProcessSpace {
     /// Its host name.
     name: String,
     /// Content of `/etc/machine-id`; empty if it does not exist.
@@ -60,12 +60,12 @@ pub struct Machine {
     pids: String,
 }
 
-impl Machine {
+impl ProcessSpace {
     /// Returns the machine of this process.
-    pub fn ours() -> Machine {
+    pub fn ours() -> ProcessSpace {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let pids = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-        Machine {
+        ProcessSpace {
             name: read("/proc/sys/kernel/hostname").trim().to_owned(),
             id: read("/etc/machine-id").trim().to_owned(),
             pids: pids.to_string_lossy().into_owned(),
@@ -73,15 +73,15 @@ impl Machine {
     }
 
     /// Returns another machine for tests: this one except for its name.
-    pub fn called(name: &str) -> Machine {
-        Machine {
+    pub fn called(name: &str) -> ProcessSpace {
+        ProcessSpace {
             name: name.to_owned(),
-            ..Machine::ours()
+            ..ProcessSpace::ours()
         }
     }
 }
 
-impl std::fmt::Display for Machine {
+impl std::fmt::Display for ProcessSpace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} ({})", self.name, self.pids)
     }
@@ -89,7 +89,7 @@ impl std::fmt::Display for Machine {
 
 impl Identity {
     /// Returns the identity of a running process; `None` if there is none or it is a zombie.
-    pub fn of(pid: u32) -> Option<Identity> {
+    pub fn read(pid: u32) -> Option<Identity> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (state, start_ticks) = parse_stat(&stat)?;
         (state != 'Z' && state != 'X').then_some(Identity { pid, start_ticks })
@@ -99,7 +99,7 @@ impl Identity {
     ///
     /// # Errors
     /// It has been reaped.
-    pub fn of_child(child: &Child) -> Result<Identity> {
+    pub fn from_child(child: &Child) -> Result<Identity> {
         let pid = child.id();
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))
             .with_context(|| format!("look at the child {pid}"))?;
@@ -110,7 +110,7 @@ impl Identity {
     /// Returns the identity of this process.
     pub fn own() -> Identity {
         let pid = getpid().as_raw_nonzero().get() as u32;
-        Identity::of(pid).unwrap_or(Identity {
+        Identity::read(pid).unwrap_or(Identity {
             pid,
             start_ticks: 0,
         })
@@ -118,7 +118,7 @@ impl Identity {
 
     /// Returns true if this very process still runs.
     pub fn alive(self) -> bool {
-        Identity::of(self.pid) == Some(self)
+        Identity::read(self.pid) == Some(self)
     }
 
     /// Returns true if some of its threads still run although its first one has ended: they hold
@@ -228,7 +228,7 @@ pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
         })
     };
     // The identity is read first: if the id is reused later, the start time will differ.
-    let identities = all_pids().into_iter().filter_map(Identity::of);
+    let identities = all_pids().into_iter().filter_map(Identity::read);
     identities.filter(|identity| is_one(&identity.pid)).collect()
 }
 
@@ -349,7 +349,7 @@ mod tests {
         let mut sleep = command(Path::new("sleep"));
         sleep.arg("600");
         let mut child = spawn(sleep, Life::Ours).unwrap();
-        let identity = Identity::of(child.id()).unwrap();
+        let identity = Identity::read(child.id()).unwrap();
         let stranger = Identity {
             start_ticks: identity.start_ticks + 1,
             ..identity

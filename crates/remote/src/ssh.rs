@@ -14,11 +14,11 @@ mod upload;
 pub use destination::{Destination, Fate, Pod, is_context_name, is_kubernetes_name};
 pub use refusal::{Refusal, Unreached};
 
-use crate::link::{Link, STATUS_LIMIT, Way};
+use crate::link::{Link, STATUS_LIMIT, TransportProcess};
 use crate::process::{self, Identity, Life};
 use crate::stderr_tail::{LAST_WORDS_LIMIT, LastWords};
 use anyhow::anyhow;
-use destination::Place;
+use destination::DestinationKind;
 use far_side::{FarSide, Unheard};
 use measure::clock::{self, Deadline};
 use refusal::{End, Stage, Trouble};
@@ -199,23 +199,23 @@ impl Connection {
     fn open(wanted: &Destination) -> Result<Connection, Trouble> {
         let mut command = process::command(wanted.program());
         let remedy = match wanted.place() {
-            Place::Machine { ssh, .. } => {
+            DestinationKind::Machine { ssh, .. } => {
                 by_ssh(&mut command, ssh);
                 "other machines are reached by it: apt-get install openssh-client"
             }
-            Place::Pod(pod) => {
+            DestinationKind::Pod(pod) => {
                 by_kubectl(&mut command, pod);
                 "pods are reached by it: install kubectl, of about the version of the cluster"
             }
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = process::spawn(command, Life::Ours)
-            .map_err(|error| Trouble::told(format!("{error:#}"), remedy))?;
+            .map_err(|error| Trouble::with_hint(format!("{error:#}"), remedy))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(writer), Some(reader), Some(stderr)) = pipes else {
-            return Err(Trouble::of_error(&anyhow!("it has no pipes")));
+            return Err(Trouble::from_error(&anyhow!("it has no pipes")));
         };
-        let last_words = LastWords::of(stderr).map_err(|error| Trouble::of_error(&error))?;
+        let last_words = LastWords::read(stderr).map_err(|error| Trouble::from_error(&error))?;
         Ok(Connection {
             far: FarSide { writer, reader },
             child,
@@ -223,8 +223,8 @@ impl Connection {
             stage: Stage::Login,
             other: None,
             reached_at: match wanted.place() {
-                Place::Machine { .. } => None,
-                Place::Pod(pod) => pod.address,
+                DestinationKind::Machine { .. } => None,
+                DestinationKind::Pod(pod) => pod.address,
             },
         })
     }
@@ -232,21 +232,21 @@ impl Connection {
     /// Runs the steps until the far side is an agent.
     fn enter(&mut self, wanted: &Destination, begin: &impl Serialize) -> Result<(), Trouble> {
         let sent = self.far.send(&mut SCRIPT.as_bytes());
-        sent.map_err(|error| Trouble::of_error(&error))?;
+        sent.map_err(|error| Trouble::from_error(&error))?;
         let said = self.hear("its shell starts", ANSWER_LIMIT)?;
         self.stage = Stage::Script;
         let words: Vec<&str> = said.split(' ').collect();
         let ["is", system, machine, pack, at] = words[..] else {
-            return Err(Trouble::of_obstacle(wanted, &said, &[]));
+            return Err(Trouble::from_obstacle(wanted, &said, &[]));
         };
         self.reached_at = self.reached_at.or(at.parse().ok());
         if system != "Linux" {
-            return Err(Trouble::told(
+            return Err(Trouble::with_hint(
                 format!("its system is {system}"),
                 "cassay runs on Linux: name a machine that does",
             ));
         }
-        let program = Program::of(machine).map_err(|error| Trouble::of_error(&error))?;
+        let program = Program::for_machine(machine).map_err(|error| Trouble::from_error(&error))?;
         let Program { digest, bytes, .. } = &*program;
         let folder = wanted.folder().unwrap_or("-");
         let user = if wanted.is_root_wanted() { "root" } else { "-" };
@@ -254,22 +254,22 @@ impl Connection {
             "{digest} {bytes} {folder} {user} {}",
             wanted.agent()
         ));
-        said.map_err(|error| Trouble::of_error(&error))?;
+        said.map_err(|error| Trouble::from_error(&error))?;
         if program.other().is_some() {
             self.other = Some(Arc::clone(&program));
         }
         let mut said = self.hear("it looks for the program", ANSWER_LIMIT)?;
         if said == "send" {
             self.put(&program, pack == "gzip")
-                .map_err(|error| Trouble::of_error(&error.context("put the program there")))?;
+                .map_err(|error| Trouble::from_error(&error.context("put the program there")))?;
             said = self.hear("the program arrives", PUT_LIMIT)?;
         }
         if let Some(obstacle) = said.strip_prefix("no ") {
             let lines = self.last_words.lines(LAST_WORDS_LIMIT);
-            return Err(Trouble::of_obstacle(wanted, obstacle, &lines));
+            return Err(Trouble::from_obstacle(wanted, obstacle, &lines));
         }
         if said != "run" {
-            return Err(Trouble::of_obstacle(wanted, &said, &[]));
+            return Err(Trouble::from_obstacle(wanted, &said, &[]));
         }
         self.stage = Stage::Program;
         // If it has ended already, its silence shows it.
@@ -308,7 +308,7 @@ impl Connection {
                 let lines = self.last_words.lines(LAST_WORDS_LIMIT);
                 end(format!("it hung up while {what}"), status, lines)
             }
-            Unheard::TooMuch => Trouble::told(
+            Unheard::TooMuch => Trouble::with_hint(
                 "the start files of its login shell print more than 64 KiB",
                 "let them print only where somebody looks: `[ -t 1 ] && …`",
             ),
@@ -318,7 +318,7 @@ impl Connection {
                 let words = format!("nothing of ours was heard within {seconds} s while {what}");
                 end(words, None, lines)
             }
-            Unheard::Other(error) => Trouble::of_error(&error),
+            Unheard::Other(error) => Trouble::from_error(&error),
         })
     }
 
@@ -334,15 +334,15 @@ impl Connection {
             let _ = self.child.wait();
             return Err(trouble);
         }
-        let way_there = Identity::of_child(&self.child);
+        let way_there = Identity::from_child(&self.child);
         let last_words = Arc::clone(&self.last_words);
-        let way = Way {
+        let way = TransportProcess {
             child: self.child,
             last_words: Some(Arc::clone(&last_words)),
             fate: wanted.fate(),
         };
         let FarSide { writer, reader } = self.far;
-        let no = match Link::of_pipes(wanted.name(), writer, reader, way) {
+        let no = match Link::from_pipes(wanted.name(), writer, reader, way) {
             Ok(link) => {
                 last_words.forget();
                 return Ok(link.reached_at(self.reached_at));
@@ -356,7 +356,7 @@ impl Connection {
         if no.is_other_build {
             let file = self.other.as_ref().and_then(|program| program.other());
             let file = file.map_or("this program".into(), |file| file.display().to_string());
-            return Err(Trouble::told(
+            return Err(Trouble::with_hint(
                 format!("{file}, which is put there, is of another build than this program"),
                 "take the one of the same release, or of the same sources",
             ));

@@ -16,7 +16,7 @@ pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 
 /// Describes why an agent is silent for good, with the last words of the process that leads to it,
 /// if any.
-pub(crate) fn of_way(way: Option<&LastWords>) -> String {
+pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     let Some(words) = way else {
         return "it hung up".to_owned();
     };
@@ -41,7 +41,7 @@ struct Words {
 
 impl LastWords {
     /// Reads `from` up to its end in a thread of its own.
-    pub(crate) fn of(mut from: impl Read + Send + 'static) -> Result<Arc<LastWords>> {
+    pub(crate) fn read(mut from: impl Read + Send + 'static) -> Result<Arc<LastWords>> {
         let last = Arc::new(LastWords::default());
         let kept = Arc::clone(&last);
         let follow = move || {
@@ -99,7 +99,7 @@ mod tests {
     fn of_a_megabyte_the_last_words_are_kept() {
         let banner = "You are watched.\r\n".repeat(60_000);
         let said = format!("{banner}\r\nsh: 1: exec: /x: Permission denied\n");
-        let last = LastWords::of(std::io::Cursor::new(said)).unwrap();
+        let last = LastWords::read(std::io::Cursor::new(said)).unwrap();
         let lines = last.lines(LIMIT);
         let end = lines.last().map(String::as_str);
         assert_eq!(end, Some("sh: 1: exec: /x: Permission denied"));
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_pipe_that_somebody_holds_open_is_not_waited_for() {
         let (reader, writer) = std::io::pipe().unwrap();
-        let last = LastWords::of(reader).unwrap();
+        let last = LastWords::read(reader).unwrap();
         assert!(last.lines(Duration::ZERO).is_empty());
         std::io::Write::write_all(&mut &writer, b"x").unwrap();
         drop(writer);

@@ -46,13 +46,13 @@ pub fn compare_all(sides: &[Side<'_>]) -> Page {
     ];
     let setup = [differences::differences(sides), differences::runs(sides)];
     let folds = [
-        Fold::of(
+        Fold::with_sections(
             "compared",
             "Evidence",
             true,
             compared.map(|part| Some(part).filter(is_said)),
         ),
-        Fold::of(
+        Fold::with_sections(
             "differs",
             "Set-up",
             true,
@@ -121,7 +121,7 @@ fn headline(
     let compared = pairs.iter().flat_map(|pair| sentences(baseline, pair, pairs.len() > 1));
     let mut answer: Vec<String> = alarms.iter().cloned().chain(compared).collect();
     answer.extend(multiplicity(many));
-    let verdicts = runs.iter().map(|run| Verdict::of(run.verdict));
+    let verdicts = runs.iter().map(|run| Verdict::from_record(run.verdict));
     let mut reasons = Vec::new();
     for (index, run) in runs.iter().enumerate() {
         let which = match index {

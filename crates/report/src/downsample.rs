@@ -63,7 +63,7 @@ impl Buckets {
         self.borders.len().saturating_sub(1)
     }
 
-    fn of(&self, t_s: f64) -> usize {
+    fn bucket(&self, t_s: f64) -> usize {
         let above = self.borders.partition_point(|border| *border <= t_s);
         above.saturating_sub(1).min(self.count().saturating_sub(1))
     }
@@ -82,7 +82,7 @@ impl Buckets {
         }
         let mut found: Vec<Option<Extremes>> = vec![None; self.count()];
         for (index, (t_s, value)) in values.iter().enumerate() {
-            let bucket = &mut found[self.of(*t_s)];
+            let bucket = &mut found[self.bucket(*t_s)];
             match bucket {
                 Some(extremes) => extremes.add(index, *value),
                 None => *bucket = Some(Extremes::new(index, *value)),
@@ -111,7 +111,7 @@ impl Buckets {
         }
         let mut found: Vec<Option<Extremes>> = vec![None; self.count()];
         for (index, (t_s, value)) in total.iter().enumerate() {
-            let bucket = &mut found[self.of(*t_s)];
+            let bucket = &mut found[self.bucket(*t_s)];
             match bucket {
                 Some(extremes) => extremes.add(index, *value),
                 None => *bucket = Some(Extremes::new(index, *value)),

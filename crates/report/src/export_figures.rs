@@ -29,7 +29,7 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.extend(page.headline.lead.clone().map(|figure| ("answer".to_owned(), figure)));
     all.extend(load_figure(view, &points).map(|figure| ("load".to_owned(), figure)));
     for (index, variant) in variants(view).into_iter().enumerate() {
-        let name = match variant.named() {
+        let name = match variant.name() {
             Some(name) => format!("latency-{}", plain_name(name)),
             None => "latency".to_owned(),
         };
@@ -99,7 +99,7 @@ fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
     (!marks.is_empty()).then(|| LeadFigure {
         title: format!("Latency of {}", variant_name(first.variant, view)),
         what: "Latency from the intended start: one operation in N takes longer.".into(),
-        plots: vec![Plot::Curve(CurvePlot::of_percentiles(marks))],
+        plots: vec![Plot::Curve(CurvePlot::for_percentiles(marks))],
         legend,
         ..LeadFigure::default()
     })

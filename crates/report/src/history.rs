@@ -89,14 +89,14 @@ pub(crate) struct Change {
     pub(crate) shift: Shift,
     /// Index of the first run after the change.
     pub(crate) run: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ChangeKind,
     /// Recorded differences between that run and the one before: `key: a → b`.
     pub(crate) differs: Vec<String>,
 }
 
 measure::word_enum! {
     /// Kind of a change.
-    pub(crate) enum Kind {
+    pub(crate) enum ChangeKind {
         Worse = "worse",
         Better = "better",
         /// There are too few runs after it.
@@ -126,7 +126,7 @@ impl Followed {
     /// Returns the value of a point. `None` if it says nothing about the target: throughput at a
     /// rate is the offered one, latency of a saturated rate grows with the window, and a lower
     /// bound is not a number.
-    fn of(&self, point: &PointRecord) -> Option<f64> {
+    fn value(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
         let is_rate = point.point.is_some_and(procedure::Point::is_rate);
         let known = match self.key {
@@ -182,7 +182,7 @@ impl History {
             let size = size_of(&run);
             if Some(&size) == newest.as_ref() {
                 history.verdict = run.findings.as_ref().map(|f| f.verdict);
-                history.runs.push(UsedRun::of(run));
+                history.runs.push(UsedRun::from_run(run));
             } else {
                 let why = format!("another size of the study or another target ({size})");
                 history.left_out.push((run.stamp, why));
@@ -203,9 +203,9 @@ impl History {
     /// confirmed, on one machine, since the run with this stamp.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
-            let last = line.changes.iter().rfind(|c| c.kind != Kind::Unconfirmed)?;
+            let last = line.changes.iter().rfind(|c| c.kind != ChangeKind::Unconfirmed)?;
             let is_new = self.runs[last.run].stamp.as_str() >= since;
-            (last.kind == Kind::Worse && is_new).then(|| page::sentence(self, line, last))
+            (last.kind == ChangeKind::Worse && is_new).then(|| page::sentence(self, line, last))
         });
         worse.collect()
     }
@@ -229,13 +229,13 @@ impl History {
         let here = |p: &&PointRecord| p.variant == *variant && p.point == at;
         let value = |(index, run): (usize, &UsedRun)| {
             let point = run.points.iter().find(here)?;
-            Some(((index, metric.of(point)?), metric.ci95(point)))
+            Some(((index, metric.value(point)?), metric.ci95(point)))
         };
         let (values, ci95): (Vec<(usize, f64)>, Vec<_>) =
             self.runs.iter().enumerate().filter_map(value).unzip();
         let numbers: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
         let found = if numbers.len() >= RUNS_MIN {
-            shifts(&numbers, Limits::of_magnitude(metric.magnitude_min))
+            shifts(&numbers, Limits::with_magnitude(metric.magnitude_min))
         } else {
             Vec::new()
         };
@@ -243,13 +243,13 @@ impl History {
             let (before, run) = (values[shift.at - 1].0, values[shift.at].0);
             let sides = (&self.runs[before], &self.runs[run]);
             let kind = if !shift.is_confirmed() {
-                Kind::Unconfirmed
+                ChangeKind::Unconfirmed
             } else if sides.0.machine != sides.1.machine {
-                Kind::OtherMachine
+                ChangeKind::OtherMachine
             } else if (shift.change() > 0.0) == metric.higher_is_better {
-                Kind::Better
+                ChangeKind::Better
             } else {
-                Kind::Worse
+                ChangeKind::Worse
             };
             Change {
                 shift,
@@ -335,12 +335,12 @@ fn size_of(run: &Run) -> String {
 }
 
 impl UsedRun {
-    fn of(run: Run) -> UsedRun {
+    fn from_run(run: Run) -> UsedRun {
         let (mut machine, mut cassandra) = (BTreeMap::new(), BTreeSet::new());
         for line in &run.journal {
             match &line.event {
                 JournalEvent::RunStarted { machine: facts, .. } => {
-                    let named = facts.named().into_iter();
+                    let named = facts.facts().into_iter();
                     machine =
                         named.filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect();
                 }

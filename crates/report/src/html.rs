@@ -422,7 +422,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_quoted_in_a_sentence_is_code_and_nothing_of_it_is_markup() {
+    fn quotes_in_a_sentence_become_code_and_are_escaped() {
         assert_eq!(
             prose("five (`blocks: <5>`) & `two`"),
             "five (<code>blocks: &lt;5&gt;</code>) &amp; <code>two</code>"

@@ -24,7 +24,7 @@ pub fn junit(view: &RunView) -> Result<String> {
     suite.set_time(took);
     // The library's time type, parsed from a format that both use.
     suite.timestamp = began(view).and_then(|began| began.to_string().parse().ok());
-    let verdict = Verdict::of(view.verdict).to_string();
+    let verdict = Verdict::from_record(view.verdict).to_string();
     for (name, value) in [
         ("run", &view.name),
         ("verdict", &verdict),
@@ -101,7 +101,7 @@ fn invalid(what: &str, reasons: &[String]) -> TestCaseStatus {
 fn run_case(view: &RunView, took: Duration) -> TestCase {
     let findings = &view.findings;
     let answer = findings.answer.join("\n");
-    let said = match Verdict::of(view.verdict) {
+    let said = match Verdict::from_record(view.verdict) {
         Verdict::Valid => Ok(answer),
         Verdict::Suspect => Ok(format!(
             "{answer}\nsuspect: {}",

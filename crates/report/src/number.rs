@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_relative_to_its_value_and_absent_without_an_interval() {
+    fn an_error_is_relative_to_its_value_and_absent_without_a_ci() {
         assert_eq!(relative_error(100.0, Some([97.0, 103.0])), "± 3.0 %");
         assert_eq!(relative_error(100.0, None), "");
         assert_eq!(relative_error(0.0, Some([0.0, 1.0])), "");

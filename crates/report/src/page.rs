@@ -15,7 +15,7 @@ pub use lead_figure::{
     ColorRole, CurvePlot, LeadFigure, Mark as LeadMark, Plot, PlotAxis, RowsPlot, ValueRow,
 };
 
-use store::record::{self, Outcome};
+use store::record::{self, RuleOutcome};
 
 /// A whole page.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub struct Fold {
 
 impl Fold {
     /// Makes a fold of the existing sections. `None` without any.
-    pub fn of(
+    pub fn with_sections(
         id: &'static str,
         title: &str,
         is_open: bool,
@@ -85,7 +85,7 @@ measure::word_enum! {
 
 impl Verdict {
     /// Returns the verdict of a record; `Unknown` without one.
-    pub fn of(judged: Option<record::Verdict>) -> Verdict {
+    pub fn from_record(judged: Option<record::Verdict>) -> Verdict {
         match judged {
             Some(record::Verdict::Valid) => Verdict::Valid,
             Some(record::Verdict::Suspect) => Verdict::Suspect,
@@ -186,7 +186,7 @@ pub struct Mark {
     /// Marked item.
     pub label: String,
     /// Result of the item.
-    pub result: Outcome,
+    pub result: RuleOutcome,
     /// Tone of the result.
     pub tone: Tone,
     /// Meaning, with the numbers.

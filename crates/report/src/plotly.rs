@@ -42,7 +42,7 @@ const LINE_PX: f64 = 1.8;
 pub fn figure(chart: &Chart) -> String {
     let mut traces: Vec<Value> = Vec::new();
     let mut notes: Vec<Value> = Vec::new();
-    let mut rows = Rows::of(chart);
+    let mut rows = Rows::from_chart(chart);
     let mut axes: Vec<(String, Value)> = Vec::new();
     for panel in &chart.panels {
         let [bottom, top] = rows.next(panel);
@@ -124,7 +124,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(chart: &Chart) -> Rows {
+    fn from_chart(chart: &Chart) -> Rows {
         let gap = match chart.gap_px {
             0 => GAP,
             px => f64::from(px) / panels_px(chart),

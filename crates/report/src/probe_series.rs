@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_of_the_window_only_and_absent_without_a_look_in_it() {
+    fn the_mean_covers_the_window_only_and_needs_a_sample_in_it() {
         let series = ProbeSeries {
             values: vec![(0.0, 100.0), (10.0, 2.0), (11.0, 4.0), (12.0, 100.0)],
             ..ProbeSeries::default()
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_of_one_look_are_added_though_their_times_differ_a_little() {
+    fn readings_of_one_sample_are_summed_despite_small_time_gaps() {
         let of = |values: &[(f64, f64)]| ProbeSeries {
             values: values.to_vec(),
             ..ProbeSeries::default()

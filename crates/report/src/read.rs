@@ -131,8 +131,8 @@ fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
             variant: point.variant.clone(),
             point: point.at,
             kind: kind.into(),
-            latency: Curve::of_times(latency),
-            service: service.map(Curve::of_times).unwrap_or_default(),
+            latency: Curve::from_times(latency),
+            service: service.map(Curve::from_times).unwrap_or_default(),
         };
         if !latency.kinds.is_empty() {
             all.push(curve(ALL, &latency.all, Some(&service.all)));
@@ -191,7 +191,7 @@ fn last<T>(journal: &[JournalRecord], which: impl Fn(&JournalEvent) -> Option<T>
 
 fn machine(journal: &[JournalRecord]) -> Vec<(String, String)> {
     let machine = last(journal, |event| match event {
-        JournalEvent::RunStarted { machine, .. } => Some(machine.named()),
+        JournalEvent::RunStarted { machine, .. } => Some(machine.facts()),
         _ => None,
     });
     let facts = machine.into_iter().flatten();

@@ -20,7 +20,11 @@ pub fn page(view: &RunView) -> Page {
         setup(view),
     ];
     Page {
-        title: format!("{}: {}", view.plan.study, Verdict::of(view.verdict)),
+        title: format!(
+            "{}: {}",
+            view.plan.study,
+            Verdict::from_record(view.verdict)
+        ),
         headline: headline::headline(view, &points),
         folds: folds.into_iter().flatten().collect(),
         data: crate::json::run(view, &points),
@@ -36,7 +40,7 @@ fn question(view: &RunView) -> Option<Fold> {
         published::section(view),
         price_performance::section(view),
     ];
-    Fold::of("question", "Question", false, sections)
+    Fold::with_sections("question", "Question", false, sections)
 }
 
 /// The measurements: the procedure's result first, then everything.
@@ -58,7 +62,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
         panels::section(view),
         spread::section(view),
     ];
-    Fold::of("evidence", "Evidence", false, sections)
+    Fold::with_sections("evidence", "Evidence", false, sections)
 }
 
 /// Why the numbers can be trusted, or not.
@@ -70,7 +74,7 @@ fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
         host_settings::section(view),
         crate::history::section(&view.history),
     ];
-    Fold::of("trust", "Trust", false, sections)
+    Fold::with_sections("trust", "Trust", false, sections)
 }
 
 /// The configuration, and how to run it again.
@@ -83,5 +87,5 @@ fn setup(view: &RunView) -> Option<Fold> {
         setup::rerun(view),
         setup::reading(),
     ];
-    Fold::of("setup", "Set-up", false, sections)
+    Fold::with_sections("setup", "Set-up", false, sections)
 }

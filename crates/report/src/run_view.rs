@@ -129,11 +129,11 @@ const CURVE_TICKS: u32 = 5;
 impl Curve {
     /// Returns the distribution of a histogram in ns.
     pub fn new(histogram: &Histogram) -> Curve {
-        Curve::of_times(&Times::from_logs(histogram.clone(), Histogram::new()))
+        Curve::from_times(&Times::from_logs(histogram.clone(), Histogram::new()))
     }
 
     /// Returns the distribution of times in ns, including lower bounds.
-    pub fn of_times(times: &Times) -> Curve {
+    pub fn from_times(times: &Times) -> Curve {
         let values = times.all().curve(CURVE_TICKS).into_iter();
         Curve {
             quantiles: store::convert::times_ms(times),

@@ -97,7 +97,7 @@ impl<'a> Point<'a> {
     /// Selects the trials that the run's findings used, so that both have the same numbers; if the
     /// findings do not say, those that are not invalid.
     fn judge(&mut self, used: &[usize]) {
-        let verdict = |t: &TrialFinding| Verdict::of(Some(t.verdict));
+        let verdict = |t: &TrialFinding| Verdict::from_record(Some(t.verdict));
         let usable = |t: &&&TrialFinding| match used {
             [] => verdict(t) != Verdict::Invalid,
             used => used.contains(&t.index),
@@ -324,7 +324,7 @@ pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
 
 /// Returns the name of a variant: that of the study if it has only one.
 pub fn variant_name<'a>(variant: &'a VariantName, view: &'a RunView) -> &'a str {
-    variant.named().unwrap_or(&view.plan.study)
+    variant.name().unwrap_or(&view.plan.study)
 }
 
 /// Begins a table with a row for each trial and its item; the first columns name the trial.
@@ -333,7 +333,7 @@ pub fn trial_table<'a, T: Copy>(
     caption: &str,
     trials: impl IntoIterator<Item = (&'a TrialFinding, T)>,
 ) -> TableBuilder<(&'a TrialFinding, T)> {
-    Table::of(caption, trials)
+    Table::from_records(caption, trials)
         .number("Trial", "", |(trial, _)| trial.index.to_string())
         .text("Variant", |(trial, _)| variant_name(&trial.variant, view))
         .text("Point", |(trial, _)| place(trial.point))

@@ -4,7 +4,7 @@
 //! has the rest. Text that is grey on paper has an asterisk here.
 
 use crate::page::{Align, Block, Card, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
-use store::record::Outcome;
+use store::record::RuleOutcome;
 
 /// Maximum width of lines, in columns.
 const WIDTH: usize = 100;
@@ -171,14 +171,14 @@ fn card(out: &mut String, card: &Card) {
 /// Passed rules are only named; a reader looks for the others.
 fn marks(out: &mut String, marks: &[Mark]) {
     let with =
-        |result: Outcome| marks.iter().filter(move |m| m.result == result).collect::<Vec<_>>();
-    for result in [Outcome::Fail, Outcome::Warn] {
+        |result: RuleOutcome| marks.iter().filter(move |m| m.result == result).collect::<Vec<_>>();
+    for result in [RuleOutcome::Fail, RuleOutcome::Warn] {
         for mark in with(result) {
             let text = format!("{result} {} {}", mark.label, mark.detail);
             hanging(out, &text, "  ", "          ");
         }
     }
-    for result in [Outcome::Unknown, Outcome::Pass] {
+    for result in [RuleOutcome::Unknown, RuleOutcome::Pass] {
         let names: Vec<&str> = with(result).iter().map(|m| m.label.as_str()).collect();
         if !names.is_empty() {
             hanging(

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_differences_come_first_and_the_compression_ratio_with_the_space() {
+    fn the_largest_differences_come_first_compression_with_space() {
         let (cpu, disk) = (CostKind::ServerCpu, CostKind::DiskSpace);
         let (ratio, memory) = (CostKind::Compression, CostKind::Memory);
         let points = [

@@ -109,7 +109,7 @@ fn reads_sentence(reads: &[&VerifyRecord], where_words: &str) -> Option<String> 
         "{}: of {} reads that were compared {}{rows}{where_words}.{is_all}",
         found.title(),
         count(checked),
-        found.of_reads()
+        found.reads_words()
     ))
 }
 
@@ -171,7 +171,7 @@ impl Counts {
     }
 
     /// For example `7 found no row, 3 found a wrong value`.
-    fn of_reads(&self) -> String {
+    fn reads_words(&self) -> String {
         let each = [
             (self.lost, "found no row"),
             (self.wrong, "found a wrong value"),

@@ -54,7 +54,7 @@ impl Clause {
 
 impl Words<'_> {
     fn all(&self) -> Vec<String> {
-        let main = self.of_kind(EffectKind::Main);
+        let main = self.with_kind(EffectKind::Main);
         let mut clauses: Vec<Clause> = self.interactions().into_iter().map(Clause::Name).collect();
         clauses.extend(main.map(|effect| Clause::Name(self.main(effect))));
         let others = [
@@ -84,12 +84,12 @@ impl Words<'_> {
         step.map_or_else(String::new, |step| format!(" of “{step}”"))
     }
 
-    fn of_kind(&self, kind: EffectKind) -> impl Iterator<Item = &EffectRecord> {
+    fn with_kind(&self, kind: EffectKind) -> impl Iterator<Item = &EffectRecord> {
         self.effects.effects.iter().filter(move |e| e.kind == kind)
     }
 
     fn acts(&self, verdict: Interaction) -> impl Iterator<Item = &EffectRecord> {
-        self.of_kind(EffectKind::Interaction)
+        self.with_kind(EffectKind::Interaction)
             .filter(move |e| e.verdict == EffectVerdict::Interaction(verdict))
     }
 
@@ -102,7 +102,7 @@ impl Words<'_> {
                 continue;
             }
             let at_each = self
-                .of_kind(EffectKind::Simple)
+                .with_kind(EffectKind::Simple)
                 .filter(|simple| simple.of == effect.of && self::with(simple).axis == *with)
                 .map(|simple| {
                     let value = &self::with(simple).value;
@@ -110,7 +110,7 @@ impl Words<'_> {
                 });
             // With more than two values, one figure would be ambiguous.
             let is_two_by_two =
-                self.of_kind(EffectKind::Interaction).filter(|e| is_pair(e, effect));
+                self.with_kind(EffectKind::Interaction).filter(|e| is_pair(e, effect));
             let how_much = match is_two_by_two.count() {
                 1 => format!(": a ratio of ratios of {}", Ratio::from(effect).number()),
                 _ => String::new(),
@@ -139,7 +139,8 @@ impl Words<'_> {
         let acting: Vec<&str> = self
             .axes()
             .filter(|name| {
-                *name != axis && self.acts(Interaction::Matters).any(|e| acts(e) && of(e, name))
+                *name != axis
+                    && self.acts(Interaction::Matters).any(|e| acts(e) && concerns(e, name))
             })
             .collect();
         let (what, metric) = (instead(&effect.of), self.metric());
@@ -215,7 +216,7 @@ impl Words<'_> {
                 EffectVerdict::Interaction(Interaction::NotResolved) => 1,
                 _ => 0,
             };
-            let worst = self.of_kind(EffectKind::Interaction).filter(is_same).map(rank).max();
+            let worst = self.with_kind(EffectKind::Interaction).filter(is_same).map(rank).max();
             let name = format!(
                 "{} “{}” with {} “{}”, {}",
                 effect.of.axis,
@@ -258,7 +259,7 @@ fn is_pair(one: &EffectRecord, other: &EffectRecord) -> bool {
 }
 
 /// Returns true if an effect concerns an axis.
-fn of(effect: &EffectRecord, axis: &str) -> bool {
+fn concerns(effect: &EffectRecord, axis: &str) -> bool {
     effect.of.axis == axis || with(effect).axis == axis
 }
 

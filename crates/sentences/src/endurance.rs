@@ -2,7 +2,7 @@
 
 use crate::place::{point_words, variant_before};
 use analysis::VariantName;
-use analysis::endurance::{Agreed, Course};
+use analysis::endurance::{Agreed, DriftDirection};
 use measure::number::{short, whole, without_zeros};
 use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding};
 
@@ -15,11 +15,13 @@ pub fn sentences(
 ) -> Vec<String> {
     let who = variant_before(variant);
     let unbelieved = || vec!["No long trial is usable.".to_owned()];
-    let said = found.and_then(|found| of(found, trials)).unwrap_or_else(unbelieved);
+    let said = found
+        .and_then(|found| endurance_sentences(found, trials))
+        .unwrap_or_else(unbelieved);
     said.into_iter().map(|sentence| format!("{who}{sentence}")).collect()
 }
 
-fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<Vec<String>> {
+fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<Vec<String>> {
     let long = found.turns.last()?;
     let shown: Vec<&EnduranceRecord> = trials
         .iter()
@@ -40,18 +42,20 @@ fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<Vec<String>> {
     let rate = drift("ops_per_s")?;
     let length = length_words(long.seconds);
     let p99 = drift("latency_ms.p99").map_or(String::new(), |p99| match p99.course {
-        Course::Rising | Course::Falling => format!(", and p99 {}", went_words(p99)),
-        Course::Steady | Course::Untold => String::new(),
+        DriftDirection::Rising | DriftDirection::Falling => {
+            format!(", and p99 {}", went_words(p99))
+        }
+        DriftDirection::Steady | DriftDirection::Untold => String::new(),
     });
     let did = match (rate.course, found.agreed) {
-        (Course::Rising | Course::Falling, _) => {
+        (DriftDirection::Rising | DriftDirection::Falling, _) => {
             format!("Throughput {} within {length}{p99}", went_words(rate))
         }
         (_, Some(Agreed::Outside)) => format!("Throughput did not hold for {length}{p99}"),
-        (Course::Steady, Some(Agreed::Inside) | None) => {
+        (DriftDirection::Steady, Some(Agreed::Inside) | None) => {
             format!("Throughput held for {length} ({}){p99}", change_words(rate))
         }
-        (Course::Untold, _) | (_, Some(Agreed::Untold)) => format!(
+        (DriftDirection::Untold, _) | (_, Some(Agreed::Untold)) => format!(
             "It cannot be told if throughput held for {length} ({}){p99}",
             change_words(rate)
         ),

@@ -22,7 +22,7 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
         trial.faults.iter().map(move |fault| (fault, is_at_rate))
     });
     let told: Vec<FaultEffect> = faults
-        .filter_map(|(fault, is_at_rate)| FaultEffect::of(fault, is_at_rate))
+        .filter_map(|(fault, is_at_rate)| FaultEffect::from_record(fault, is_at_rate))
         .collect();
     let mut said = match told.len() {
         0 => Vec::new(),
@@ -52,7 +52,7 @@ struct FaultEffect<'a> {
 }
 
 impl<'a> FaultEffect<'a> {
-    fn of(fault: &'a FaultRecord, is_at_rate: bool) -> Option<FaultEffect<'a>> {
+    fn from_record(fault: &'a FaultRecord, is_at_rate: bool) -> Option<FaultEffect<'a>> {
         let found = fault.recovery.as_ref()?;
         let dip = found.dip?;
         let failed = stretches(found).map(StretchRecord::failed).sum();
@@ -63,7 +63,7 @@ impl<'a> FaultEffect<'a> {
             ended: failed + stretches(found).map(|stretch| stretch.ops).sum::<u64>(),
             depth: dip.depth,
             seconds: dip.seconds,
-            aftermath: Aftermath::of(fault),
+            aftermath: Aftermath::from_fault(fault),
         })
     }
 

@@ -44,7 +44,7 @@ pub fn metric_words(metric: &str) -> &str {
 /// Returns the name of a variant at the beginning of a sentence; `The target` if the study has only
 /// one.
 pub fn variant_words(variant: &VariantName) -> String {
-    match variant.named() {
+    match variant.name() {
         None => "The target".to_owned(),
         Some(name) => format!("“{name}”"),
     }
@@ -55,7 +55,7 @@ pub fn variant_words(variant: &VariantName) -> String {
 pub fn sentence_of(variant: &VariantName, clause: &str) -> String {
     let first: String = clause.chars().take_while(|c| c.is_alphanumeric()).collect();
     let is_word = first.chars().all(char::is_alphabetic);
-    match (variant.named(), clause.chars().next()) {
+    match (variant.name(), clause.chars().next()) {
         (None, Some(letter)) if is_word => {
             let rest = &clause[letter.len_utf8()..];
             format!("{}{rest}.", letter.to_uppercase())
@@ -66,7 +66,7 @@ pub fn sentence_of(variant: &VariantName, clause: &str) -> String {
 
 /// Returns the prefix of a sentence about a variant: `“large”: `; empty if the study has only one.
 pub fn variant_before(variant: &VariantName) -> String {
-    match variant.named() {
+    match variant.name() {
         None => String::new(),
         Some(name) => format!("“{name}”: "),
     }

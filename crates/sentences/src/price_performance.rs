@@ -13,7 +13,7 @@ pub fn sentences(prices: &[PriceRecord], capacities: &[CapacityRecord]) -> Vec<S
 }
 
 fn who(variant: &VariantName) -> String {
-    match variant.named() {
+    match variant.name() {
         None => "the target".to_owned(),
         Some(name) => format!("“{name}”"),
     }

@@ -14,7 +14,7 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
     let open: Vec<_> = requirements.iter().filter(|one| one.is_open()).collect();
     let mut said = Vec::new();
     if !missed.is_empty() {
-        said.push(format!("Missed: {}.", named(&missed)));
+        said.push(format!("Missed: {}.", list_names(&missed)));
     }
     said.extend(counts(requirements.len(), missed.len(), &open));
     if !missed.is_empty() && verdict == Verdict::Invalid {
@@ -31,7 +31,7 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
 fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<String> {
     let untold = match open.len() {
         0 => String::new(),
-        number => format!(" {number} cannot be told: {}.", named(open)),
+        number => format!(" {number} cannot be told: {}.", list_names(open)),
     };
     Some(match (all, missed, open.len()) {
         (0, ..) => return None,
@@ -51,7 +51,7 @@ fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<Stri
 }
 
 /// Returns the first requirements with their numbers.
-fn named(requirements: &[&RequirementRecord]) -> String {
+fn list_names(requirements: &[&RequirementRecord]) -> String {
     let first = requirements.iter().take(NAMED_MAX);
     let mut clauses: Vec<String> = first.map(|one| one.in_short().to_owned()).collect();
     let more = requirements.len().saturating_sub(NAMED_MAX);
@@ -64,9 +64,9 @@ fn named(requirements: &[&RequirementRecord]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::record::RequirementOutcome as Outcome;
+    use store::record::RequirementOutcome;
 
-    fn one(clause: &str, outcome: Outcome, untold_is_missed: bool) -> RequirementRecord {
+    fn one(clause: &str, outcome: RequirementOutcome, untold_is_missed: bool) -> RequirementRecord {
         RequirementRecord {
             clause: clause.to_owned(),
             outcome,
@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn every_requirement_is_counted_once_and_the_missed_come_first() {
-        let met = || one("p99 is 9 ms", Outcome::Met, false);
-        let missed = |what: &str| one(what, Outcome::Missed, false);
-        let open = || one("p95 is 8 ms", Outcome::Untold, false);
+        let met = || one("p99 is 9 ms", RequirementOutcome::Met, false);
+        let missed = |what: &str| one(what, RequirementOutcome::Missed, false);
+        let open = || one("p95 is 8 ms", RequirementOutcome::Untold, false);
         let said = |all: &[RequirementRecord]| sentences(all, Verdict::Valid).join(" ");
         assert_eq!(said(&[]), "");
         assert_eq!(said(&[met()]), "The one requirement is met.");
@@ -98,7 +98,7 @@ mod tests {
         );
         // A requirement that counts as missed if it cannot be decided is missed, and not open.
         assert_eq!(
-            said(&[one("c", Outcome::Untold, true)]),
+            said(&[one("c", RequirementOutcome::Untold, true)]),
             "Missed: c. It is the one requirement."
         );
         let many: Vec<_> = (0..5).map(|n| missed(&n.to_string())).collect();
@@ -107,13 +107,13 @@ mod tests {
 
     #[test]
     fn of_an_invalid_run_that_missed_it_is_said_what_decides() {
-        let missed = [one("a", Outcome::Missed, false)];
+        let missed = [one("a", RequirementOutcome::Missed, false)];
         let said = sentences(&missed, Verdict::Invalid);
         assert!(
             said[2].contains("also invalid, and that decides its exit code"),
             "{said:?}"
         );
-        let met = [one("a", Outcome::Met, false)];
+        let met = [one("a", RequirementOutcome::Met, false)];
         assert_eq!(sentences(&met, Verdict::Invalid).len(), 1);
     }
 }

@@ -6,10 +6,10 @@ use store::record::{EfficiencyOf, EfficiencyRecord, ScaleUpRecord};
 
 /// Returns the result of such a study, a sentence for each arm and each efficiency.
 pub fn sentences(records: &[ScaleUpRecord]) -> Vec<String> {
-    records.iter().flat_map(of_arm).collect()
+    records.iter().flat_map(arm_sentences).collect()
 }
 
-fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
+fn arm_sentences(arm: &ScaleUpRecord) -> Vec<String> {
     let who = (arm.arm.as_ref()).map_or_else(String::new, |name| format!("“{name}”: "));
     let ratio = |ratio: &store::record::ScaleRatioRecord, digits: i32| {
         let value = significant(ratio.value, digits);

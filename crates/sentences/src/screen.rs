@@ -7,10 +7,10 @@ use store::record::{ScreenRecord, ScreenedRecord};
 
 /// Returns the sentences for all screenings.
 pub fn sentences(screens: &[ScreenRecord]) -> Vec<String> {
-    screens.iter().flat_map(said).collect()
+    screens.iter().flat_map(screen_sentences).collect()
 }
 
-fn said(screen: &ScreenRecord) -> Vec<String> {
+fn screen_sentences(screen: &ScreenRecord) -> Vec<String> {
     let step = screen.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(" of “{step}”"));
     let at = format!("At {}{step}", point_words(screen.point));

@@ -7,7 +7,7 @@ use measure::number::count;
 use measure::{KindCount, KindCounts};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use store::record::{Outcome, TrialFinding};
+use store::record::{RuleOutcome, TrialFinding};
 
 /// Number of sentences about one rule from which one of them represents all.
 const REASONS_MANY: usize = 4;
@@ -56,9 +56,9 @@ pub fn reasons(trials: &[&TrialFinding]) -> Vec<String> {
 
 /// Returns the worst result of a rule over all trials. A reason without a rule means that the trial
 /// was aborted, which is worse than any rule.
-fn worst(trials: &[&TrialFinding], rule: &str) -> Option<Outcome> {
+fn worst(trials: &[&TrialFinding], rule: &str) -> Option<RuleOutcome> {
     if seriousness(rule) > seriousness("V16") {
-        return Some(Outcome::Fail);
+        return Some(RuleOutcome::Fail);
     }
     let all = trials.iter().flat_map(|trial| &trial.rules);
     all.filter(|one| one.rule == rule).map(|one| one.result).max()
@@ -83,7 +83,7 @@ pub(crate) fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
 
 /// For example `writes at 28 threads`.
 fn name_of(trial: &TrialFinding) -> String {
-    let variant = trial.variant.named().unwrap_or("trial");
+    let variant = trial.variant.name().unwrap_or("trial");
     match trial.point {
         None => variant.to_owned(),
         place => format!("{variant} at {}", point_words(place)),

@@ -1,7 +1,7 @@
 //! Records of acknowledged writes in `finding.json` and `findings.json`: rows that were read back,
 //! and histories of registers.
 
-use crate::record::{Outcome, TrialFinding, VerifyRecord, is_zero};
+use crate::record::{RuleOutcome, TrialFinding, VerifyRecord, is_zero};
 use analysis::durability::Promised;
 use measure::Missed;
 use measure::number::count;
@@ -138,7 +138,7 @@ impl TrialFinding {
     /// configuration is not known to allow it. The answer of a run begins with it.
     pub fn data_against(&self) -> DataAgainst<'_> {
         let result = self.rules.iter().find(|rule| rule.rule == "V14").map(|rule| rule.result);
-        if !matches!(result, Some(Outcome::Warn | Outcome::Fail)) {
+        if !matches!(result, Some(RuleOutcome::Warn | RuleOutcome::Fail)) {
             return DataAgainst::default();
         }
         let rows = self.read_back.as_ref().filter(|found| found.against() > 0);
@@ -146,7 +146,7 @@ impl TrialFinding {
             |found: &&RegistersRecord| found.violated > 0 && found.promise != Promised::None;
         let registers = self.registers.as_ref().filter(is_violated);
         // Reads that the configuration allows to differ warn at most.
-        let may_differ = result == Some(Outcome::Warn)
+        let may_differ = result == Some(RuleOutcome::Warn)
             || (self.verify.wrong == 0 && (rows.is_some() || registers.is_some()));
         let reads = (!may_differ && self.verify.differed() > 0).then_some(&self.verify);
         DataAgainst {

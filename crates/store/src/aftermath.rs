@@ -46,7 +46,7 @@ pub struct Aftermath {
 
 impl Aftermath {
     /// Returns the aftermath of a fault. `None` if nothing is known of the time before it.
-    pub fn of(fault: &FaultRecord) -> Option<Aftermath> {
+    pub fn from_fault(fault: &FaultRecord) -> Option<Aftermath> {
         let found = fault.recovery.as_ref()?;
         let why = not_measured(fault, found);
         let end = |returns: &ReturnsRecord| series_end(returns, why.is_some());

@@ -18,7 +18,7 @@ const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 const WORD: usize = u64::BITS as usize;
 
 /// Number of a bucket, and its count of values.
-pub(crate) type Held = (u32, u64);
+pub(crate) type BucketCount = (u32, u64);
 
 /// Sum of histograms.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub(crate) struct Buckets {
 }
 
 /// Returns the buckets with values of a histogram with any bounds, in ascending order.
-pub(crate) fn of_histogram(values: &Histogram) -> Vec<Held> {
+pub(crate) fn from_histogram(values: &Histogram) -> Vec<BucketCount> {
     let recorded = values.hdr().iter_recorded();
     recorded
         .map(|b| (bucket_of(b.value_iterated_to()), b.count_at_value()))
@@ -49,7 +49,7 @@ impl Buckets {
     }
 
     /// Adds a histogram's buckets, in ascending order.
-    pub(crate) fn add(&mut self, histogram: &[Held]) {
+    pub(crate) fn add(&mut self, histogram: &[BucketCount]) {
         let Some((last, _)) = histogram.last() else {
             return;
         };
@@ -72,7 +72,7 @@ impl Buckets {
     }
 
     /// Returns the buckets with values, in ascending order.
-    fn held(&self) -> impl Iterator<Item = Held> {
+    fn held(&self) -> impl Iterator<Item = BucketCount> {
         bits(&self.held).map(|bucket| (bucket as u32, self.counts[bucket]))
     }
 

@@ -4,7 +4,7 @@ use measure::{ClientCount, ClientCounts, KindCount, KindCounts};
 use serde::Serializer;
 
 /// Serializes the non-zero counters of a kind. In lines, `rows_missing` follows `batched`.
-pub fn of_kind<S: Serializer>(counts: &KindCounts, to: S) -> Result<S::Ok, S::Error> {
+pub fn serialize_kind<S: Serializer>(counts: &KindCounts, to: S) -> Result<S::Ok, S::Error> {
     let mut some: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
     some.sort_by_key(|(counter, _)| match counter {
         KindCount::RowsMissing => KindCount::Batched as u8,
@@ -14,6 +14,6 @@ pub fn of_kind<S: Serializer>(counts: &KindCounts, to: S) -> Result<S::Ok, S::Er
 }
 
 /// Serializes all counters of the client. A counter that only a drain uses is left out if zero.
-pub fn of_client<S: Serializer>(counts: &ClientCounts, to: S) -> Result<S::Ok, S::Error> {
+pub fn serialize_client<S: Serializer>(counts: &ClientCounts, to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(counts.iter().filter(|one| *one != (ClientCount::SentInDrain, 0)))
 }

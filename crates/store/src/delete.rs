@@ -46,7 +46,7 @@ pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
 /// # Errors
 /// A folder cannot be read.
 pub fn older_than(results: &Path, unix_ns: u64) -> Result<Vec<Deletable>> {
-    let limit = run_name::order_key(&run_name::of_unix_ns(unix_ns)?);
+    let limit = run_name::order_key(&run_name::from_unix_ns(unix_ns)?);
     let paths = find::run_paths(results)?.into_iter();
     let old = paths.filter(|path| run_name::order_key(&find::names(path).1) < limit);
     Ok(old.filter_map(|path| look(results, &path).ok()).collect())
@@ -59,7 +59,7 @@ fn look(results: &Path, path: &Path) -> Result<Deletable> {
         path
     };
     let (study, stamp) = find::names(path);
-    let of_study = Name::of_study(&study)?.in_folder(results);
+    let of_study = Name::for_study(&study)?.in_folder(results);
     let own = Name::new("stamp", &stamp)?.in_folder(&of_study);
     let same = |a: &Path, b: &Path| {
         fs::canonicalize(a)

@@ -1,7 +1,7 @@
 //! Findings of hours under one load: of one trial, and of the trials of a variant together.
 
 use analysis::VariantName;
-use analysis::endurance::{Agreed, Course, Growing};
+use analysis::endurance::{Agreed, DriftDirection, Growing};
 use analysis::procedure::{Point, Role};
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ pub struct DriftRecord {
     /// Number of blocks in the window.
     pub blocks: usize,
     /// `steady`, `rising`, `falling` or `untold`.
-    pub course: Course,
+    pub course: DriftDirection,
 }
 
 /// A change of level.

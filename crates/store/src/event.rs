@@ -216,7 +216,7 @@ pub struct MachineFacts {
 
 impl MachineFacts {
     /// Returns the known facts by name.
-    pub fn named(&self) -> [(&'static str, Option<String>); 4] {
+    pub fn facts(&self) -> [(&'static str, Option<String>); 4] {
         let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         [
             ("cpu", text(&self.cpu)),

@@ -36,7 +36,7 @@ pub type Sums = BTreeMap<String, FileSum>;
 
 impl FileSum {
     /// Returns the checksum of these bytes.
-    pub fn of(bytes: &[u8]) -> FileSum {
+    pub fn compute(bytes: &[u8]) -> FileSum {
         FileSum {
             bytes: bytes.len() as u64,
             sha256: hex(&Sha256::digest(bytes)),
@@ -44,16 +44,16 @@ impl FileSum {
     }
 
     /// Waits until the file at `path` is on the disk. Returns its checksum.
-    pub(crate) fn of_file_synced(path: &Path) -> Result<FileSum> {
+    pub(crate) fn sync_and_read(path: &Path) -> Result<FileSum> {
         let read = || -> io::Result<FileSum> {
             let file = foreign::open(FileKind::RunFile, path)?;
             file.file().sync_all()?;
-            FileSum::of_reader(file)
+            FileSum::from_reader(file)
         };
         read().with_context(|| format!("read {}", path.display()))
     }
 
-    fn of_reader(mut file: Opened) -> io::Result<FileSum> {
+    fn from_reader(mut file: Opened) -> io::Result<FileSum> {
         let (mut hash, mut bytes) = (Sha256::new(), 0);
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
@@ -174,7 +174,7 @@ pub(crate) fn damage(
         return Ok(None);
     }
     Ok(
-        match foreign::open(FileKind::RunFile, &whole).and_then(FileSum::of_reader) {
+        match foreign::open(FileKind::RunFile, &whole).and_then(FileSum::from_reader) {
             Ok(sum) if sum == *expected => None,
             Ok(sum) => seen(sum.to_string()),
             Err(e) => seen(format!("it cannot be read ({e})")),

@@ -127,7 +127,7 @@ fn last(results: &Path, study: &str, is_it: impl Fn(&Run) -> bool) -> Option<Run
 
 /// Returns the readable runs, newest first.
 fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
-    let folder = Name::of_study(study).map(|name| name.in_folder(results)).unwrap_or_default();
+    let folder = Name::for_study(study).map(|name| name.in_folder(results)).unwrap_or_default();
     let mut stamps = names_in(&folder).unwrap_or_default();
     stamps.sort_by_cached_key(|stamp| run_name::order_key(stamp));
     stamps
@@ -235,7 +235,7 @@ fn latest(results: &Path, all: &[PathBuf]) -> PathBuf {
     let linked = link
         .and_then(|to| {
             let (study, stamp) = to.to_str()?.split_once('/')?;
-            let study = Name::of_study(study).ok()?.in_folder(results);
+            let study = Name::for_study(study).ok()?.in_folder(results);
             Some(Name::new("stamp", stamp).ok()?.in_folder(&study))
         })
         .filter(|path| path.join(file::PLAN).is_file());

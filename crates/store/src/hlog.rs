@@ -133,7 +133,7 @@ impl Entry {
     pub(crate) fn add_to(&self, sum: &mut Buckets, room: &mut V2Room) -> Result<()> {
         match room.buckets(&self.bytes()?) {
             Some(held) => sum.add(held),
-            None => sum.add(&buckets::of_histogram(&self.histogram()?)),
+            None => sum.add(&buckets::from_histogram(&self.histogram()?)),
         }
         Ok(())
     }
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_lines_are_errors_with_file_and_line_and_a_torn_last_line_is_left_out() {
+    fn damaged_lines_are_errors_and_a_torn_last_line_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.hlog");
         for (text, message) in [

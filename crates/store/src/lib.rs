@@ -68,9 +68,9 @@ pub use find::{
     run_names, salvage,
 };
 pub use lines::Lines;
-pub use merged_kinds::Together;
+pub use merged_kinds::MergedKinds;
 pub use name::Name;
-pub use overview::{OverviewRecord, Place, Places, SeriesOverviewRecord, SeriesPlacesRecord};
+pub use overview::{OverviewBin, OverviewRecord, Places, SeriesOverviewRecord, SeriesPlacesRecord};
 pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};
 pub use tags::{tag, tags, untag};
 pub use time_use::time_use;

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_is_an_error_that_names_file_and_line_and_ends_reading() {
+    fn a_damaged_line_is_an_error_with_its_place_and_ends_reading() {
         let (records, torn) = read("1\n{\"x\n3\n");
         assert_eq!(records.len(), 2);
         let message = records[1].as_ref().unwrap_err().to_string();

@@ -18,7 +18,7 @@ const PHASES: [&str; 5] = ["warmup.", "drain.", "load.", "verify.", "measure."];
 const SAME_S: f64 = 0.0011;
 
 /// Intervals of a log, all kinds of each merged.
-pub struct Together {
+pub struct MergedKinds {
     all: Peekable<HlogReader>,
     censored: Peekable<HlogReader>,
     parts: Vec<String>,
@@ -27,11 +27,11 @@ pub struct Together {
     sums: [Buckets; 2],
 }
 
-impl Together {
+impl MergedKinds {
     /// Reads the log of all values and the log of the lower bounds. Kinds in `parts` are left out,
     /// since they are parts of other operations.
-    pub(crate) fn new(all: HlogReader, censored: HlogReader, parts: &[String]) -> Together {
-        Together {
+    pub(crate) fn new(all: HlogReader, censored: HlogReader, parts: &[String]) -> MergedKinds {
+        MergedKinds {
             all: all.peekable(),
             censored: censored.peekable(),
             parts: parts.to_vec(),
@@ -88,7 +88,7 @@ fn next_of(log: &mut Peekable<HlogReader>, start_s: f64) -> Result<Option<Entry>
     log.next_if(is_of_it).transpose()
 }
 
-impl Iterator for Together {
+impl Iterator for MergedKinds {
     /// Begin of an interval in seconds since the trial's start line, to three digits, and the
     /// figures of all kinds together. Intervals without a value are left out.
     type Item = Result<(f64, QuantilesRecord)>;
@@ -130,7 +130,7 @@ mod tests {
         }
         let open = |path| HlogReader::open(path).unwrap();
         let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
-        let together = Together::new(open(&all), open(&some), &parts);
+        let together = MergedKinds::new(open(&all), open(&some), &parts);
         together.map(Result::unwrap).collect()
     }
 

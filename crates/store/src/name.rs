@@ -43,7 +43,7 @@ impl Name {
     ///
     /// # Errors
     /// As [`Name::new`]; or it is one of [`RESERVED`].
-    pub fn of_study(text: &str) -> Result<Name> {
+    pub fn for_study(text: &str) -> Result<Name> {
         let name = Name::new("study name", text)?;
         if RESERVED.contains(&text) {
             bail!(
@@ -68,7 +68,7 @@ impl Name {
 /// Deserializes the name of a study in a record.
 pub(crate) fn study<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
-    Name::of_study(&text).map_err(D::Error::custom)?;
+    Name::for_study(&text).map_err(D::Error::custom)?;
     Ok(text)
 }
 
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_would_leave_the_folder_or_break_a_line_is_refused() {
+    fn a_name_that_leaves_the_folder_or_breaks_a_line_is_refused() {
         let long = "a".repeat(BYTES_MAX + 1);
         let bad = [
             "",
@@ -123,7 +123,7 @@ mod tests {
             let name = Name::new("trial", good).unwrap();
             assert_eq!(name.in_folder(Path::new("r")), Path::new("r").join(good));
         }
-        let said = Name::of_study("latest").unwrap_err().to_string();
+        let said = Name::for_study("latest").unwrap_err().to_string();
         assert!(said.contains("the link"), "{said}");
     }
 

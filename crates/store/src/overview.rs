@@ -14,7 +14,7 @@ mod builder;
 mod places;
 
 pub(crate) use builder::OverviewBuilder;
-pub use places::Place;
+pub use places::OverviewBin;
 
 use crate::record::{ClientIntervalRecord, IntervalRecord, QuantilesRecord};
 use anyhow::{Context, Result};
@@ -53,7 +53,7 @@ pub struct OverviewRecord {
 pub struct KindOverviewRecord {
     /// Kind of operation, or `client`.
     pub kind: String,
-    /// Places by name, packed as in [`Place`].
+    /// Places by name, packed as in [`OverviewBin`].
     pub figures: BTreeMap<String, String>,
 }
 
@@ -89,7 +89,7 @@ pub struct SeriesPlacesRecord {
     pub unit: String,
     /// Length of a place, seconds.
     pub width_s: f64,
-    /// Places, packed as in [`Place`].
+    /// Places, packed as in [`OverviewBin`].
     pub places: String,
 }
 
@@ -99,7 +99,7 @@ pub struct Places {
     /// Length of a place, seconds.
     pub width_s: f64,
     /// Places from second 0 on; those without values have the count 0.
-    pub places: Vec<Place>,
+    pub places: Vec<OverviewBin>,
 }
 
 impl Places {
@@ -114,7 +114,7 @@ impl Places {
             width_s: width_s * together as f64,
             places: match together {
                 1 => places,
-                together => places.chunks(together).map(Place::joined).collect(),
+                together => places.chunks(together).map(OverviewBin::joined).collect(),
             },
         })
     }
@@ -184,9 +184,9 @@ fn joined_lines(kind: &str, figures: &BTreeMap<&str, Places>) -> Vec<IntervalRec
         let place = figures.get(name)?.places.get(slot);
         place.filter(|place| place.count > 0)
     };
-    let line = |(slot, length): (usize, &Place)| {
+    let line = |(slot, length): (usize, &OverviewBin)| {
         let worst = |name: &str| at(name, slot).map(|place| place.max());
-        let added = |name: &str| at(name, slot).map_or(0.0, Place::sum).round() as u64;
+        let added = |name: &str| at(name, slot).map_or(0.0, OverviewBin::sum).round() as u64;
         let failed = figures
             .keys()
             .filter_map(|name| name.strip_prefix(ERRORS))

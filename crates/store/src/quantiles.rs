@@ -133,7 +133,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_lower_bound_is_a_number_with_its_name_beside_it_and_comes_back_as_one() {
+    fn a_lower_bound_is_a_marked_number_and_survives_a_round_trip() {
         let file = json!({
             "count": 9, "mean": 2.5, "p50": 1.5, "p95": 3.5, "p99": 4.5, "p999": 5.5, "max": 6.5,
             "censored": 1, "at_least": ["p999", "mean", "max"],

@@ -63,8 +63,8 @@ pub use analysis::compare::{Bound, Finding};
 pub use analysis::durability::Promised;
 pub use analysis::procedure::{Point, Role, SearchOutcome, SearchProcedure, SearchResult};
 pub use analysis::recovery::{FaultStep, FaultVerdict};
-pub use analysis::require::{Outcome as RequirementOutcome, RequiredMetric};
-pub use analysis::rules::{Outcome, Verdict, names as rule_names, title as rule_title};
+pub use analysis::require::{RequiredMetric, RequirementResult as RequirementOutcome};
+pub use analysis::rules::{RuleOutcome, Verdict, names as rule_names, title as rule_title};
 pub use analysis::scale_up::{EfficiencyOf, SaturatedResource};
 use measure::{ClientCounts, KindCounts};
 use serde::{Deserialize, Serialize};
@@ -190,7 +190,7 @@ pub struct IntervalRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ms: Option<QuantilesRecord>,
     /// Counters beside outcomes and times, by name. Zeros are left out.
-    #[serde(flatten, serialize_with = "crate::counts::of_kind")]
+    #[serde(flatten, serialize_with = "crate::counts::serialize_kind")]
     pub counts: KindCounts,
     /// Results of verified reads. Absent if no read was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,7 +220,7 @@ pub struct ClientIntervalRecord {
     /// Release lag, p99, µs.
     pub lag_us_p99: f64,
     /// Counters of operations before they were sent, and of connections, by name.
-    #[serde(flatten, serialize_with = "crate::counts::of_client")]
+    #[serde(flatten, serialize_with = "crate::counts::serialize_client")]
     pub counts: ClientCounts,
     /// Delay of timers on the client's cores, p99, ms. Absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -564,7 +564,7 @@ pub struct RuleRecord {
     /// Name of the rule: `V1` to `V21`.
     pub rule: String,
     /// `pass`, `warn`, `fail` or `unknown`.
-    pub result: Outcome,
+    pub result: RuleOutcome,
     /// Observed value and limit, in words.
     pub detail: String,
 }
@@ -737,7 +737,7 @@ pub struct LoadRecord {
     pub retries: u64,
     /// How settling ended: `settled`, `stalled`, `timeout`, `skipped` or `unknown`.
     #[serde(deserialize_with = "measure::word_or_default")]
-    pub settle: Settled,
+    pub settle: SettleEnd,
     /// Length of settling, s.
     pub settle_seconds: f64,
 }
@@ -745,7 +745,7 @@ pub struct LoadRecord {
 measure::word_enum! {
     /// End of the wait for flushes and compactions.
     #[derive(Default)]
-    pub enum Settled {
+    pub enum SettleEnd {
         /// No compaction was running or pending.
         Settled = "settled",
         /// Pending compactions no longer made progress.

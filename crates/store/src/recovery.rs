@@ -282,7 +282,7 @@ mod tests {
     use crate::record::FaultRecord;
 
     #[test]
-    fn what_was_not_seen_is_absent_and_a_fault_of_an_earlier_version_has_none_of_it() {
+    fn unobserved_and_older_recoveries_are_absent() {
         let old = r#"{"kind": "node-pause", "verdict": "confirmed", "evidence": "", "dip": 0.3}"#;
         let old: FaultRecord = serde_json::from_str(old).unwrap();
         assert!(old.recovery.is_none() && old.dip == Some(0.3));

@@ -4,7 +4,7 @@
 use analysis::VariantName;
 use analysis::compare::Bound;
 use analysis::procedure::Point;
-use analysis::require::{Outcome, RequiredMetric};
+use analysis::require::{RequiredMetric, RequirementResult};
 use serde::{Deserialize, Serialize};
 
 /// One requirement of one variant at one point.
@@ -31,7 +31,7 @@ pub struct RequirementRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
     /// `met`, `missed`, or `untold` if the interval contains the limit or does not exist.
-    pub outcome: Outcome,
+    pub outcome: RequirementResult,
     /// True if an `untold` outcome counts as missed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold_is_missed: bool,
@@ -63,9 +63,9 @@ impl RequirementRecord {
     /// Returns true if the run ends with the exit code of a missed requirement because of it.
     pub fn is_missed(&self) -> bool {
         match self.outcome {
-            Outcome::Met => false,
-            Outcome::Untold => self.untold_is_missed,
-            Outcome::Missed => true,
+            RequirementResult::Met => false,
+            RequirementResult::Untold => self.untold_is_missed,
+            RequirementResult::Missed => true,
         }
     }
 
@@ -79,19 +79,19 @@ impl RequirementRecord {
 
     /// Returns true if its outcome is unknown and does not count as missed.
     pub fn is_open(&self) -> bool {
-        self.outcome == Outcome::Untold && !self.untold_is_missed
+        self.outcome == RequirementResult::Untold && !self.untold_is_missed
     }
 }
 
 /// Returns the outcome of all requirements of a run. `None` if there are none.
-pub fn outcome_of(requirements: &[RequirementRecord]) -> Option<Outcome> {
+pub fn outcome_of(requirements: &[RequirementRecord]) -> Option<RequirementResult> {
     if requirements.is_empty() {
         None
     } else if requirements.iter().any(RequirementRecord::is_missed) {
-        Some(Outcome::Missed)
+        Some(RequirementResult::Missed)
     } else if requirements.iter().any(RequirementRecord::is_open) {
-        Some(Outcome::Untold)
+        Some(RequirementResult::Untold)
     } else {
-        Some(Outcome::Met)
+        Some(RequirementResult::Met)
     }
 }

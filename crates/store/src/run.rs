@@ -129,7 +129,7 @@ impl Run {
             });
         }
         damages.append(&mut ledger.damages);
-        let raw = Raw::of(&path, &plan, &ledger.sums)?;
+        let raw = Raw::read(&path, &plan, &ledger.sums)?;
         for (file, expected) in &ledger.sums {
             // Findings and the plan were compared when they were read.
             if !file.ends_with(file::FINDING) {

@@ -6,7 +6,7 @@
 use anyhow::Result;
 
 /// Returns the stamp of a time, given in ns since 1970.
-pub(crate) fn of_unix_ns(unix_ns: u64) -> Result<String> {
+pub(crate) fn from_unix_ns(unix_ns: u64) -> Result<String> {
     let time = jiff::Timestamp::from_nanosecond(i128::from(unix_ns))?;
     Ok(time.strftime("%Y%m%dT%H%M%SZ").to_string())
 }
@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn stamps_sort_by_time_also_within_a_second() {
-        let second = of_unix_ns(1_766_000_000_999_999_999).unwrap();
+        let second = from_unix_ns(1_766_000_000_999_999_999).unwrap();
         assert_eq!(second, "20251217T193320Z");
         let mut stamps = [
             "20251217T193321Z",

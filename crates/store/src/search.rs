@@ -61,19 +61,19 @@ pub struct SearchRecord {
 impl SearchRecord {
     /// Returns the load that was found, on its axis. It is a lower bound if more may be possible.
     pub fn found(&self) -> Option<Known> {
-        self.known(self.at?.value())
+        self.value(self.at?.value())
     }
 
     /// Returns the throughput of the load that was found, op/s. Searches are compared by it on both
     /// axes, since threads are no end in themselves.
     pub fn found_ops_per_s(&self) -> Option<Known> {
         match self.at {
-            Some(Point::Rate(rate)) => self.known(rate as f64),
-            Some(Point::Threads(_)) | None => self.known(self.ops_per_s?),
+            Some(Point::Rate(rate)) => self.value(rate as f64),
+            Some(Point::Threads(_)) | None => self.value(self.ops_per_s?),
         }
     }
 
-    fn known(&self, value: f64) -> Option<Known> {
+    fn value(&self, value: f64) -> Option<Known> {
         match self.outcome {
             SearchOutcome::Held | SearchOutcome::Found => Some(Known::Exactly(value)),
             SearchOutcome::NotReached | SearchOutcome::ClientLimit => Some(Known::AtLeast(value)),

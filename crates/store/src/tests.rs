@@ -149,7 +149,7 @@ fn a_finished_run_gives_back_what_was_written() {
 }
 
 #[test]
-fn interval_lines_are_in_seconds_and_milliseconds_with_the_client_on_its_own_line() {
+fn interval_lines_have_seconds_and_ms_and_a_line_for_the_client() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = start(results.path(), "first");
     write_trial(&mut writer, 0);
@@ -196,7 +196,7 @@ fn histograms_of_the_measured_window_do_not_hold_the_warm_up() {
 }
 
 #[test]
-fn runs_of_one_second_have_stamps_of_their_own_and_latest_is_the_last() {
+fn runs_of_one_second_have_unique_stamps_and_latest_is_the_last() {
     let results = tempfile::tempdir().unwrap();
     let runs: Vec<RunWriter> = (0..12).map(|_| start(results.path(), "first")).collect();
     let listed = list(results.path()).unwrap();
@@ -214,7 +214,7 @@ fn runs_of_one_second_have_stamps_of_their_own_and_latest_is_the_last() {
 }
 
 #[test]
-fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() {
+fn a_run_is_running_with_a_writer_then_interrupted() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = start(results.path(), "first");
     writer.journal(None, started()).unwrap();
@@ -316,7 +316,7 @@ fn a_run_is_found_by_path_stamp_study_latest_or_a_beginning() {
 }
 
 #[test]
-fn a_newer_format_is_refused_by_its_number_and_listed_with_its_error() {
+fn a_newer_format_is_refused_by_number_and_listed_as_an_error() {
     let results = tempfile::tempdir().unwrap();
     let writer = start(results.path(), "first");
     fs::write(writer.path().join("journal.ndjson"), "").unwrap();
@@ -350,7 +350,7 @@ fn damaged_files_of_earlier_versions_are_named() {
 }
 
 #[test]
-fn names_that_leave_the_folder_are_refused_before_anything_is_made() {
+fn names_that_leave_the_folder_are_refused_before_any_change() {
     let results = tempfile::tempdir().unwrap();
     let mut bad = plan("../elsewhere");
     assert!(RunWriter::create(results.path(), "", &bad).is_err());
@@ -424,7 +424,7 @@ fn a_run_of_the_first_version_stays_readable() {
 
 /// Each counter has a different value, so that none can be taken for another.
 #[test]
-fn every_count_of_an_interval_is_in_its_line_and_in_the_counts_of_its_trial() {
+fn every_interval_count_is_in_its_line_and_in_the_trials_sums() {
     let mut seconds = interval(0, 0);
     let mut expected = BTreeMap::new();
     let names = [

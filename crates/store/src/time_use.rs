@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
     /// A step of a run that is not a measured window.
-    pub enum Step {
+    pub enum TimedStep {
         /// Nodes start or stop, or cassay connects to them.
         Target = "target",
         /// The client measures its own ceiling.
@@ -72,9 +72,9 @@ pub fn time_use(
     now_unix_ns: u64,
     trials: &[TrialFinding],
 ) -> TimeUseRecord {
-    let mut spent_ns = [0_u64; Step::ALL.len()];
-    let mut current: Option<(Step, u64)> = None;
-    let mut ended = |current: &mut Option<(Step, u64)>, at_ns: u64| {
+    let mut spent_ns = [0_u64; TimedStep::ALL.len()];
+    let mut current: Option<(TimedStep, u64)> = None;
+    let mut ended = |current: &mut Option<(TimedStep, u64)>, at_ns: u64| {
         if let Some((step, from_ns)) = current.take() {
             spent_ns[step as usize] += at_ns.saturating_sub(from_ns);
         }
@@ -83,12 +83,14 @@ pub fn time_use(
         let next = match &record.event {
             JournalEvent::RunStarted { .. }
             | JournalEvent::TrialFinished { .. }
-            | JournalEvent::TrialFailed { .. } => Some(Step::Other),
-            JournalEvent::TargetStarting { .. } | JournalEvent::TargetStopped => Some(Step::Target),
-            JournalEvent::TrialStarted { .. } | JournalEvent::TargetReady { .. } => {
-                Some(Step::Ceiling)
+            | JournalEvent::TrialFailed { .. } => Some(TimedStep::Other),
+            JournalEvent::TargetStarting { .. } | JournalEvent::TargetStopped => {
+                Some(TimedStep::Target)
             }
-            JournalEvent::NodesRestarting { .. } => Some(Step::Restart),
+            JournalEvent::TrialStarted { .. } | JournalEvent::TargetReady { .. } => {
+                Some(TimedStep::Ceiling)
+            }
+            JournalEvent::NodesRestarting { .. } => Some(TimedStep::Restart),
             JournalEvent::PhaseStarted { phase } => Some(step_of_phase(phase)),
             JournalEvent::RunInterrupted | JournalEvent::RunFinished { .. } => None,
             _ => continue,
@@ -104,9 +106,9 @@ pub fn time_use(
     let seconds = spent_ns.iter().sum::<u64>() as f64 / SECOND_NS as f64;
     let measured_s = trials.iter().map(|trial| trial.seconds).sum::<f64>().min(seconds);
     // The journal's last phase of a trial is its window and what follows it.
-    let finish_ns = &mut spent_ns[Step::Finish as usize];
+    let finish_ns = &mut spent_ns[TimedStep::Finish as usize];
     *finish_ns = finish_ns.saturating_sub((measured_s * SECOND_NS as f64) as u64);
-    let mut steps: Vec<StepTimeRecord> = Step::ALL
+    let mut steps: Vec<StepTimeRecord> = TimedStep::ALL
         .into_iter()
         .filter(|step| spent_ns[*step as usize] > 0)
         .map(|step| StepTimeRecord {
@@ -127,10 +129,10 @@ pub fn time_use(
     }
 }
 
-fn step_of_phase(phase: &str) -> Step {
+fn step_of_phase(phase: &str) -> TimedStep {
     match phase {
-        "measure" => Step::Finish,
-        phase => Step::of_name(phase).unwrap_or(Step::Other),
+        "measure" => TimedStep::Finish,
+        phase => TimedStep::from_name(phase).unwrap_or(TimedStep::Other),
     }
 }
 
@@ -173,7 +175,7 @@ mod tests {
         }
     }
 
-    fn seconds_of(used: &TimeUseRecord, step: Step) -> f64 {
+    fn seconds_of(used: &TimeUseRecord, step: TimedStep) -> f64 {
         let found = used.steps.iter().find(|one| one.step == step.name());
         found.map_or(0.0, |one| one.seconds)
     }
@@ -211,14 +213,14 @@ mod tests {
         let steps: f64 = used.steps.iter().map(|step| step.seconds).sum();
         assert!((steps + used.measured_s - used.seconds).abs() < 1e-9);
         assert_eq!(used.steps[0].step, "target");
-        assert_eq!(seconds_of(&used, Step::Target), 8.5 + 2.0);
-        assert_eq!(seconds_of(&used, Step::Ceiling), 0.5 + 1.0);
-        assert_eq!(seconds_of(&used, Step::Warmup), 10.0);
-        assert_eq!(seconds_of(&used, Step::Finish), 1.0);
+        assert_eq!(seconds_of(&used, TimedStep::Target), 8.5 + 2.0);
+        assert_eq!(seconds_of(&used, TimedStep::Ceiling), 0.5 + 1.0);
+        assert_eq!(seconds_of(&used, TimedStep::Warmup), 10.0);
+        assert_eq!(seconds_of(&used, TimedStep::Finish), 1.0);
     }
 
     #[test]
-    fn a_pause_between_a_killed_run_and_its_resumption_is_not_counted() {
+    fn the_pause_between_a_killed_run_and_its_resume_is_not_counted() {
         let journal = [
             at(0.0, started()),
             at(1.0, trial_started()),

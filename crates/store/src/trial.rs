@@ -147,7 +147,7 @@ impl TrialWriter {
     /// Writes the overview, which a page needs if the trial is a long one. Called once, when all
     /// lines are written and the trial has its `finding`.
     pub fn write_overview(&self, finding: &TrialFinding) -> Result<()> {
-        let (overview, series) = self.gathered.records(window::of(finding));
+        let (overview, series) = self.gathered.records(window::measured(finding));
         write_json(&self.path.join(file::OVERVIEW), &overview)?;
         let mut lines = Vec::new();
         for one in &series {

@@ -102,7 +102,7 @@ impl WindowHistograms {
 
 /// Returns begin and end of a trial's measured window, in seconds since its start line. `None` if
 /// it did not get that far.
-pub(crate) fn of(finding: &TrialFinding) -> Option<[f64; 2]> {
+pub(crate) fn measured(finding: &TrialFinding) -> Option<[f64; 2]> {
     let mut phases = finding.phases.iter();
     let measured = phases.find(|phase| phase.name == "measure")?;
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])

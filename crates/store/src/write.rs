@@ -44,12 +44,12 @@ impl RunWriter {
     /// Creates `results/<plan.study>/<stamp>/` with the copy of the study and the plan in it, and
     /// points `results/latest` at it. The stamp is the plan's second, made unique.
     pub fn create(results: &Path, study_yaml: &str, plan: &PlanRecord) -> Result<RunWriter> {
-        let folder = Name::of_study(&plan.study)?.in_folder(results);
+        let folder = Name::for_study(&plan.study)?.in_folder(results);
         check_latest(results)?;
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
         let (path, stamp) = make_stamped(&folder, clock::unix_ns())?;
         write_whole(&path.join(file::STUDY), study_yaml.as_bytes())?;
-        let study_sum = FileSum::of(study_yaml.as_bytes());
+        let study_sum = FileSum::compute(study_yaml.as_bytes());
         let plan_sum = write_json(&path.join(file::PLAN), plan)?;
         let trials = path.join(file::TRIALS);
         fs::create_dir(&trials).with_context(|| format!("make {}", trials.display()))?;
@@ -171,7 +171,7 @@ impl RunWriter {
             files: Sums::new(),
         };
         for inner in file_digests::files_in(&folder)? {
-            let sum = FileSum::of_file_synced(&folder.join(&inner))?;
+            let sum = FileSum::sync_and_read(&folder.join(&inner))?;
             record.files.insert(inner, sum);
         }
         let sum = write_json(&folder.join(file::FINDING), &record)?;
@@ -201,7 +201,7 @@ impl RunWriter {
             let may_grow = Path::new(&inner).starts_with(file::LOGS);
             let known = self.sums.get(&path);
             if known.is_none() || may_grow {
-                let sum = FileSum::of_file_synced(&folder.join(&inner))?;
+                let sum = FileSum::sync_and_read(&folder.join(&inner))?;
                 if known != Some(&sum) {
                     added.insert(path, sum);
                 }
@@ -227,7 +227,7 @@ impl RunWriter {
         let folder = self.trial_folder(slug)?.join(file::PROBES);
         write_whole(&name.in_folder(&folder), &lines)?;
         let path = format!("{}{}/{}", ledger::prefix(slug), file::PROBES, name.as_str());
-        self.add(Sums::from([(path, FileSum::of(&lines))]))
+        self.add(Sums::from([(path, FileSum::compute(&lines))]))
     }
 
     fn add(&mut self, added: Sums) -> Result<()> {
@@ -253,7 +253,7 @@ impl RunWriter {
                 continue;
             }
             for inner in file_digests::files_in(&folder)? {
-                let sum = FileSum::of_file_synced(&folder.join(&inner))?;
+                let sum = FileSum::sync_and_read(&folder.join(&inner))?;
                 self.sums.insert(ledger::prefix(slug) + &inner, sum);
             }
         }
@@ -267,7 +267,7 @@ impl RunWriter {
         let finished = JournalEvent::RunFinished {
             verdict: Some(findings.verdict),
             stopped,
-            findings: Some(FileSum::of(&bytes)),
+            findings: Some(FileSum::compute(&bytes)),
         };
         self.journal(None, finished)?;
         write_whole(&path, &bytes)
@@ -331,11 +331,11 @@ fn encode<T: Serialize>(path: &Path, record: &T) -> Result<Vec<u8>> {
 pub(crate) fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<FileSum> {
     let bytes = encode(path, record)?;
     write_whole(path, &bytes)?;
-    Ok(FileSum::of(&bytes))
+    Ok(FileSum::compute(&bytes))
 }
 
 fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {
-    let second = run_name::of_unix_ns(unix_ns)?;
+    let second = run_name::from_unix_ns(unix_ns)?;
     for number in 1..=STAMP_ATTEMPTS_MAX {
         let stamp = match number {
             1 => second.clone(),

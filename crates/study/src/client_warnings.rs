@@ -90,7 +90,7 @@ mod tests {
     use crate::resolve::resolve;
     use crate::settings::{Granted, Overrides};
 
-    fn said(target: &str, machines: &str) -> Vec<String> {
+    fn warnings_for(target: &str, machines: &str) -> Vec<String> {
         let text = format!(
             "study: s\nquestion: q\ntarget: {target}\n\
              workload: {{use: standard1, mix: {{write: 1}}}}\n\
@@ -126,7 +126,7 @@ mod tests {
                 "cannot reach `target.attach.contact_points`, which are loopback addresses",
             ),
         ] {
-            let all = said(target, two);
+            let all = warnings_for(target, two);
             assert_eq!(all.len(), 1, "{target}: {all:?}");
             let named = "load1 and me@load2 of `client.machines` cannot reach";
             assert!(all[0].starts_with(named), "{all:?}");
@@ -134,21 +134,24 @@ mod tests {
         }
         let many: Vec<String> = (1..=100).map(|n| format!("{{ssh: load{n}}}")).collect();
         for target in ["{null: {}}", "{local: {hosts: 32, nodes_per_host: 2}}"] {
-            let all = said(target, &many.join(", "));
+            let all = warnings_for(target, &many.join(", "));
             let named = "load1, load2, load3 and 97 others of `client.machines`";
             assert!(all[0].starts_with(named), "{all:?}");
         }
     }
 
     #[test]
-    fn this_machine_reaches_what_is_on_it_and_others_reach_a_cluster_of_others() {
+    fn this_machine_reaches_local_targets_others_foreign_clusters() {
         let here = "here, {ssh: me@localhost}, {ssh: 'ssh://me@127.0.0.1:2222'}";
-        assert_eq!(said("{null: {}}", here), Vec::<String>::new());
+        assert_eq!(warnings_for("{null: {}}", here), Vec::<String>::new());
         for elsewhere in [
             "{attach: {contact_points: [127.0.0.1, 10.0.0.1]}}",
             "{local: {machines: [{ssh: db1, folder: /data}]}}",
         ] {
-            assert_eq!(said(elsewhere, "{ssh: load1}"), Vec::<String>::new());
+            assert_eq!(
+                warnings_for(elsewhere, "{ssh: load1}"),
+                Vec::<String>::new()
+            );
         }
     }
 

@@ -4,7 +4,7 @@
 mod file;
 mod imported;
 mod own_table;
-mod recorded;
+mod recorded_traffic;
 
 pub use imported::{Steps, import, steps};
 pub use own_table::unread_tables;
@@ -16,7 +16,7 @@ use crate::settings::{
     self, Data, Draft, FaultDraft, FaultWhere, Keyspace, Replication, Settings, Settle,
 };
 use file::{Failed, compiled};
-use imports::Step;
+use imports::ImportStep;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::schema::{OptionValue, options};
@@ -24,7 +24,7 @@ use workload::{ParamValue, Problem, Program, Schema, Spec, Stage};
 use yaml::{Diagnostics, Node, Raw};
 
 // Re-exported, because a study names workloads and user interfaces list the names.
-pub use workload::{Named, names};
+pub use workload::{NamedWorkload, names};
 
 /// Compiled workload of a variant.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Work {
     /// The program.
     pub program: Arc<Program>,
     /// The step of an import; `None` for other workloads.
-    pub step: Option<Step>,
+    pub step: Option<ImportStep>,
 }
 
 /// Compiles the workload of resolved settings. Resolving compiles it too, so an error here means
@@ -104,7 +104,7 @@ pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) ->
 /// Compiles a workload that is not an import, before tuning.
 fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, Failed> {
     if let Some(recorded) = &parts.workload.recorded {
-        let program = recorded::program(recorded, inputs);
+        let program = recorded_traffic::program(recorded, inputs);
         return program.map_err(|problem| Failed::Problems(vec![problem]));
     }
     let spec = spec(parts, seed);
@@ -182,7 +182,7 @@ fn tune(program: &Program, workload: &settings::Workload) -> Result<Program, Vec
 /// Compiles the workload of a checked tree, even if other sections have mistakes, and reports every
 /// problem at its place.
 pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostics) {
-    let draft = Draft::of(tree);
+    let draft = Draft::from_tree(tree);
     let work = draft.workload();
     if work.name.is_empty() {
         return;

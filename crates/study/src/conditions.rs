@@ -5,8 +5,8 @@
 //! with the variant's name.
 
 use crate::settings::{
-    Fault, Guarded, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
-    Settings, Study, Variant,
+    Guarded, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
+    Settings, Study, StudyFault, Variant,
 };
 use crate::targets;
 use crate::units;
@@ -37,7 +37,7 @@ pub struct Condition {
 pub fn conditions(study: &Study) -> Vec<Condition> {
     let mut by_about: BTreeMap<usize, Vec<(&Variant, String)>> = BTreeMap::new();
     for variant in &study.variants {
-        for (order, what) in of(&variant.settings) {
+        for (order, what) in list_conditions(&variant.settings) {
             by_about.entry(order).or_default().push((variant, what));
         }
     }
@@ -102,7 +102,7 @@ const ABOUT: [&str; 9] = [
 ];
 
 /// Returns the conditions of one variant: the number of the subject, and the words.
-fn of(settings: &Settings) -> Vec<(usize, String)> {
+fn list_conditions(settings: &Settings) -> Vec<(usize, String)> {
     let mut all = Vec::new();
     let mut add = |order: usize, parts: Vec<String>| {
         if !parts.is_empty() {
@@ -127,7 +127,7 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
     all
 }
 
-fn broken(fault: &Fault) -> String {
+fn broken(fault: &StudyFault) -> String {
     let time = units::format_duration_ns;
     let at = time(fault.at_ns);
     let words = match fault.kind.length {
@@ -176,10 +176,10 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
 }
 
 fn limits(local: &LocalSpec) -> Vec<String> {
-    local.hosts.as_ref().map_or_else(Vec::new, |hosts| of_host(&hosts.host))
+    local.hosts.as_ref().map_or_else(Vec::new, |hosts| host_conditions(&hosts.host))
 }
 
-fn of_host(host: &HostSpec) -> Vec<String> {
+fn host_conditions(host: &HostSpec) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(cpus) = &host.cpus {
         let cpus: Vec<_> = cpus.iter().map(usize::to_string).collect();

@@ -73,7 +73,7 @@ impl DataState {
             // Data that the study declares present on an attached cluster is used unchanged.
             Some(_) if settings.takes_as_it_is() => Preparation::Nothing,
             None => Preparation::Fill,
-            Some(there) if there.key != DataKey::of(settings) => Preparation::Replace,
+            Some(there) if there.key != DataKey::from_settings(settings) => Preparation::Replace,
             Some(_) if settings.data.reset == Reset::Truncate => Preparation::Truncate,
             // Trials have written to it since it was loaded, and no snapshot was kept.
             Some(_) if settings.data.reset == Reset::Snapshot => Preparation::Replace,
@@ -85,7 +85,7 @@ impl DataState {
     pub fn prepared(&mut self, settings: &Settings, program: &Program, rows: u64) {
         self.filled.retain(|(name, _)| name != program.keyspace());
         let filled = Filled {
-            key: DataKey::of(settings),
+            key: DataKey::from_settings(settings),
             rows,
         };
         self.filled.push((program.keyspace().to_owned(), filled));
@@ -94,14 +94,14 @@ impl DataState {
     /// Records that the current data was kept as a snapshot.
     pub fn kept(&mut self, settings: &Settings, program: &Program, name: String) {
         let rows = self.filled(program.keyspace()).map_or(0, |there| there.rows);
-        let key = DataKey::of(settings);
+        let key = DataKey::from_settings(settings);
         self.snapshots.retain(|kept| kept.key != key);
         self.snapshots.push(SnapshotKey { key, name, rows });
     }
 
     /// Returns the snapshot of the data that `settings` need.
     pub fn snapshot(&self, settings: &Settings) -> Option<&SnapshotKey> {
-        let key = DataKey::of(settings);
+        let key = DataKey::from_settings(settings);
         self.snapshots.iter().find(|kept| kept.key == key)
     }
 
@@ -110,7 +110,7 @@ impl DataState {
     pub fn rows(&self, settings: &Settings, program: &Program) -> Option<u64> {
         let kept = self.snapshot(settings).map(|kept| kept.rows);
         let there = self.filled(program.keyspace());
-        let there = there.filter(|there| there.key == DataKey::of(settings));
+        let there = there.filter(|there| there.key == DataKey::from_settings(settings));
         kept.or(there.map(|there| there.rows))
     }
 
@@ -121,7 +121,7 @@ impl DataState {
 }
 
 impl DataKey {
-    fn of(settings: &Settings) -> DataKey {
+    fn from_settings(settings: &Settings) -> DataKey {
         DataKey {
             workload: settings.workload.name.clone(),
             params: settings.workload.params.clone(),

@@ -6,7 +6,7 @@
 
 use crate::compile_workload::Work;
 use crate::plan::{PhaseKind, Turn};
-use crate::settings::{Load, Reset, RestoreMethod, Settings, Study, Untold, Warmup};
+use crate::settings::{IfInconclusive, Load, Reset, RestoreMethod, Settings, Study, Warmup};
 use crate::targets;
 use crate::units;
 use analysis::autocorrelation::{SHORT_WINDOW_S, is_short_window};
@@ -93,7 +93,7 @@ fn bytes_per_node(settings: &Settings) -> Option<u64> {
 }
 
 /// Returns the expected length of a phase, seconds.
-pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
+pub fn phase_seconds(kind: PhaseKind, settings: &Settings) -> f64 {
     let null = matches!(settings.target, Target::Null(_));
     match kind {
         PhaseKind::Target => match &settings.target {
@@ -115,7 +115,7 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
             RESTORE_S + RESTART_S * nodes_count(settings)
         }
         PhaseKind::Restore => RESTORE_S,
-        PhaseKind::Warmup => of_warmup(settings.window.warmup),
+        PhaseKind::Warmup => warmup_seconds(settings.window.warmup),
         PhaseKind::Measure => settings.window.measure_ns as f64 / 1e9,
         PhaseKind::Verify => {
             settings.verify.sample.rows(settings.data.rows) as f64 / VERIFY_ROWS_PER_S + 0.2
@@ -124,7 +124,7 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
 }
 
 /// Returns the expected length of a warm-up, seconds.
-pub fn of_warmup(warmup: Warmup) -> f64 {
+pub fn warmup_seconds(warmup: Warmup) -> f64 {
     match warmup {
         Warmup::Fixed(ns) => ns as f64 / 1e9,
         Warmup::Auto(max) => WARMUP_AUTO_S.min(max as f64 / 1e9),
@@ -136,7 +136,7 @@ fn nodes_count(settings: &Settings) -> f64 {
 }
 
 /// Returns the expected time for `operations` operations at a point, seconds.
-pub fn of_operations(operations: u64, settings: &Settings, point: Option<Point>) -> f64 {
+pub fn operations_seconds(operations: u64, settings: &Settings, point: Option<Point>) -> f64 {
     let able = match settings.target {
         Target::Null(_) => LOAD_NULL_ROWS_PER_S,
         Target::Local(_) | Target::Attach(_) => LOAD_ROWS_PER_S,
@@ -149,7 +149,7 @@ pub fn of_operations(operations: u64, settings: &Settings, point: Option<Point>)
 }
 
 /// Returns the expected cost of a whole run.
-pub fn of_run(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate {
+pub fn run_estimate(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate {
     let mut estimate = Estimate {
         seconds: seconds(works, trials.iter()),
         seconds_least: seconds(works, trials.iter().filter(|trial| trial.certain)),
@@ -255,9 +255,9 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         return None;
     }
     let counts = match require.untold {
-        Untold::Estimate => "a value beyond its limit then counts as missed",
-        Untold::Pass => "it then passes with any value",
-        Untold::Miss => "it then counts as missed",
+        IfInconclusive::Estimate => "a value beyond its limit then counts as missed",
+        IfInconclusive::Pass => "it then passes with any value",
+        IfInconclusive::Miss => "it then counts as missed",
     };
     let window = if is_short {
         format!(" of {window_s} s (less than {SHORT_WINDOW_S} s)")

@@ -1,6 +1,6 @@
 //! Warns of windows that end before the cluster's recovery from a fault can be observed.
 
-use crate::settings::{Fault, Settings, Study};
+use crate::settings::{Settings, Study, StudyFault};
 use crate::units::{format_duration_ns, seconds_for_people};
 use measure::clock::SECOND_NS;
 use target_spec::fault::Length;
@@ -58,21 +58,21 @@ fn too_short(settings: &Settings) -> Option<String> {
 
 /// Returns true if the recovery from a fault should be observed. That excludes tasks, which end by
 /// themselves, and faults that repeat.
-fn is_watched(fault: &Fault, all: &[Fault]) -> bool {
+fn is_watched(fault: &StudyFault, all: &[StudyFault]) -> bool {
     let is_repeated = all.iter().filter(|other| other.item == fault.item).count() > 1;
     matches!(fault.kind.length, Length::Stated | Length::Moment) && !is_repeated
 }
 
 /// Returns when a fault is healed, s after the start of the window. A momentary fault is healed at
 /// once.
-fn end_s(fault: &Fault) -> f64 {
+fn end_s(fault: &StudyFault) -> f64 {
     match fault.kind.length {
         Length::Moment => seconds(fault.at_ns),
         _ => seconds(fault.end_ns()),
     }
 }
 
-fn back_s(fault: &Fault) -> f64 {
+fn back_s(fault: &StudyFault) -> f64 {
     if fault.kind.takes_away {
         RESTART_S
     } else {
@@ -89,7 +89,7 @@ mod tests {
     use crate::resolve::resolve;
     use crate::settings::Overrides;
 
-    fn said(faults: &str, window: &str) -> Vec<String> {
+    fn warnings_for(faults: &str, window: &str) -> Vec<String> {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{local: {{nodes: 3}}}}\n\
              workload: {{use: kv, mix: {{write: 1}}}}\n\
@@ -103,34 +103,34 @@ mod tests {
     /// A user's window was reported as "not back to normal within 34.9 s", but the node came back
     /// after the window had ended.
     #[test]
-    fn a_window_that_ends_before_the_node_can_be_back_is_told_with_one_that_does_not() {
+    fn a_window_too_short_for_a_restart_names_a_sufficient_one() {
         let kill = "{kind: node-kill, where: {node: 2}, at: 20s, for: 20s}";
-        let all = said(kill, "75s");
+        let all = warnings_for(kill, "75s");
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
             all[0].contains("recovery from `node-kill` is visible, which ends 40 s after"),
             "{all:?}"
         );
         assert!(all[0].contains("`window.measure: 150s`"), "{all:?}");
-        assert_eq!(said(kill, "150s"), Vec::<String>::new());
+        assert_eq!(warnings_for(kill, "150s"), Vec::<String>::new());
     }
 
     #[test]
     fn what_takes_no_process_away_needs_only_seconds_as_before() {
         let pause = "{kind: node-pause, where: {node: 2}, at: 20s, for: 20s}";
-        assert_eq!(said(pause, "70s"), Vec::<String>::new());
-        assert_eq!(said(pause, "69s").len(), 1);
+        assert_eq!(warnings_for(pause, "70s"), Vec::<String>::new());
+        assert_eq!(warnings_for(pause, "69s").len(), 1);
         // A fault that heals at once counts from its start.
         let restart = "{kind: node-restart, where: {node: 2}, at: 20s}";
-        assert_eq!(said(restart, "110s"), Vec::<String>::new());
-        assert_eq!(said(restart, "109s").len(), 1);
+        assert_eq!(warnings_for(restart, "110s"), Vec::<String>::new());
+        assert_eq!(warnings_for(restart, "109s").len(), 1);
     }
 
     #[test]
-    fn what_comes_again_and_again_and_what_does_a_task_is_not_waited_for() {
+    fn a_repeating_fault_and_one_that_does_a_task_are_not_awaited() {
         let again = "{kind: node-pause, at: 10s, every: 30s, for: 10s}";
-        assert_eq!(said(again, "100s"), Vec::<String>::new());
+        assert_eq!(warnings_for(again, "100s"), Vec::<String>::new());
         let task = "{kind: node-compact, where: {node: 2}, at: 10s, for: 60s}";
-        assert_eq!(said(task, "75s"), Vec::<String>::new());
+        assert_eq!(warnings_for(task, "75s"), Vec::<String>::new());
     }
 }

@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_axes_and_values_are_refused_where_they_stand_with_what_to_do() {
+    fn bad_axes_and_values_are_refused_in_place_with_a_correction() {
         let with = |grid: &str, rest: &str| {
             study(&format!("{LOCAL}procedure: {{grid: {{{grid}}}}}\n{rest}")).unwrap_err()
         };

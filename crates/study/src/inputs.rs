@@ -1,7 +1,7 @@
 //! The files that a study's workloads name. Each is read once and kept with the run, so that the
 //! run can be resumed, and shown to others, without the files.
 
-use crate::settings::{Folder, Overrides, Recorded, Recordings};
+use crate::settings::{Folder, Overrides, RecordedTraffic, Recordings};
 use foreign::FileKind;
 use query_log::Recording;
 use std::cell::RefCell;
@@ -50,7 +50,7 @@ impl<'a> Inputs<'a> {
 
     /// Returns recorded traffic; the error is a sentence with a remedy. The traffic is too large to
     /// be kept with a run, which keeps a digest: traffic that has changed since is refused.
-    pub fn recording(&self, asked: &Recorded) -> Result<Arc<Recording>, String> {
+    pub fn recording(&self, asked: &RecordedTraffic) -> Result<Arc<Recording>, String> {
         let known = self.read.borrow().get(&asked.name()).cloned();
         if let Some(known) = known.and_then(|digest| self.recordings.borrow().get(&digest).cloned())
         {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_kept_out_of_the_record_and_nothing_else_is_changed() {
+    fn a_password_is_kept_out_of_the_record_and_all_else_is_kept() {
         let text = "# cassandra\ndb=cassandra\r\n cassandra.password : cassandra\r\npassword=other";
         let overrides = Overrides {
             inputs: BTreeMap::from([("a".to_owned(), text.to_owned())]),

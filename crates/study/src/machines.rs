@@ -41,7 +41,7 @@ pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: 
             machines.push(item);
             continue;
         };
-        if let Some(root) = of_file(name, &item, overrides, inputs, out) {
+        if let Some(root) = read_file(name, &item, overrides, inputs, out) {
             machines.extend(list(&root, MACHINES_KEY));
             clients.extend(list(&root, CLIENTS_KEY));
         }
@@ -73,7 +73,7 @@ fn list(root: &Node, key: &str) -> Vec<Node> {
 }
 
 /// Reads and parses a file; `None` if something is wrong with it, which is reported.
-fn of_file(
+fn read_file(
     name: &str,
     item: &Node,
     overrides: &Overrides,

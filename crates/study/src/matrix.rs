@@ -93,7 +93,7 @@ fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
     let mut sides = vec![Side::default()];
     for axis in axes {
         let values = axis.value.entries().unwrap_or_default();
-        let with = |side: &Side<'_>, value: &yaml::Entry| match side.name.named() {
+        let with = |side: &Side<'_>, value: &yaml::Entry| match side.name.name() {
             None => VariantName::from(value.key.as_str()),
             Some(name) => format!("{name}-{}", value.key).into(),
         };

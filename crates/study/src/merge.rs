@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dotted_key_is_a_nested_mapping_whose_parts_know_their_places() {
+    fn a_dotted_key_is_a_nested_mapping_with_places_of_its_parts() {
         let place = Place {
             source: 0,
             span: 10..24,

@@ -38,12 +38,12 @@ pub fn needs(settings: &Settings) -> Vec<Need> {
         Target::Null(_) => return needs,
         Target::Local(local) => {
             if let Some(hosts) = &local.hosts {
-                of_hosts(hosts, &mut needs);
+                add_host_needs(hosts, &mut needs);
             }
         }
         Target::Attach(_) => {}
     }
-    of_data(&settings.data, &mut needs);
+    add_data_needs(&settings.data, &mut needs);
     if settings.load_target() != &settings.target {
         must(
             Ability::Restart,
@@ -52,7 +52,7 @@ pub fn needs(settings: &Settings) -> Vec<Need> {
         );
     }
     if let Some(probes) = &settings.probes {
-        of_probes(probes, &mut needs);
+        add_probe_needs(probes, &mut needs);
     }
     for fault in &settings.faults {
         for ability in fault.kind.needs {
@@ -86,7 +86,7 @@ fn disk_words(disk: &DiskSpec) -> Option<String> {
     (!words.is_empty()).then(|| format!("{{{}}}", words.join(", ")))
 }
 
-fn of_hosts(hosts: &HostsSpec, needs: &mut Vec<Need>) {
+fn add_host_needs(hosts: &HostsSpec, needs: &mut Vec<Need>) {
     let bytes = |bytes: u64| units::format_bytes(bytes);
     let host = &hosts.host;
     let delay = host.link.delay.map(|delay| delay.as_nanos() as u64);
@@ -140,7 +140,7 @@ fn of_hosts(hosts: &HostsSpec, needs: &mut Vec<Need>) {
     }
 }
 
-fn of_data(data: &Data, needs: &mut Vec<Need>) {
+fn add_data_needs(data: &Data, needs: &mut Vec<Need>) {
     if let Load::Fraction(share) = data.load {
         let why = format!("data.load: {:.0} % of the data volume", 100.0 * share);
         must(Ability::Volume, why, needs);
@@ -174,7 +174,7 @@ fn of_data(data: &Data, needs: &mut Vec<Need>) {
 /// Prefix of the keys of all probes.
 pub const PROBES: &str = "probes.";
 
-fn of_probes(probes: &Probes, needs: &mut Vec<Need>) {
+fn add_probe_needs(probes: &Probes, needs: &mut Vec<Need>) {
     let ability_of = |key: &str| match key {
         "hosts" => Some(Ability::HostMetrics),
         "processes" => Some(Ability::ProcessStatistics),

@@ -35,12 +35,12 @@ pub struct Payload {
 impl Payload {
     /// Returns the payload of a variant's measured operations. `rows` maps the name of a kind to
     /// the number of rows that one of its operations reads; a missing kind reads one.
-    pub fn of(work: &Work, rows: &BTreeMap<String, f64>) -> Payload {
+    pub fn for_work(work: &Work, rows: &BTreeMap<String, f64>) -> Payload {
         let step = work.step.as_ref();
         let stage = step.map_or(Stage::Main, |step| step.stage);
         let first = step.map_or(0, |step| step.first_operation);
         let program = &work.program;
-        let frames: Vec<Frames> = program.statements().iter().map(Frames::of).collect();
+        let frames: Vec<Frames> = program.statements().iter().map(Frames::from_statement).collect();
         let mut generator = program.generator(stage);
         let mut sum = Payload::default();
         let mut operations = 0.0;
@@ -77,7 +77,7 @@ struct Frames {
 }
 
 impl Frames {
-    fn of(statement: &Statement) -> Frames {
+    fn from_statement(statement: &Statement) -> Frames {
         let params = QueryParams {
             consistency: statement.consistency,
             page_size: statement.page_size,
@@ -145,7 +145,7 @@ mod tests {
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
         let rows = rows.iter().map(|(kind, rows)| ((*kind).to_owned(), *rows)).collect();
-        Payload::of(&plan(&study).unwrap().works[0], &rows)
+        Payload::for_work(&plan(&study).unwrap().works[0], &rows)
     }
 
     /// [`Template`] gives the size of the frame for a write of standard1.
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_of_a_mix_count_by_their_weight_and_reads_by_their_rows() {
+    fn operations_of_a_mix_count_by_weight_and_reads_by_rows() {
         let kinds = ["write", "read"].map(|kind| format!("{{use: standard1, mix: {{{kind}: 1}}}}"));
         let [write, read] = kinds.map(|workload| payload(&workload, &[]));
         let mixed = payload("{use: standard1, mix: {write: 1, read: 1}}", &[]);

@@ -26,7 +26,7 @@ use crate::units;
 use crate::upgrade_warnings;
 use analysis::procedure::{Ask, Point, ProcedureEstimate, Role};
 use error::{accord_stays, only_data, only_levels_taken};
-use imports::Step;
+use imports::ImportStep;
 use measure::number::counted;
 use order::{Cell, order, outlooks};
 use std::borrow::Cow;
@@ -206,7 +206,7 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     only_levels_taken(study, &works)?;
     accord_stays(study, &works)?;
     let trials = turns(study, &works, &outlooks(study));
-    let estimate = estimate::of_run(study, &works, &trials);
+    let estimate = estimate::run_estimate(study, &works, &trials);
     let mut warnings = estimate::warnings(study, &works);
     let programs: Vec<Arc<Program>> = works.iter().map(|w| Arc::clone(&w.program)).collect();
     warnings.extend(storage_warnings::warnings(study, &programs));
@@ -260,7 +260,7 @@ fn turns(study: &Study, works: &[Work], outlooks: &[ProcedureEstimate]) -> Vec<T
 
 fn slug(study: &Study, cell: Cell, (point, role): (Option<Point>, Role), number: &str) -> String {
     let mut slug = number.to_owned();
-    if let Some(variant) = study.variants[cell.variant].name.named() {
+    if let Some(variant) = study.variants[cell.variant].name.name() {
         slug += &format!("-{variant}");
     }
     slug += &match point {
@@ -291,7 +291,7 @@ impl<'a> PlannedState<'a> {
         &mut self,
         settings: &'a Settings,
         program: &Arc<Program>,
-        step: Option<&Step>,
+        step: Option<&ImportStep>,
         (point, role): (Option<Point>, Role),
     ) -> Vec<Phase> {
         let change = self.target.map(|there| settings.target.change_from(there));
@@ -311,7 +311,7 @@ impl<'a> PlannedState<'a> {
     }
 
     fn add(&mut self, kind: PhaseKind, settings: &Settings, what: String) {
-        let seconds = estimate::of_phase(kind, settings);
+        let seconds = estimate::phase_seconds(kind, settings);
         self.phases.push(Phase {
             kind,
             work: PhaseWork::Said(what),
@@ -393,7 +393,7 @@ impl<'a> PlannedState<'a> {
                     Warmup::Auto(max_ns) => OfferLength::UntilSteady(max_ns),
                     Warmup::Fixed(ns) => OfferLength::For(ns),
                 }),
-                seconds: estimate::of_warmup(warmup),
+                seconds: estimate::warmup_seconds(warmup),
             });
         }
         let measure_ns = settings.window_ns(role);
@@ -425,7 +425,7 @@ impl<'a> PlannedState<'a> {
     }
 
     /// Adds the phases of an import's step.
-    fn step(&mut self, settings: &'a Settings, step: &Step, point: Option<Point>) {
+    fn step(&mut self, settings: &'a Settings, step: &ImportStep, point: Option<Point>) {
         self.configure(settings, &settings.target);
         if !step.before.is_empty() {
             let what = format!(
@@ -440,7 +440,7 @@ impl<'a> PlannedState<'a> {
             self.phases.push(Phase {
                 kind: PhaseKind::Warmup,
                 work: offer(OfferLength::Uncounted(step.warmup_operations)),
-                seconds: estimate::of_operations(step.warmup_operations, settings, point),
+                seconds: estimate::operations_seconds(step.warmup_operations, settings, point),
             });
         }
         let (what, seconds) = step_words(settings, step, point);

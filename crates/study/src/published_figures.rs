@@ -21,7 +21,7 @@ impl Published {
     /// Returns the file that the key `published` of a study with these variants names, and its
     /// content. Mistakes are reported at the key. `is_whole` is true for the study at its own size:
     /// a scale may leave out variants that the file mentions.
-    pub(crate) fn of(
+    pub(crate) fn for_study(
         root: &Node,
         study: &Tree,
         (variants, is_whole): (&[Variant], bool),

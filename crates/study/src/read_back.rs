@@ -51,7 +51,7 @@ pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<Ac
     let replication = &settings.keyspace.replication;
     let written = program.writes(Stage::Main).into_iter().map(|statement| Acknowledged {
         level: statement.consistency,
-        by: asked(statement.consistency, replication),
+        by: required_answers(statement.consistency, replication),
     });
     written.min_by_key(|one| one.by)
 }
@@ -60,7 +60,7 @@ pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<Ac
 /// else the weakest that must see all acknowledged writes.
 pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
     let replication = &settings.keyspace.replication;
-    let of = |level| asked(level, replication);
+    let of = |level| required_answers(level, replication);
     let (mut written, mut is_conditional) = (Consistency::All, false);
     for statement in writes(program) {
         let statement = &program.statements()[usize::from(statement)];
@@ -105,7 +105,7 @@ fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
 }
 
 /// Returns how many of all copies must answer at a level.
-fn asked(level: Consistency, replication: &Replication) -> u64 {
+fn required_answers(level: Consistency, replication: &Replication) -> u64 {
     let all = replication.copies();
     let datacenters: Vec<u64> = match replication {
         Replication::Simple { factor } => vec![u64::from(*factor)],

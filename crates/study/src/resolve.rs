@@ -99,7 +99,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     primary(&root, &resolved, &mut out);
     let is_whole = overrides.scale.is_none() && resolved.has_all_of(&root);
     let sides = (&resolved.variants[..], is_whole);
-    let published = Published::of(&root, &resolved.tree, sides, &inputs, &mut out);
+    let published = Published::for_study(&root, &resolved.tree, sides, &inputs, &mut out);
     required::check(&root, &resolved.variants, &mut out);
     let blocks = resolved.tree.at("repeat.blocks").or(resolved.tree.at("repeat.max"));
     sizes::trials(
@@ -242,7 +242,7 @@ impl Resolved {
     fn has_all_of(&self, root: &Node) -> bool {
         let written = root.at("variants").and_then(Node::entries).unwrap_or_default();
         let is_there = |name: &str| {
-            let mut names = self.variants.iter().filter_map(|variant| variant.name.named());
+            let mut names = self.variants.iter().filter_map(|variant| variant.name.name());
             names.any(|known| known == name || known.starts_with(&format!("{name}-")))
         };
         written.iter().all(|entry| is_there(&entry.key))
@@ -306,7 +306,7 @@ impl Resolver<'_> {
             self.lay_phase(&mut node, "phases.measure");
             let tree = self.check(&node, out);
             compile_workload::check(&node, &tree, self.inputs, out);
-            let mut settings = Draft::of(&tree).settings();
+            let mut settings = Draft::from_tree(&tree).settings();
             rules::harmless::settle(&mut settings.target, &node, self.overrides);
             let renamed = rules::cassandra::settle_all(&mut settings, &node, self.overrides);
             rules::harmless::settle_programs(&mut settings.faults, &node, self.overrides);
@@ -353,7 +353,7 @@ impl Resolver<'_> {
         let mut node = node.clone();
         self.lay_phase(&mut node, "phases.load");
         let tree = self.check(&node, out);
-        let mut phase = Draft::of(&tree).phase();
+        let mut phase = Draft::from_tree(&tree).phase();
         rules::harmless::settle(&mut phase.target, &node, self.overrides);
         // The measured phase reports renamed settings.
         let _ = rules::cassandra::settle(&mut phase.target, &node, self.overrides);
@@ -402,7 +402,7 @@ impl Resolver<'_> {
             }
         };
         let variant = |(step, settings): (Option<String>, Settings)| Variant {
-            name: match (&step, name.named()) {
+            name: match (&step, name.name()) {
                 (None, _) => name.clone(),
                 (Some(step), None) => step.as_str().into(),
                 (Some(step), Some(name)) => format!("{name}-{step}").into(),
@@ -458,7 +458,7 @@ fn adapt(mut settings: Settings) -> Settings {
     if null || !settings.data.has_rows {
         settings.verify.sample = Sample::Rows(0);
     }
-    settings.verify.sample = settings.verify.sample.of_at_most(settings.data.rows);
+    settings.verify.sample = settings.verify.sample.limited_to(settings.data.rows);
     settings
 }
 
@@ -470,9 +470,9 @@ fn sections(tree: &Tree) -> Tree {
 }
 
 fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Study {
-    let draft = Draft::of(&resolved.tree);
+    let draft = Draft::from_tree(&resolved.tree);
     let (repeat, primary) = draft.repetition();
-    let screen = Design::of(resolved.screened, draft.fold);
+    let screen = Design::smallest(resolved.screened, draft.fold);
     let notes = notes::notes(&resolved, overrides, screen);
     Study {
         name: draft.name,

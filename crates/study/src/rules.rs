@@ -19,7 +19,7 @@ mod own_table;
 mod preset;
 mod probes;
 mod procedure;
-mod recorded;
+mod recorded_traffic;
 mod repeat;
 mod rule_input;
 pub(crate) mod statements;
@@ -63,7 +63,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     procedure::check(subject, out);
     imported(subject, out);
     own_table::check(subject, out);
-    recorded::check(subject, out);
+    recorded_traffic::check(subject, out);
     whole_seconds(subject, out);
     until_faults(subject, out);
 }
@@ -112,7 +112,7 @@ fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));
     let Some(import) = import else {
-        let says_it = ["procedure", recorded::SPEED].iter().any(|path| subject.wrote(path));
+        let says_it = ["procedure", recorded_traffic::SPEED].iter().any(|path| subject.wrote(path));
         if subject.node.entries().is_some() && !says_it {
             let message = "`procedure` is missing".to_owned();
             let hint = "for example: procedure: {fixed: {threads: 16}}";
@@ -240,7 +240,7 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
         let known = OUTCOMES
             .iter()
             .map(|outcome| outcome.name())
-            .filter(|name| cql::response::ErrorCode::of_any_request(name).is_some());
+            .filter(|name| cql::response::ErrorCode::parse_for_any_request(name).is_some());
         if !known.clone().any(|outcome| outcome == name) {
             let hint = did_you_mean(name, known);
             let message = format!("`{name}` is not an error of the CQL protocol");

@@ -45,7 +45,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     }
     let text = |key: &str| asked.at(key).and_then(Node::text);
     // The check refuses unknown words, and numbers that are not numbers.
-    let units = text("units").and_then(Units::of_name);
+    let units = text("units").and_then(Units::from_name);
     let counts = asked.at("counts").map(|node| &node.raw);
     let (Some(units), Some(Raw::List(counts))) = (units, counts) else {
         return;

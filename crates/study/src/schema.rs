@@ -28,7 +28,7 @@ pub fn study() -> Value {
     rules.push(json!({"if": {"anyOf": sides}, "else": whole("")}));
     let mut defs = Map::new();
     for field in format::fields() {
-        defs.insert(field.path.to_owned(), value::of_field(field));
+        defs.insert(field.path.to_owned(), value::field_form(field));
     }
     defs.insert(value::VARIANT.to_owned(), variant());
     json!({

@@ -76,7 +76,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
 fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<Design> {
     let (count, fold) = (settings.len(), is_folded(base));
     let [least, most] = SETTINGS;
-    let design = Design::of(count, fold);
+    let design = Design::smallest(count, fold);
     if design.is_some() || base.at(PATH).is_none() {
         return design;
     }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_holds_only_with_another_is_no_setting_of_a_screening() {
+    fn a_setting_that_depends_on_another_is_refused_in_a_screening() {
         let yaml =
             |key: &str, value: &str| format!("{{target: {{local: {{yaml: {{{key}: {value}}}}}}}}}");
         let one = format!("sync: {{a: {{}}, b: {}}}", yaml("commitlog_sync", "batch"));

@@ -18,7 +18,7 @@ mod own_table;
 mod pods;
 mod probes;
 mod published_figures;
-mod recorded;
+mod recorded_traffic;
 mod registry;
 mod require;
 mod secrets;
@@ -26,18 +26,18 @@ mod secrets;
 pub use self::draft::Draft;
 pub(crate) use attached::HostsDraft;
 pub use axes::{Axis, ScaleUp};
-pub use client::{Client, ClientPods, Machine, Priority, Split};
+pub use client::{Client, ClientMachine, ClientPods, Priority, Split};
 pub use data::{Data, Load, PageCache, Reset, RestoreMethod, Settle};
-pub use faults::Fault;
+pub use faults::StudyFault;
 pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere};
 pub use guard::{Guard, GuardLimits, Guarded};
 pub use keyspace::{Keyspace, Replication};
 pub use own_table::{KEYS_DEFAULT, KEYS_MAX, KEYS_PER_S_DEFAULT, OwnTable};
 pub use probes::{Import, PERIOD_NS, Probes};
 pub use published_figures::{Failure, Figure, Published, Ratio};
-pub use recorded::{Recorded, Recordings};
+pub use recorded_traffic::{RecordedTraffic, Recordings};
 pub use registry::Registry;
-pub use require::{Require, Untold, Where};
+pub use require::{IfInconclusive, Require, Where};
 pub(crate) use secrets::{secret_kind, secret_of};
 
 use crate::checked_tree::Tree;
@@ -220,7 +220,7 @@ pub struct Settings {
     /// Probes that run during a trial; `None` if there are none.
     pub probes: Option<Probes>,
     /// Faults during the measured window.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<StudyFault>,
     /// Requirements of the variant.
     pub require: Require,
     /// Limits at which the load ends to protect its target.
@@ -278,7 +278,7 @@ impl Settings {
         let mut settings = self.clone();
         settings.data.load_rows = rows;
         settings.data.rows = rows;
-        settings.verify.sample = settings.verify.sample.of_at_most(rows);
+        settings.verify.sample = settings.verify.sample.limited_to(rows);
         settings
     }
 
@@ -306,7 +306,7 @@ pub struct Workload {
     /// An existing table that is read as it is.
     pub table: Option<OwnTable>,
     /// Traffic that Cassandra has recorded.
-    pub recorded: Option<Recorded>,
+    pub recorded: Option<RecordedTraffic>,
 }
 
 /// Command lines of another tool, which run in sequence, and one of their steps.
@@ -468,7 +468,7 @@ impl Sample {
     }
 
     /// Returns the same, limited to the loaded rows.
-    pub(crate) fn of_at_most(self, loaded: u64) -> Sample {
+    pub(crate) fn limited_to(self, loaded: u64) -> Sample {
         match self {
             Sample::Rows(rows) => Sample::Rows(rows.min(loaded)),
             Sample::All => Sample::All,

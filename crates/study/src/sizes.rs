@@ -101,7 +101,7 @@ mod tests {
         text
     }
 
-    fn said(lines: &str) -> String {
+    fn mistakes(lines: &str) -> String {
         said_on("null", lines)
     }
 
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_too_long_is_the_only_mistake_that_is_looked_for() {
+    fn a_list_that_is_too_long_is_the_only_reported_mistake() {
         let load = "procedure: {fixed: {threads: 1}}\n";
         let setting = |n| format!("    s{n}: {{a: {{seed: 1}}, b: {{seed: 2}}}}");
         let variant = |n| format!("  v{n}: {{client: {{in_flight_max: {n}}}}}");
@@ -156,7 +156,7 @@ mod tests {
                 "`price_per_hour.amount` has 9000 entries; the maximum is 1000",
             ),
         ] {
-            let said = said(&lines);
+            let said = mistakes(&lines);
             assert!(said.contains(words), "{said}");
         }
     }
@@ -177,7 +177,7 @@ mod tests {
             format!("  v{n}: {{client: {{in_flight_max: {}}}}}", n + 1)
         });
         let text = blocks.replace("THREADS", &threads.join(", ")) + &variants;
-        let said = said(&text);
+        let said = mistakes(&text);
         assert!(
             said.contains("2048000 trials; the maximum is 100000"),
             "{said}"

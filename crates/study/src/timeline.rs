@@ -6,7 +6,7 @@
 //!
 //! Long because its tests compare whole drawings.
 
-use crate::settings::{Fault, Settings, Study, Variant, Warmup};
+use crate::settings::{Settings, Study, StudyFault, Variant, Warmup};
 use crate::units;
 use std::collections::BTreeMap;
 use target_spec::fault::{Hit, Length};
@@ -50,7 +50,7 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
         } else {
             format!("{}: ", names.join(", "))
         };
-        let drawing = Drawing::of(settings, width.max(WIDTH_MIN) - LEFT);
+        let drawing = Drawing::new(settings, width.max(WIDTH_MIN) - LEFT);
         lines.extend(drawing.lines(&of));
     }
     lines
@@ -58,7 +58,7 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
 
 /// One timeline.
 struct Drawing<'a> {
-    faults: &'a [Fault],
+    faults: &'a [StudyFault],
     warmup_ns: u64,
     /// True if the warm-up may be shorter.
     at_most: bool,
@@ -77,7 +77,7 @@ struct Bar {
 }
 
 impl<'a> Drawing<'a> {
-    fn of(settings: &'a Settings, columns: usize) -> Drawing<'a> {
+    fn new(settings: &'a Settings, columns: usize) -> Drawing<'a> {
         let (warmup_ns, at_most) = match settings.window.warmup {
             Warmup::Auto(ns) => (ns, true),
             Warmup::Fixed(ns) => (ns, false),
@@ -89,7 +89,7 @@ impl<'a> Drawing<'a> {
             warmup_ns,
             at_most,
             window_ns: if is_counted {
-                settings.faults.iter().map(Fault::end_ns).max().unwrap_or(0)
+                settings.faults.iter().map(StudyFault::end_ns).max().unwrap_or(0)
             } else {
                 settings.window.measure_ns
             },

@@ -83,7 +83,7 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
             to.display()
         );
     }
-    let recipe = Recipe::of(release)?;
+    let recipe = Recipe::read(release)?;
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -92,7 +92,7 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(beside.unwrap_or(Path::new(".")))
         .with_context(what)?;
-    let mut hashing = Hashing::of(BufWriter::with_capacity(BUFFER_BYTES, fresh));
+    let mut hashing = Hashing::new(BufWriter::with_capacity(BUFFER_BYTES, fresh));
     write(&mut hashing, &folder, release.version(), &lock).with_context(what)?;
     hashing.flush().with_context(what)?;
     let (writer, sha256, bytes) = hashing.end();
@@ -156,8 +156,9 @@ fn append(
 pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, Fetched)> {
     let opened = foreign::open(FileKind::Archive, from)
         .with_context(|| format!("read {}", from.display()))?;
-    let hashing = Hashing::of(BufReader::with_capacity(BUFFER_BYTES, opened));
-    read(cache, hashing, sha256, &Recipe::of).with_context(|| format!("import {}", from.display()))
+    let hashing = Hashing::new(BufReader::with_capacity(BUFFER_BYTES, opened));
+    read(cache, hashing, sha256, &Recipe::read)
+        .with_context(|| format!("import {}", from.display()))
 }
 
 fn read<R: Read>(
@@ -301,7 +302,7 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
 
 /// Returns the release that the bundle states.
 fn listed_release(list: &List) -> Result<Release> {
-    Release::of(&list.cassandra).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
+    Release::parse(&list.cassandra).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }
 
 /// Returns the name of a file in a bundle. Paths and anything but files are refused.
@@ -359,7 +360,7 @@ struct Hashing<T> {
 }
 
 impl<T> Hashing<T> {
-    fn of(inner: T) -> Hashing<T> {
+    fn new(inner: T) -> Hashing<T> {
         Hashing {
             inner,
             hash: Sha256::new(),

@@ -63,7 +63,7 @@ fn with(
         .with_context(|| format!("make the cache folder {}", cache.display()))?;
     remove_abandoned(cache);
     let Some(pinned) = &recipe.pinned else {
-        return of_maven(folder, recipe, voice);
+        return fill_with_maven(folder, recipe, voice);
     };
     for note in &settings.notes {
         voice(Message::Line(&format!("note: {note}")));
@@ -82,7 +82,7 @@ fn with(
         Ok(by) => by,
         Err(failure) if failure.is_of_the_way && repository.is_none() && maven::is_installed() => {
             voice(Message::Line(&format!("note: {:#}", failure.error)));
-            let lock = of_maven(folder, recipe, voice)?;
+            let lock = fill_with_maven(folder, recipe, voice)?;
             let _ = std::fs::remove_dir_all(&work);
             return Ok(lock);
         }
@@ -240,7 +240,7 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
 }
 
 /// Runs Maven into a new folder, checks the result, and puts it in place.
-fn of_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Lock> {
+fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Lock> {
     let fresh = fresh(folder)?;
     let jars = fresh.path().join(JARS);
     std::fs::create_dir(&jars).with_context(|| format!("make {}", jars.display()))?;

@@ -52,7 +52,7 @@ impl Java {
 /// There is none; the message lists the others, and says how to install one here.
 pub fn find(wanted: &JavaWanted) -> Result<Java> {
     if let Some(home) = &wanted.home {
-        return named(home, wanted);
+        return java_in(home, wanted);
     }
     let home = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty());
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -68,7 +68,7 @@ pub fn find(wanted: &JavaWanted) -> Result<Java> {
 }
 
 /// Returns the Java in a folder that the user named.
-fn named(home: &Path, wanted: &JavaWanted) -> Result<Java> {
+fn java_in(home: &Path, wanted: &JavaWanted) -> Result<Java> {
     let said = version_of(&home.join("bin/java"))
         .with_context(|| format!("look at the Java in {}", home.display()))?;
     let is_fitting = java_major(&said.0).is_some_and(|major| wanted.majors.contains(&major));
@@ -93,7 +93,7 @@ fn find_in(
     let mut others = Vec::new();
     for major in &wanted.majors {
         others.clear();
-        if let Some(java) = of_major(home, &path, folders, (*major, &mut others)) {
+        if let Some(java) = find_major(home, &path, folders, (*major, &mut others)) {
             return Ok(java);
         }
     }
@@ -112,7 +112,7 @@ fn find_in(
 }
 
 /// Returns the first Java of a major version. Adds a few words for each unsuitable one to `others`.
-fn of_major(
+fn find_major(
     home: Option<&Path>,
     path: &[PathBuf],
     folders: &[PathBuf],
@@ -215,7 +215,7 @@ pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) ->
 fn version_of(program: &Path) -> Result<(String, String)> {
     let mut command = process::command(program);
     command.arg("-version");
-    let output = process::ask(command, b"", Patience::of(VERSION_LIMIT))
+    let output = process::ask(command, b"", Patience::up_to(VERSION_LIMIT))
         .with_context(|| format!("run {} -version", program.display()))?;
     let text = String::from_utf8_lossy(&output.errors);
     match parse_version(&text) {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_version_that_is_there_is_taken_and_one_that_is_named_must_fit() {
+    fn the_best_installed_version_is_used_and_a_named_one_must_fit() {
         let (eleven, newest) = (java_home("11.0.2"), java_home("21.0.1"));
         let wanted = |majors: &[u32], home: Option<&Path>| JavaWanted {
             majors: majors.to_vec(),
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn of_those_that_are_installed_the_first_that_fits_is_taken_and_the_one_before_is_told() {
+    fn the_first_suitable_java_is_used_and_the_skipped_one_named() {
         let folder = tempfile::tempdir().unwrap();
         let into = |name: &str, version: &str| {
             let home = java_home(version).keep();

@@ -103,15 +103,15 @@ pub fn resolve(
 ) -> Result<Supply> {
     let jolokia = || cached_jolokia(cache);
     let supply = match origin {
-        Origin::Maven => return of_release(cache, release, voice),
-        Origin::Home(home) => user_cassandra::of_home(home, jolokia())?,
-        Origin::Tarball { file, sha256 } => user_cassandra::of_home(
+        Origin::Maven => return supply_release(cache, release, voice),
+        Origin::Home(home) => user_cassandra::read_home(home, jolokia())?,
+        Origin::Tarball { file, sha256 } => user_cassandra::read_home(
             &user_cassandra::unpacked(cache, file, sha256, voice)?,
             jolokia(),
         )?,
         Origin::Build { command, home } => {
             user_cassandra::build(command, home, voice)?;
-            user_cassandra::of_home(home, jolokia())?
+            user_cassandra::read_home(home, jolokia())?
         }
     };
     ensure!(
@@ -123,8 +123,8 @@ pub fn resolve(
 }
 
 /// Returns the jars of a release from the cache, and fetches them first if they are missing.
-fn of_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Result<Supply> {
-    let recipe = Recipe::of(release)?;
+fn supply_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Result<Supply> {
+    let recipe = Recipe::read(release)?;
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     if recipe.pinned.is_none() {
@@ -134,7 +134,7 @@ fn of_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Result<
             release.line().pinned
         )));
     }
-    Ok(of_jars(&folder, &lock, release))
+    Ok(list_jars(&folder, &lock, release))
 }
 
 /// Makes the jars of a release available in `cache`, from `repository` if one is given.
@@ -147,7 +147,7 @@ pub fn fetch(
     repository: Option<&str>,
     voice: &mut Voice<'_>,
 ) -> Result<Fetched> {
-    let recipe = Recipe::of(release)?;
+    let recipe = Recipe::read(release)?;
     let folder = recipe.folder_in(cache);
     let (lock, was_there) = filled(&folder, &recipe, repository, voice)?;
     Ok(Fetched {
@@ -203,7 +203,7 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
     if let Some(home) = home()? {
         return Ok(Home::read(&home).map(drop)?);
     }
-    let recipe = Recipe::of(release)?;
+    let recipe = Recipe::read(release)?;
     if recipe.folder_in(cache).is_dir() {
         return Ok(());
     }
@@ -225,7 +225,7 @@ pub fn home() -> Result<Option<PathBuf>> {
     absolute.transpose()
 }
 
-fn of_jars(folder: &Path, lock: &Lock, release: &Release) -> Supply {
+fn list_jars(folder: &Path, lock: &Lock, release: &Release) -> Supply {
     let jar = |start: &str| lock.keys().find(|name| name.starts_with(start));
     let path = |name: &String| folder.join(name);
     let jolokia = jar("jolokia-agent-jvm-").map(path);
@@ -245,10 +245,10 @@ fn of_jars(folder: &Path, lock: &Lock, release: &Release) -> Supply {
 /// Returns the agent, if an earlier run has filled the cache. A distribution does not contain it.
 fn cached_jolokia(cache: &Path) -> Option<PathBuf> {
     let of_line = |line: &&Line| {
-        let recipe = Recipe::of(&line.release()).ok()?;
+        let recipe = Recipe::read(&line.release()).ok()?;
         let folder = recipe.folder_in(cache);
         let lock = recipe.checked(&folder).ok()?;
-        of_jars(&folder, &lock, &recipe.release).jolokia
+        list_jars(&folder, &lock, &recipe.release).jolokia
     };
     versions::LINES.iter().find_map(of_line)
 }
@@ -262,7 +262,7 @@ mod tests {
     fn each_lock_lists_the_server_and_both_agents() {
         for line in versions::LINES {
             let lock = lock_of(&parse_pinned(line.lock).unwrap());
-            let supply = of_jars(Path::new("/cache"), &lock, &line.release());
+            let supply = list_jars(Path::new("/cache"), &lock, &line.release());
             let server = format!("/cache/cassandra-all-{}.jar", line.pinned);
             assert!(supply.classpath.split(':').any(|path| path == server));
             assert!(
@@ -285,7 +285,7 @@ mod tests {
         }
         let origin = Origin::Home(home.path().to_owned());
         let of = |release: &str| {
-            let release = Release::of(release).unwrap();
+            let release = Release::parse(release).unwrap();
             resolve(cache.path(), (&release, &origin), &mut |_: Message<'_>| ())
         };
         let supply = of("5.0.9").unwrap();

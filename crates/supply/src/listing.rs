@@ -59,7 +59,7 @@ impl State {
 pub fn list(cache: &Path) -> Result<Vec<Cached>> {
     let mut all = Vec::new();
     for line in LINES {
-        let pinned = Recipe::of(&line.release())?;
+        let pinned = Recipe::read(&line.release())?;
         all.push(cached(&pinned, &pinned.folder_in(cache), cache));
     }
     let own: Vec<PathBuf> = all.iter().map(|pinned| pinned.folder.clone()).collect();
@@ -71,7 +71,7 @@ pub fn list(cache: &Path) -> Result<Vec<Cached>> {
             continue;
         };
         let version = version.strip_suffix("-unpinned").unwrap_or(version);
-        let recipe = Release::of(version).ok().and_then(|release| Recipe::of(&release).ok());
+        let recipe = Release::parse(version).ok().and_then(|release| Recipe::read(&release).ok());
         let ours = recipe.filter(|recipe| recipe.folder_in(cache) == folder);
         all.push(match ours {
             Some(recipe) => cached(&recipe, &folder, cache),
@@ -115,7 +115,7 @@ pub fn absent(cache: &Path, release: &Release) -> Option<String> {
     if home().is_ok_and(|home| home.is_some()) {
         return None;
     }
-    let recipe = Recipe::of(release).ok()?;
+    let recipe = Recipe::read(release).ok()?;
     if recipe.folder_in(cache).is_dir() {
         return None;
     }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_cache_lacks_the_pinned_version_and_folders_of_other_locks_are_told() {
+    fn an_empty_cache_lacks_the_pinned_version_and_lists_others() {
         let cache = tempfile::tempdir().unwrap();
         let all = list(cache.path()).unwrap();
         let versions: Vec<&str> = all.iter().map(|one| one.version.as_str()).collect();
@@ -159,13 +159,13 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let said = absent(cache.path(), &versions::DEFAULT.release()).unwrap();
         assert!(said.contains("`cassay supply fetch` does it now"), "{said}");
-        let other = Release::of("5.0.6").unwrap();
+        let other = Release::parse("5.0.6").unwrap();
         let said = absent(cache.path(), &other).unwrap();
         assert!(
             said.contains("`cassay supply fetch --cassandra 5.0.6`"),
             "{said}"
         );
-        let folder = Recipe::of(&other).unwrap().folder_in(cache.path());
+        let folder = Recipe::read(&other).unwrap().folder_in(cache.path());
         std::fs::create_dir(folder).unwrap();
         assert_eq!(absent(cache.path(), &other), None);
     }

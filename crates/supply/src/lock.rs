@@ -158,7 +158,7 @@ mod tests {
     use sha2::{Digest, Sha256};
 
     #[test]
-    fn each_lock_that_is_checked_in_is_in_the_order_of_names_and_says_where_each_file_is() {
+    fn each_lock_is_sorted_by_name_and_gives_each_files_place() {
         for line in versions::LINES {
             is_a_lock(line);
         }
@@ -220,9 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn what_no_lock_is_checked_in_for_must_agree_with_the_lock_that_is() {
+    fn versions_without_a_lock_must_agree_with_the_existing_lock() {
         let mut lock = lock_of(&parse_pinned(versions::DEFAULT.lock).unwrap());
-        let release = Release::of("5.0.6").unwrap();
+        let release = Release::parse("5.0.6").unwrap();
         let error = check_known(&lock, &release).unwrap_err().to_string();
         assert!(error.contains("no cassandra-all-5.0.6.jar"), "{error}");
         lock.insert("cassandra-all-5.0.6.jar".into(), "0".repeat(64));

@@ -72,7 +72,7 @@ pub(crate) fn run(
     command.current_dir(work);
     let mut failures = Vec::new();
     let (mut lines, mut errors) = (Lines::default(), Lines::default());
-    let status = process::listen(command, b"", Patience::of(LIMIT), |stream, piece| {
+    let status = process::listen(command, b"", Patience::up_to(LIMIT), |stream, piece| {
         match stream {
             Stream::Errors => errors.push(piece, |line| failures.push(line.to_owned())),
             Stream::Output => lines.push(piece, |line| {

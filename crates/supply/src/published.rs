@@ -17,11 +17,11 @@ static ANSWERS: Mutex<BTreeMap<String, Option<bool>>> = Mutex::new(BTreeMap::new
 /// The repository is asked once, for a file of a few kilobytes.
 pub fn is_published(release: &Release) -> Option<bool> {
     let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let ask = || asked(release, &Settings::here());
+    let ask = || query_published(release, &Settings::here());
     *answers.entry(release.version().to_owned()).or_insert_with(ask)
 }
 
-fn asked(release: &Release, settings: &Settings) -> Option<bool> {
+fn query_published(release: &Release, settings: &Settings) -> Option<bool> {
     // If it is another release, or not a distribution, an error is reported when it is started.
     let own = home().ok().flatten().and_then(|home| Home::read(&home).ok());
     if own.is_some_and(|own| own.release == *release) {

@@ -110,7 +110,7 @@ impl Repository {
         }
         let response = request.call().map_err(|error| Failure::Unreachable {
             url: url.clone(),
-            why: said(&error) + self.way(),
+            why: message(&error) + self.way(),
         })?;
         let status = response.status();
         let begins = match status {
@@ -168,7 +168,7 @@ fn begin_of(headers: &ureq::http::HeaderMap) -> Option<u64> {
 }
 
 /// Returns the message of an HTTP client error, with its cause.
-fn said(error: &ureq::Error) -> String {
+fn message(error: &ureq::Error) -> String {
     match error {
         ureq::Error::HostNotFound => "no such host".to_string(),
         ureq::Error::Io(error) => error.to_string(),

@@ -60,7 +60,7 @@ impl Settings {
             let Ok(text) = foreign::text(FileKind::Supply, &file) else {
                 continue;
             };
-            match Settings::of_text(&text, &variable) {
+            match Settings::from_text(&text, &variable) {
                 Ok(found) => all = all.or(found),
                 Err(why) => all.notes.push(format!("{} is passed over: {why}", file.display())),
             }
@@ -76,7 +76,7 @@ impl Settings {
     }
 
     /// Parses the text of one file. `variable` looks up the environment.
-    pub fn of_text(
+    pub fn from_text(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Settings, roxmltree::Error> {
@@ -140,13 +140,13 @@ fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Settings {
+    fn parse(text: &str) -> Settings {
         let variable = |name: &str| (name == "MIRROR").then(|| "m.example".to_string());
-        Settings::of_text(text, &variable).unwrap()
+        Settings::from_text(text, &variable).unwrap()
     }
 
     #[test]
-    fn the_first_mirror_of_central_is_taken_and_the_folder_of_the_cache() {
+    fn the_first_mirror_of_central_and_the_cache_folder_are_used() {
         let text = r#"<?xml version="1.0"?>
             <settings xmlns="http://maven.apache.org/SETTINGS/1.0.0">
               <localRepository>/var/cache/${env.MIRROR}/${env.NONE}</localRepository>
@@ -159,15 +159,15 @@ mod tests {
                 <mirror><id>d</id><mirrorOf>*</mirrorOf><url>https://d</url></mirror>
               </mirrors>
             </settings>"#;
-        let found = of(text);
+        let found = parse(text);
         assert_eq!(found.mirror.as_deref(), Some("https://m.example/maven"));
         assert_eq!(found.local, Some("/var/cache/m.example/${env.NONE}".into()));
     }
 
     #[test]
-    fn settings_that_say_nothing_change_nothing_and_what_is_no_xml_is_told() {
-        assert_eq!(of("<settings/>"), Settings::default());
-        assert!(Settings::of_text("<settings>", &|_| None).is_err());
+    fn empty_settings_change_nothing_and_invalid_xml_is_reported() {
+        assert_eq!(parse("<settings/>"), Settings::default());
+        assert!(Settings::from_text("<settings>", &|_| None).is_err());
         let first = Settings {
             mirror: Some("a".into()),
             ..Settings::default()

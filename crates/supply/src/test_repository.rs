@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 /// Behaviour of a file's response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum ResponseBehaviour {
     /// The correct answer, also to ranges.
     Well,
     /// Ignores ranges: always from the beginning.
@@ -51,11 +51,11 @@ pub(crate) struct Served {
 
 impl Served {
     /// Serves texts by their names, each with its behaviour, until the test ends.
-    pub fn of(files: &[(&str, &str, Way)]) -> Served {
+    pub fn start(files: &[(&str, &str, ResponseBehaviour)]) -> Served {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/maven", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let files: Vec<(String, String, Way)> = files
+        let files: Vec<(String, String, ResponseBehaviour)> = files
             .iter()
             .map(|(name, text, way)| (format!("/maven/g/{name}"), (*text).to_string(), *way))
             .collect();
@@ -77,7 +77,7 @@ impl Served {
 /// Answers one request, and ends the connection.
 fn answer(
     mut stream: TcpStream,
-    files: &[(String, String, Way)],
+    files: &[(String, String, ResponseBehaviour)],
     seen: &Mutex<Vec<(String, u64)>>,
 ) -> Option<()> {
     let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
@@ -92,21 +92,28 @@ fn answer(
     }
     seen.lock().ok()?.push((path.clone(), from));
     let found = files.iter().find(|(name, ..)| *name == path);
-    let (text, way) = found.map_or(("", Way::Status(404)), |(_, text, way)| {
+    let (text, way) = found.map_or(("", ResponseBehaviour::Status(404)), |(_, text, way)| {
         (text.as_str(), *way)
     });
     let from = from.min(text.len() as u64) as usize;
     let (status, kind, body) = match way {
-        Way::Well | Way::Halves | Way::Nothing if from > 0 => (206, "java-archive", &text[from..]),
-        Way::Well | Way::Halves | Way::Nothing | Way::Whole => (200, "java-archive", text),
-        Way::Page => (200, "html", "<html>Please log in"),
-        Way::Status(status) => (status, "html", "<html>No"),
-        Way::Other => (200, "java-archive", text),
-        Way::More => (200, "java-archive", text),
+        ResponseBehaviour::Well | ResponseBehaviour::Halves | ResponseBehaviour::Nothing
+            if from > 0 =>
+        {
+            (206, "java-archive", &text[from..])
+        }
+        ResponseBehaviour::Well
+        | ResponseBehaviour::Halves
+        | ResponseBehaviour::Nothing
+        | ResponseBehaviour::Whole => (200, "java-archive", text),
+        ResponseBehaviour::Page => (200, "html", "<html>Please log in"),
+        ResponseBehaviour::Status(status) => (status, "html", "<html>No"),
+        ResponseBehaviour::Other => (200, "java-archive", text),
+        ResponseBehaviour::More => (200, "java-archive", text),
     };
     let body = match way {
-        Way::Other => body.to_uppercase(),
-        Way::More => format!("{body}!"),
+        ResponseBehaviour::Other => body.to_uppercase(),
+        ResponseBehaviour::More => format!("{body}!"),
         _ => body.to_string(),
     };
     let range = match status {
@@ -129,8 +136,8 @@ fn answer(
     );
     stream.write_all(head.as_bytes()).ok()?;
     let sent = match way {
-        Way::Halves => body.len().div_ceil(2),
-        Way::Nothing => 0,
+        ResponseBehaviour::Halves => body.len().div_ceil(2),
+        ResponseBehaviour::Nothing => 0,
         _ => body.len(),
     };
     stream.write_all(&body.as_bytes()[..sent]).ok()

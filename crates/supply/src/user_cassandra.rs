@@ -38,7 +38,7 @@ const BUILD_LIMIT: Duration = Duration::from_secs(2 * 3600);
 ///
 /// # Errors
 /// It is neither a distribution nor a built tree; or one of its jars cannot be read.
-pub(crate) fn of_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Supply> {
+pub(crate) fn read_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Supply> {
     let home = Home::read(folder)?;
     let digest = home.digest().with_context(|| format!("read {}", folder.display()))?;
     let paths: Vec<String> = home.jars.iter().map(|path| path.display().to_string()).collect();
@@ -125,13 +125,18 @@ pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> R
     command.args(arguments).current_dir(home);
     let what = || format!("run `{shown}` in {}", home.display());
     let (mut output, mut errors) = (LastLines::default(), LastLines::default());
-    let status = process::listen(command, b"", Patience::of(BUILD_LIMIT), |stream, piece| {
-        match stream {
-            Stream::Output => output.push(piece),
-            Stream::Errors => errors.push(piece),
-        }
-        Ok(())
-    })
+    let status = process::listen(
+        command,
+        b"",
+        Patience::up_to(BUILD_LIMIT),
+        |stream, piece| {
+            match stream {
+                Stream::Output => output.push(piece),
+                Stream::Errors => errors.push(piece),
+            }
+            Ok(())
+        },
+    )
     .with_context(what)?;
     let ended = match status {
         Some(status) if status.success() => None,
@@ -229,7 +234,7 @@ mod tests {
         let first = unpacked(&cache, &file, &digest.to_uppercase(), &mut voice).unwrap();
         assert_eq!(unpacked(&cache, &file, &digest, &mut voice).unwrap(), first);
         assert_eq!(said, 1);
-        let supply = of_home(&first, None).unwrap();
+        let supply = read_home(&first, None).unwrap();
         assert_eq!(supply.release.version(), "5.0.9");
         assert!(supply.build.is_some());
         let (file, digest) = tarball(folder.path(), &["a/x", "b/y"]);

@@ -31,7 +31,7 @@ pub(crate) struct Recipe {
 }
 
 impl Recipe {
-    pub fn of(release: &Release) -> Result<Recipe> {
+    pub fn read(release: &Release) -> Result<Recipe> {
         let pinned = if release.is_pinned() {
             Some(parse_pinned(release.line().lock)?)
         } else {
@@ -154,14 +154,14 @@ mod tests {
 
     #[test]
     fn another_version_has_a_pom_and_a_folder_of_its_own() {
-        let recipe = Recipe::of(&Release::of("5.0.6").unwrap()).unwrap();
+        let recipe = Recipe::read(&Release::parse("5.0.6").unwrap()).unwrap();
         assert_eq!(recipe.pom.matches("<version>5.0.6</version>").count(), 2);
         assert!(!recipe.pom.contains(POM_VERSION));
         assert_eq!(recipe.bytes(), None);
         let cache = Path::new("/cache");
         let mut folders = vec![recipe.folder_in(cache)];
         for line in versions::LINES {
-            let pinned = Recipe::of(&line.release()).unwrap();
+            let pinned = Recipe::read(&line.release()).unwrap();
             assert!(pinned.bytes() > Some(40 << 20), "{}", line.name);
             folders.push(pinned.folder_in(cache));
         }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_folder_counts_as_checked_until_a_jar_is_another_one() {
         let (folder, pinned, lock) = folder();
-        let unpinned = Recipe::of(&Release::of("5.0.6").unwrap()).unwrap();
+        let unpinned = Recipe::read(&Release::parse("5.0.6").unwrap()).unwrap();
         assert_eq!(pinned.checked(folder.path()), Err(None), "no stamp yet");
         for recipe in [&pinned, &unpinned] {
             let stamp = recipe.stamp_of(folder.path(), &lock).unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jar_of_the_same_size_and_date_is_found_and_a_new_stamp_of_the_same_jars_is_written() {
+    fn an_equal_jar_is_recognized_and_a_new_stamp_is_written() {
         let (folder, recipe, lock) = folder();
         let (jar, stamp) = (folder.path().join("a.jar"), folder.path().join(STAMP));
         let first = recipe.stamp_of(folder.path(), &lock).unwrap();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 measure::word_enum! {
     /// Type of a column's values.
-    pub enum Kind {
+    pub enum ColumnType {
         /// Text, in UTF-8.
         Text = "text",
         /// Whole numbers of 64 bits.
@@ -45,7 +45,7 @@ pub struct ColumnWords {
     /// Name, with the unit.
     pub name: Cow<'static, str>,
     /// Type of its values.
-    pub kind: Kind,
+    pub kind: ColumnType,
     /// Unit of its values; empty if they have none.
     pub unit: &'static str,
     /// Meaning of its values.
@@ -88,7 +88,7 @@ impl<'r, R: 'r> Table<'r, R> {
     fn with(
         mut self,
         name: impl Into<Cow<'static, str>>,
-        kind: Kind,
+        kind: ColumnType,
         unit: &'static str,
         says: impl Into<Cow<'static, str>>,
         of: impl for<'a> Fn(&'a R) -> Cell<'a> + 'r,
@@ -113,7 +113,7 @@ impl<'r, R: 'r> Table<'r, R> {
         says: &'static str,
         of: impl for<'a> Fn(&'a R) -> Option<&'a str> + 'r,
     ) -> Self {
-        self.with(name, Kind::Text, "", says, move |row| match of(row) {
+        self.with(name, ColumnType::Text, "", says, move |row| match of(row) {
             Some(text) if !text.is_empty() => Cell::Text(text.into()),
             _ => Cell::Absent,
         })
@@ -126,7 +126,7 @@ impl<'r, R: 'r> Table<'r, R> {
         says: &'static str,
         of: impl Fn(&R) -> String + 'r,
     ) -> Self {
-        self.with(name, Kind::Text, "", says, move |row| {
+        self.with(name, ColumnType::Text, "", says, move |row| {
             let text = of(row);
             if text.is_empty() {
                 Cell::Absent
@@ -144,7 +144,7 @@ impl<'r, R: 'r> Table<'r, R> {
         says: &'static str,
         of: impl Fn(&R) -> Option<u64> + 'r,
     ) -> Self {
-        self.with(name, Kind::Whole, unit, says, move |row| {
+        self.with(name, ColumnType::Whole, unit, says, move |row| {
             let value = of(row).and_then(|value| i64::try_from(value).ok());
             value.map_or(Cell::Absent, Cell::Whole)
         })
@@ -158,7 +158,9 @@ impl<'r, R: 'r> Table<'r, R> {
         says: impl Into<Cow<'static, str>>,
         of: impl Fn(&R) -> Option<f64> + 'r,
     ) -> Self {
-        self.with(name, Kind::Number, unit, says, move |row| number(of(row)))
+        self.with(name, ColumnType::Number, unit, says, move |row| {
+            number(of(row))
+        })
     }
 
     /// Adds two columns: the ends of a 95 % confidence interval.
@@ -190,7 +192,7 @@ impl<'r, R: 'r> Table<'r, R> {
         says: &'static str,
         of: impl Fn(&R) -> Option<bool> + 'r,
     ) -> Self {
-        self.with(name, Kind::Truth, "", says, move |row| {
+        self.with(name, ColumnType::Truth, "", says, move |row| {
             of(row).map_or(Cell::Absent, Cell::Truth)
         })
     }
@@ -202,7 +204,7 @@ impl<'r, R: 'r> Table<'r, R> {
         says: &'static str,
         of: impl Fn(&R) -> Option<i64> + 'r,
     ) -> Self {
-        self.with(name, Kind::Time, "", says, move |row| {
+        self.with(name, ColumnType::Time, "", says, move |row| {
             of(row).map_or(Cell::Absent, Cell::Time)
         })
     }

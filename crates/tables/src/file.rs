@@ -3,7 +3,7 @@
 
 use crate::column::{Cell, Table};
 use crate::csv_file::CsvFile;
-use crate::format::{Format, Written};
+use crate::format::{Format, WrittenFile};
 #[cfg(feature = "parquet")]
 use crate::parquet_file::ParquetFile;
 
@@ -138,7 +138,7 @@ impl<'r, R: 'r> Files<'r, R> {
     }
 
     /// Ends the files and moves them to their final paths.
-    pub(crate) fn end(self) -> Result<Vec<Written>> {
+    pub(crate) fn end(self) -> Result<Vec<WrittenFile>> {
         let (table, rows) = (self.name, self.rows);
         let end = |file: OneFile| {
             let path = file.path;
@@ -146,7 +146,7 @@ impl<'r, R: 'r> Files<'r, R> {
             let place = || format!("write {}", path.display());
             ended.with_context(place)?;
             file.temporary.persist(&path).with_context(place)?;
-            Ok(Written {
+            Ok(WrittenFile {
                 table,
                 format: file.format,
                 path,
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_export_has_left_goes_and_what_is_being_written_stays() {
+    fn leftovers_of_a_killed_export_go_and_files_in_progress_stay() {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::open(root.path(), &[]).unwrap();
         let left = root.path().join(format!("{PREFIX}abc"));

@@ -29,7 +29,7 @@ pub struct ExportRequest {
 
 /// File that was written.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct WrittenFile {
     /// Name of the table.
     pub table: &'static str,
     /// Format of the file.

@@ -26,7 +26,7 @@ pub(crate) struct Head {
 
 impl Head {
     /// Builds the head of a trial that has ended.
-    pub(crate) fn of_finding(finding: &TrialFinding) -> Head {
+    pub(crate) fn from_finding(finding: &TrialFinding) -> Head {
         let measured = finding.phases.iter().find(|phase| phase.name == "measure");
         Head {
             trial: finding.index,
@@ -43,9 +43,9 @@ impl Head {
     ///
     /// # Errors
     /// The records of the trial are damaged.
-    pub(crate) fn of_trial(trial: &Trial, finding: Option<&TrialFinding>) -> Result<Head> {
+    pub(crate) fn from_trial(trial: &Trial, finding: Option<&TrialFinding>) -> Result<Head> {
         let record: &TrialRecord = &trial.record;
-        let mut head = finding.map_or_else(Head::default, Head::of_finding);
+        let mut head = finding.map_or_else(Head::default, Head::from_finding);
         head.trial = record.index;
         head.variant = record.variant.clone();
         head.point = record.point;

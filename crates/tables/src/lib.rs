@@ -18,9 +18,9 @@ mod parquet_file;
 mod quantiles;
 mod tables;
 
-pub use column::{ColumnWords, Kind, TableWords};
+pub use column::{ColumnType, ColumnWords, TableWords};
 pub use document::document;
-pub use format::{ExportRequest, Format, Written, is_built};
+pub use format::{ExportRequest, Format, WrittenFile, is_built};
 pub use tables::described;
 
 use anyhow::Result;
@@ -32,7 +32,7 @@ use store::{Run, RunState};
 #[derive(Clone, Debug, Default)]
 pub struct Exported {
     /// Files, in the order of the tables.
-    pub files: Vec<Written>,
+    pub files: Vec<WrittenFile>,
     /// Notes about the export, a sentence each.
     pub notes: Vec<String>,
 }

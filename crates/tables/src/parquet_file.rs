@@ -1,7 +1,7 @@
 //! Writes a table as an Apache Parquet file. Every column may be NULL. Rows are collected into
 //! groups, each compressed with Snappy.
 
-use crate::column::{Cell, Kind, TableWords};
+use crate::column::{Cell, ColumnType, TableWords};
 use anyhow::Result;
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
@@ -46,13 +46,13 @@ impl<W: Write + Send> ParquetFile<W> {
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("cassay {}", env!("CARGO_PKG_VERSION")))
             .build();
-        let values = |kind: Kind| match kind {
-            Kind::Text => Values::Text(Vec::new()),
-            Kind::Whole | Kind::Time => Values::Whole(Vec::new()),
-            Kind::Number => Values::Number(Vec::new()),
-            Kind::Truth => Values::Truth(Vec::new()),
+        let values = |kind: ColumnType| match kind {
+            ColumnType::Text => Values::Text(Vec::new()),
+            ColumnType::Whole | ColumnType::Time => Values::Whole(Vec::new()),
+            ColumnType::Number => Values::Number(Vec::new()),
+            ColumnType::Truth => Values::Truth(Vec::new()),
         };
-        let gathered = |kind: Kind| ColumnValues {
+        let gathered = |kind: ColumnType| ColumnValues {
             values: values(kind),
             levels: Vec::new(),
         };
@@ -98,13 +98,13 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 }
 
-fn field(name: &str, kind: Kind) -> Result<Arc<Type>> {
+fn field(name: &str, kind: ColumnType) -> Result<Arc<Type>> {
     let (physical, logical) = match kind {
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Whole => (Physical::INT64, None),
-        Kind::Number => (Physical::DOUBLE, None),
-        Kind::Truth => (Physical::BOOLEAN, None),
-        Kind::Time => (
+        ColumnType::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnType::Whole => (Physical::INT64, None),
+        ColumnType::Number => (Physical::DOUBLE, None),
+        ColumnType::Truth => (Physical::BOOLEAN, None),
+        ColumnType::Time => (
             Physical::INT64,
             Some(LogicalType::timestamp(true, TimeUnit::MICROS)),
         ),

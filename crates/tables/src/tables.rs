@@ -12,7 +12,7 @@ mod trials;
 
 use crate::column::TableWords;
 use crate::file::Folder;
-use crate::format::Written;
+use crate::format::WrittenFile;
 use anyhow::Result;
 use source::Source;
 use store::Run;
@@ -36,7 +36,7 @@ pub fn described() -> Vec<TableWords> {
 }
 
 /// Writes all tables.
-pub fn write(run: &Run, out: &Folder, every_reading: bool) -> Result<Vec<Written>> {
+pub fn write(run: &Run, out: &Folder, every_reading: bool) -> Result<Vec<WrittenFile>> {
     let trials = run.trials()?;
     let findings = run.trial_findings().into_iter().map(|found| (found.index, found)).collect();
     let source = Source {

@@ -52,7 +52,7 @@ impl Translation {
 
     /// Returns the CQL address at which a node with this reported address is reached.
     pub fn reached(&self, said: SocketAddr) -> SocketAddr {
-        let Some((_, reached)) = self.of(said) else {
+        let Some((_, reached)) = self.pair(said) else {
             return said;
         };
         SocketAddr::new(reached.ip, reached.port.unwrap_or(said.port()))
@@ -61,7 +61,7 @@ impl Translation {
     /// Returns the same for another port than that of CQL: a port without a pair of its own is the
     /// same at the other address.
     pub fn beside(&self, said: SocketAddr) -> SocketAddr {
-        match self.of(said) {
+        match self.pair(said) {
             Some((NodePlace { port: Some(_), .. }, _)) => self.reached(said),
             Some((_, reached)) => SocketAddr::new(reached.ip, said.port()),
             None => said,
@@ -70,7 +70,7 @@ impl Translation {
 
     /// Returns the reported address of a node whose CQL port is reached at an address, if that is
     /// translated. `usual_port` is its port if the pair has none.
-    pub fn said(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
+    pub fn reported_address(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
         let leads_here = |place: &NodePlace| {
             place.ip == reached.ip() && place.port.is_none_or(|port| port == reached.port())
         };
@@ -84,7 +84,7 @@ impl Translation {
     }
 
     /// Returns the pair of an address: one with its port before one of any port.
-    fn of(&self, said: SocketAddr) -> Option<(NodePlace, NodePlace)> {
+    fn pair(&self, said: SocketAddr) -> Option<(NodePlace, NodePlace)> {
         let lines = || self.0.iter().filter(|(line, _)| line.ip == said.ip());
         let exact = lines().find(|(line, _)| line.port == Some(said.port()));
         exact.or_else(|| lines().find(|(line, _)| line.port.is_none())).copied()
@@ -162,7 +162,7 @@ mod tests {
             ("192.0.2.7:9142", Some("10.1.0.7:9142")),
             ("127.0.0.1:9042", None),
         ] {
-            assert_eq!(all.said(at(reached), 9042), said.map(at));
+            assert_eq!(all.reported_address(at(reached), 9042), said.map(at));
         }
     }
 }

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keyspace_that_is_named_is_all_that_is_in_it_and_nothing_else_is() {
+    fn a_named_keyspace_includes_its_contents_and_nothing_else() {
         let allow = Allow::parse("write=shop.users,create=lab,drop=lab").expect("as written");
         let object = |keyspace: &str, name: Option<&str>| Object {
             keyspace: keyspace.to_owned(),

@@ -76,7 +76,7 @@ impl ProcessControl {
 
     /// Returns the control of one node.
     #[must_use]
-    pub fn of(&self, node: IpAddr) -> ProcessControl {
+    pub fn for_node(&self, node: IpAddr) -> ProcessControl {
         let name = |name: &str| name.replace(NODE_PLACE, &node.to_string());
         match self {
             ProcessControl::Systemd(unit) => ProcessControl::Systemd(name(unit)),
@@ -112,7 +112,7 @@ mod tests {
         );
         assert_eq!(command.programs(node)[0], ["ctl", "10.0.0.7", "off"]);
         let container = ProcessControl::Docker("c".to_owned());
-        assert_eq!(container.of(node), container);
+        assert_eq!(container.for_node(node), container);
         assert_eq!(container.programs(node)[1], ["docker", "start", "c"]);
     }
 }

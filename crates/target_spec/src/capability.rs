@@ -110,7 +110,7 @@ pub struct Capability {
 
 impl Capability {
     /// Creates a capability: present with its way of working, or absent with the reason.
-    pub fn of(ability: Ability, answer: Result<String, String>) -> Capability {
+    pub fn from_answer(ability: Ability, answer: Result<String, String>) -> Capability {
         Capability {
             ability,
             present: answer.is_ok(),

@@ -8,7 +8,7 @@ mod options;
 mod properties;
 
 pub use commands::Commands;
-pub use kind::{Kind, Means};
+pub use kind::{FaultKind, Means};
 pub use kinds::{ENTERED_WITHIN, FaultName, KINDS, STARTED_WITHIN};
-pub use options::{Back, FaultOption, Options};
-pub use properties::{DataLoss, Hit, Length, Place};
+pub use options::{FaultOption, Options, Rollback};
+pub use properties::{DataLoss, FaultPlace, Hit, Length};

@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_are_numbers_switches_quantities_or_known_words_are_data() {
+    fn numbers_switches_quantities_and_known_words_are_data() {
         for (key, value) in [
             ("concurrent_reads", json!(64)),
             ("trickle_fsync", json!(true)),

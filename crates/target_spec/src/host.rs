@@ -50,7 +50,7 @@ impl DiskSpec {
     }
 
     /// Returns the disk limits among those of a control group, by the names of [`DiskSpec::each`].
-    pub fn of(limits: &BTreeMap<String, String>) -> DiskSpec {
+    pub fn from_limits(limits: &BTreeMap<String, String>) -> DiskSpec {
         let value = |name: &str| limits.get(name).and_then(|text| text.parse().ok());
         let names = DiskSpec::default().each().map(|(name, _)| value(name));
         let [read_iops, write_iops, read_bytes_per_s, write_bytes_per_s] = names;
@@ -132,7 +132,7 @@ pub struct RemoteHost {
 
 impl RemoteHost {
     /// Returns its name for ssh, with its machine type if stated: `db1 (i4i.2xlarge)`.
-    pub fn named(&self) -> String {
+    pub fn ssh_name(&self) -> String {
         match &self.machine_type {
             Some(of) => format!("{} ({of})", self.ssh),
             None => self.ssh.clone(),
@@ -167,7 +167,7 @@ pub struct HostsSpec {
 impl HostsSpec {
     /// Returns the names of remote machines for `ssh`, each with its machine type if stated.
     pub fn names(&self) -> Vec<String> {
-        self.machines.iter().map(RemoteHost::named).collect()
+        self.machines.iter().map(RemoteHost::ssh_name).collect()
     }
 
     /// Returns the number of nodes on all of them, with `each` for a host that does not state its

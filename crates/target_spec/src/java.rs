@@ -39,7 +39,7 @@ pub struct JavaWanted {
 
 impl JavaWanted {
     /// Returns the requirements of the nodes of a spec.
-    pub fn of(spec: &LocalSpec) -> JavaWanted {
+    pub fn from_spec(spec: &LocalSpec) -> JavaWanted {
         let by = format!("Cassandra {}", spec.release);
         let fitting = java_majors(&spec.release);
         let (majors, home) = match &spec.java {
@@ -133,12 +133,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_takes_the_same_java_first_and_those_that_it_is_made_for_after_that() {
-        let majors = |line: &str| java_majors(&Release::of(line).unwrap());
+    fn every_line_prefers_the_same_java_and_then_its_own_versions() {
+        let majors = |line: &str| java_majors(&Release::parse(line).unwrap());
         assert_eq!(majors("4.0"), [17, 11]);
         assert_eq!(majors("5.0"), [17, 11]);
         assert_eq!(majors("6.0"), [17, 21, 11]);
-        let said = |line: &str| java_unsupported(&Release::of(line).unwrap(), 17);
+        let said = |line: &str| java_unsupported(&Release::parse(line).unwrap(), 17);
         assert!(said("4.1").is_some_and(|said| said.ends_with("is made for Java 8 or 11")));
         assert_eq!(said("5.0"), None);
     }

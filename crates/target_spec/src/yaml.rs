@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_may_have_settings_that_no_release_has_but_none_that_are_gone() {
+    fn a_build_may_have_unknown_settings_but_no_removed_ones() {
         let release = LINES[3].release();
         let build = Origin::Home("/b".into());
         let refused = |origin, key| yaml_refusal((&release, origin), key, &json!(1)).is_some();
@@ -334,7 +334,7 @@ mod tests {
         assert!(!refused(&build, "our_own"));
         assert!(refused(&build, "log_out_of_token_range_requests"));
         assert!(refused(&build, "listen_address"));
-        let newer = Release::of("6.0.3").unwrap();
+        let newer = Release::parse("6.0.3").unwrap();
         assert_eq!(
             yaml_refusal((&newer, &Origin::Maven), "our_own", &json!(1)),
             None

@@ -233,7 +233,7 @@ impl From<CpuSet> for String {
 /// Writes the set as the kernel's list. The empty set is empty text.
 impl CpuSet {
     /// Returns the set as CPU numbers for a sentence: `CPU 3`, `CPUs 0-1,4`.
-    pub fn named(&self) -> String {
+    pub fn describe(&self) -> String {
         match self.len() {
             1 => format!("CPU {self}"),
             _ => format!("CPUs {self}"),

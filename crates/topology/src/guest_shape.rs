@@ -27,7 +27,7 @@ pub(crate) struct Sizes {
 impl Sizes {
     /// Returns the smallest node, package and L3 among the cores of the pool, counted in cores or
     /// threads.
-    pub fn of(machine: &Machine, pool: &Pool, unit: Unit) -> Sizes {
+    pub fn smallest(machine: &Machine, pool: &Pool, unit: Unit) -> Sizes {
         let threads = pool.units.iter().map(|unit| unit.cpus.len() as u32).max().unwrap_or(1);
         let factor = match unit {
             Unit::Threads => threads,

@@ -2,7 +2,7 @@
 //! this makes the placement cheaper. Costs are compared in the order of [`Costs`].
 
 use crate::machine::Machine;
-use crate::place::{Placed, Pool};
+use crate::place::{PlacedCell, Pool};
 use crate::plan::Costs;
 
 /// Maximum number of exchanges to evaluate. The largest machines need far fewer.
@@ -71,7 +71,7 @@ fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs
 pub(crate) fn improve(
     machine: &Machine,
     pool: &mut Pool,
-    instances: &mut [Vec<Placed>],
+    instances: &mut [Vec<PlacedCell>],
     near: &[usize],
 ) -> u64 {
     let now = cost(machine, pool, instances, near);
@@ -102,7 +102,7 @@ pub(crate) fn improve(
 struct Search<'a> {
     machine: &'a Machine,
     pool: &'a mut Pool,
-    instances: &'a mut [Vec<Placed>],
+    instances: &'a mut [Vec<PlacedCell>],
     near: &'a [usize],
     now: Costs,
     weighed: u64,
@@ -160,7 +160,7 @@ impl Search<'_> {
         let mut held = std::mem::take(&mut self.instances[one.0][one.1].units);
         std::mem::swap(&mut held, &mut self.instances[two.0][two.1].units);
         self.instances[one.0][one.1].units = held;
-        let node = |cell: &Placed| cell.memory.first().map(|part| part.0);
+        let node = |cell: &PlacedCell| cell.memory.first().map(|part| part.0);
         let nodes = (
             node(&self.instances[one.0][one.1]),
             node(&self.instances[two.0][two.1]),
@@ -208,7 +208,7 @@ impl Search<'_> {
     }
 }
 
-fn cost(machine: &Machine, pool: &Pool, instances: &[Vec<Placed>], near: &[usize]) -> Costs {
+fn cost(machine: &Machine, pool: &Pool, instances: &[Vec<PlacedCell>], near: &[usize]) -> Costs {
     let cores = instances.iter().map(|cells| {
         let units = cells.iter().flat_map(|cell| &cell.units);
         let mut cores: Vec<usize> = units

@@ -34,7 +34,7 @@ pub(crate) struct Pool {
 
 /// A cell that has been placed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedCell {
     /// Number of vCPUs.
     pub vcpus: u32,
     /// Its units, ascending.
@@ -59,7 +59,12 @@ pub(crate) struct Order<'a> {
 
 impl Pool {
     /// Returns the cores that pass `is_usable`, as units.
-    pub fn of(machine: &Machine, smt: Smt, share: bool, is_usable: impl Fn(usize) -> bool) -> Pool {
+    pub fn select(
+        machine: &Machine,
+        smt: Smt,
+        share: bool,
+        is_usable: impl Fn(usize) -> bool,
+    ) -> Pool {
         let mut units = Vec::new();
         for (index, core) in machine.cores.iter().enumerate().filter(|(core, _)| is_usable(*core)) {
             let allowed = core.pus.iter().map(|&pu| &machine.pus[pu]).filter(|pu| pu.allowed);
@@ -226,7 +231,7 @@ impl Pool {
 }
 
 /// Returns the cells of every instance. `None` if the pool has too few units or too little memory.
-pub(crate) fn place(pool: &mut Pool, order: &Order<'_>) -> Option<Vec<Vec<Placed>>> {
+pub(crate) fn place(pool: &mut Pool, order: &Order<'_>) -> Option<Vec<Vec<PlacedCell>>> {
     let vcpus: u32 = order.cells.iter().sum();
     let all: Vec<usize> = (0..pool.units.len()).collect();
     let mut instances = Vec::new();
@@ -234,7 +239,7 @@ pub(crate) fn place(pool: &mut Pool, order: &Order<'_>) -> Option<Vec<Vec<Placed
         while pool.free_threads(&all) < vcpus && pool.layer < order.layers {
             pool.layer += 1;
         }
-        let mut cells: Vec<Placed> = Vec::new();
+        let mut cells: Vec<PlacedCell> = Vec::new();
         for &cell in order.cells {
             let bytes = order.memory_bytes.map(|bytes| share(bytes, cell, vcpus));
             let placed = place_cell(pool, order, &cells, cell, bytes)?;
@@ -253,7 +258,7 @@ fn share(bytes: u64, cell: u32, vcpus: u32) -> u64 {
 
 /// Removes the excess from rounding up, so that the cells together have exactly the instance's
 /// memory.
-fn settle_memory(cells: &mut [Placed], wanted: Option<u64>) {
+fn settle_memory(cells: &mut [PlacedCell], wanted: Option<u64>) {
     let Some(wanted) = wanted else {
         return;
     };
@@ -270,11 +275,11 @@ fn settle_memory(cells: &mut [Placed], wanted: Option<u64>) {
 fn place_cell(
     pool: &mut Pool,
     order: &Order<'_>,
-    placed: &[Placed],
+    placed: &[PlacedCell],
     vcpus: u32,
     bytes: Option<u64>,
-) -> Option<Placed> {
-    let nodes_of = |pool: &Pool, placed: &[Placed]| -> Vec<usize> {
+) -> Option<PlacedCell> {
+    let nodes_of = |pool: &Pool, placed: &[PlacedCell]| -> Vec<usize> {
         let units = placed.iter().flat_map(|cell| &cell.units);
         let mut nodes: Vec<usize> = units.map(|&unit| pool.units[unit].node).collect();
         nodes.dedup();
@@ -302,7 +307,7 @@ fn place_cell(
         pool.take(&units);
         let node = pool.node(domain);
         let memory = bytes.map(|bytes| pool.take_memory(&[node], bytes)).unwrap_or(Some(vec![]))?;
-        return Some(Placed {
+        return Some(PlacedCell {
             vcpus,
             units,
             memory,
@@ -319,7 +324,7 @@ fn scatter(
     used: &[usize],
     vcpus: u32,
     bytes: Option<u64>,
-) -> Option<Placed> {
+) -> Option<PlacedCell> {
     let mut around: Vec<usize> = used.to_vec();
     let mut units: Vec<usize> = Vec::new();
     let mut missing = vcpus;
@@ -357,7 +362,7 @@ fn scatter(
     others.sort_by_key(|&node| (order.machine.distance(home, node), node));
     nodes.extend(others);
     let memory = bytes.map(|bytes| pool.take_memory(&nodes, bytes)).unwrap_or(Some(vec![]))?;
-    Some(Placed {
+    Some(PlacedCell {
         vcpus,
         units,
         memory,

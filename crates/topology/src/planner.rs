@@ -11,7 +11,7 @@ use crate::cpuset::CpuSet;
 use crate::guest_shape::{Sizes, VNUMA_VCPUS_MIN, split, split_from};
 use crate::improve::improve;
 use crate::machine::{CoreKind, Machine};
-use crate::place::{Order, Placed, Pool, place};
+use crate::place::{Order, PlacedCell, Pool, place};
 use crate::plan::{Infeasible, NodeCpus, Plan};
 use crate::request::{Housekeeping, PlacementRequest, Profile, Unit};
 
@@ -27,9 +27,9 @@ pub fn plan(machine: &Machine, wish: &PlacementRequest) -> Result<Plan, Infeasib
 /// Returns, by core, the CPUs that instances of a request can have on this machine. Housekeeping
 /// CPUs are excluded, and each core has only the threads that are allocated.
 pub fn usable(machine: &Machine, wish: &PlacementRequest) -> Vec<CpuSet> {
-    let whole = Pool::of(machine, wish.smt, false, |_| true);
+    let whole = Pool::select(machine, wish.smt, false, |_| true);
     let reserved = reserve(machine, wish, &whole);
-    let kept = Pool::of(machine, wish.smt, false, |core| !reserved.contains(&core));
+    let kept = Pool::select(machine, wish.smt, false, |core| !reserved.contains(&core));
     let cpus = |unit: &crate::place::Unit| unit.cpus.iter().copied().collect();
     kept.units.iter().map(cpus).collect()
 }
@@ -53,7 +53,7 @@ pub fn fingerprint(machine: &Machine) -> String {
 /// A placement that succeeded, and the compromises it needed.
 pub(crate) struct Attempt {
     pub pool: Pool,
-    pub instances: Vec<Vec<Placed>>,
+    pub instances: Vec<Vec<PlacedCell>>,
     pub housekeeping: Vec<NodeCpus>,
     /// True if perftune's reserve did not fit and was given up.
     pub gave_up_housekeeping: bool,
@@ -72,7 +72,7 @@ pub(crate) struct Attempt {
 
 /// Compromises of one attempt. Attempts are made in the order of preference.
 #[derive(Clone, Copy)]
-struct Way {
+struct Compromises {
     keep: bool,
     share: bool,
     mix: bool,
@@ -87,7 +87,7 @@ fn attempt(machine: &Machine, wish: &PlacementRequest) -> Option<Attempt> {
     for share in [false, true] {
         for mix in [false, true] {
             for (keep, by_core) in [(true, false), (true, true), (false, false), (false, true)] {
-                ways.push(Way {
+                ways.push(Compromises {
                     keep,
                     share,
                     mix,
@@ -112,7 +112,7 @@ pub(crate) fn fits_as_wished(machine: &Machine, wish: &PlacementRequest) -> bool
             one_way(
                 machine,
                 wish,
-                Way {
+                Compromises {
                     keep: true,
                     share: false,
                     mix,
@@ -128,20 +128,20 @@ pub(crate) fn fits(machine: &Machine, wish: &PlacementRequest) -> bool {
     attempt(machine, wish).is_some()
 }
 
-fn one_way(machine: &Machine, wish: &PlacementRequest, way: Way) -> Option<Attempt> {
+fn one_way(machine: &Machine, wish: &PlacementRequest, way: Compromises) -> Option<Attempt> {
     let is_kind = |core: usize| way.mix || machine.cores[core].kind != CoreKind::Efficiency;
-    let whole = Pool::of(machine, wish.smt, false, is_kind);
+    let whole = Pool::select(machine, wish.smt, false, is_kind);
     let reserved = if way.keep {
         reserve(machine, wish, &whole)
     } else {
         Vec::new()
     };
     let is_usable = |core: usize| is_kind(core) && !reserved.contains(&core);
-    let kept = Pool::of(machine, wish.smt, false, is_usable);
+    let kept = Pool::select(machine, wish.smt, false, is_usable);
     if kept.units.is_empty() {
         return None;
     }
-    let mut pool = Pool::of(machine, wish.smt, way.share, is_usable);
+    let mut pool = Pool::select(machine, wish.smt, way.share, is_usable);
     let (cells, memory_cells) = cells(machine, wish, &kept, way.by_core)?;
     let near = near(machine, wish);
     let order = Order {
@@ -158,7 +158,7 @@ fn one_way(machine: &Machine, wish: &PlacementRequest, way: Way) -> Option<Attem
     }
     let mut instances = place(&mut pool, &order)?;
     let weighed = improve(machine, &mut pool, &mut instances, &near);
-    let sizes = Sizes::of(machine, &whole, wish.unit());
+    let sizes = Sizes::smallest(machine, &whole, wish.unit());
     Some(Attempt {
         housekeeping: by_node(machine, &reserved, wish),
         pool,
@@ -180,7 +180,7 @@ fn cells(
     pool: &Pool,
     by_core: bool,
 ) -> Option<(Vec<u32>, Option<u32>)> {
-    let sizes = Sizes::of(machine, pool, wish.unit());
+    let sizes = Sizes::smallest(machine, pool, wish.unit());
     let is_vsphere = matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8);
     let nodes = 0..machine.nodes.len();
     let on_nodes: u32 = nodes.map(|node| pool.fits_node(node, wish.vcpus)).sum();
@@ -285,6 +285,6 @@ pub(crate) fn near(machine: &Machine, wish: &PlacementRequest) -> Vec<usize> {
 
 /// Returns the sizes that vSphere counts: all cores that may be used, regardless of housekeeping.
 pub(crate) fn vsphere_sizes(machine: &Machine, wish: &PlacementRequest) -> Sizes {
-    let pool = Pool::of(machine, wish.smt, false, |_| true);
-    Sizes::of(machine, &pool, wish.unit.unwrap_or(Unit::Cores))
+    let pool = Pool::select(machine, wish.smt, false, |_| true);
+    Sizes::smallest(machine, &pool, wish.unit.unwrap_or(Unit::Cores))
 }

@@ -19,7 +19,7 @@ const MEMORY_BYTES: u64 = 1 << 30;
 
 /// Kinds of levels that matter here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum LevelKind {
     Package,
     Node,
     Die,
@@ -42,7 +42,7 @@ struct Attributes {
 
 struct Level {
     name: String,
-    kind: Kind,
+    kind: LevelKind,
     /// Number of objects in the whole machine.
     width: usize,
     attributes: Attributes,
@@ -84,7 +84,7 @@ fn parse(text: &str) -> Result<Vec<Level>, String> {
     }
     let mut levels = vec![Level {
         name: "machine".to_owned(),
-        kind: Kind::Other,
+        kind: LevelKind::Other,
         width: 1,
         attributes: root,
         attached: Vec::new(),
@@ -117,7 +117,7 @@ fn parse(text: &str) -> Result<Vec<Level>, String> {
 
 fn attached(text: &str) -> Result<Attributes, String> {
     let name_end = text.find(['(', ':', ' ']).unwrap_or(text.len());
-    if kind(&text[..name_end])? != Kind::Node {
+    if kind(&text[..name_end])? != LevelKind::Node {
         return Err(format!("[{text}] is no NUMA node; only those are attached"));
     }
     match text.find('(') {
@@ -130,7 +130,7 @@ fn attached(text: &str) -> Result<Attributes, String> {
 fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
     let item: &str = text.split_whitespace().next().unwrap_or(text);
     let (kind, name, counted) = if text.starts_with(|c: char| c.is_ascii_digit()) {
-        (Kind::Unstated, "", text)
+        (LevelKind::Unstated, "", text)
     } else {
         let colon = text
             .find([':', ' ', '(', '['])
@@ -165,30 +165,30 @@ fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
 }
 
 /// Parses the name of a level. hwloc accepts any prefix of at least two letters.
-fn kind(name: &str) -> Result<Kind, String> {
+fn kind(name: &str) -> Result<LevelKind, String> {
     let lower = name.to_lowercase();
     let cache = lower.strip_prefix('l').and_then(|rest| {
         let depth = rest.chars().next()?.to_digit(10)?;
         Some((depth, rest[1..].trim_end_matches("cache")))
     });
     match cache {
-        Some((depth @ 1..=5, "" | "d" | "u")) => return Ok(Kind::Cache(depth)),
-        Some((1..=5, "i")) => return Ok(Kind::Other),
+        Some((depth @ 1..=5, "" | "d" | "u")) => return Ok(LevelKind::Cache(depth)),
+        Some((1..=5, "i")) => return Ok(LevelKind::Other),
         _ => {}
     }
     let named = lower.trim_end_matches(|c: char| c.is_ascii_digit());
     let known = [
-        ("numanode", Kind::Node),
-        ("node", Kind::Node),
-        ("package", Kind::Package),
-        ("socket", Kind::Package),
-        ("die", Kind::Die),
-        ("core", Kind::Core),
-        ("pu", Kind::Pu),
-        ("group", Kind::Other),
-        ("tile", Kind::Other),
-        ("module", Kind::Other),
-        ("cluster", Kind::Other),
+        ("numanode", LevelKind::Node),
+        ("node", LevelKind::Node),
+        ("package", LevelKind::Package),
+        ("socket", LevelKind::Package),
+        ("die", LevelKind::Die),
+        ("core", LevelKind::Core),
+        ("pu", LevelKind::Pu),
+        ("group", LevelKind::Other),
+        ("tile", LevelKind::Other),
+        ("module", LevelKind::Other),
+        ("cluster", LevelKind::Other),
     ];
     let found = known.iter().find(|(full, _)| named.len() >= 2 && full.starts_with(named));
     found.map(|(_, kind)| *kind).ok_or_else(|| {
@@ -240,12 +240,12 @@ fn infer(levels: &mut [Level]) -> Result<(), String> {
     let Some(last) = levels.last_mut().filter(|last| last.name != "machine") else {
         return Err("there are no levels".to_owned());
     };
-    if last.kind == Kind::Unstated {
-        last.kind = Kind::Pu;
+    if last.kind == LevelKind::Unstated {
+        last.kind = LevelKind::Pu;
     }
     let has_attached = levels.iter().any(|level| !level.attached.is_empty());
     let end = levels.len() - 1;
-    let unstated = levels[1..end].iter().filter(|level| level.kind == Kind::Unstated).count();
+    let unstated = levels[1..end].iter().filter(|level| level.kind == LevelKind::Unstated).count();
     if unstated == 0 {
         return Ok(());
     }
@@ -260,17 +260,26 @@ fn infer(levels: &mut [Level]) -> Result<(), String> {
     };
     let node = if has_attached { 0 } else { need(1) };
     let (package, core, caches) = (need(1), need(1), need(4));
-    let mut kinds = vec![Kind::Other; left];
-    kinds.extend(vec![Kind::Package; package]);
-    kinds.extend(vec![Kind::Node; node]);
+    let mut kinds = vec![LevelKind::Other; left];
+    kinds.extend(vec![LevelKind::Package; package]);
+    kinds.extend(vec![LevelKind::Node; node]);
     kinds.extend(match caches {
         0 => vec![],
-        1 => vec![Kind::Cache(2)],
-        2 => vec![Kind::Cache(2), Kind::Cache(1)],
-        3 => vec![Kind::Cache(3), Kind::Cache(2), Kind::Cache(1)],
-        _ => vec![Kind::Cache(3), Kind::Cache(2), Kind::Cache(1), Kind::Other],
+        1 => vec![LevelKind::Cache(2)],
+        2 => vec![LevelKind::Cache(2), LevelKind::Cache(1)],
+        3 => vec![
+            LevelKind::Cache(3),
+            LevelKind::Cache(2),
+            LevelKind::Cache(1),
+        ],
+        _ => vec![
+            LevelKind::Cache(3),
+            LevelKind::Cache(2),
+            LevelKind::Cache(1),
+            LevelKind::Other,
+        ],
     });
-    kinds.extend(vec![Kind::Core; core]);
+    kinds.extend(vec![LevelKind::Core; core]);
     for (level, kind) in levels[1..end].iter_mut().zip(kinds) {
         level.kind = kind;
     }
@@ -279,22 +288,22 @@ fn infer(levels: &mut [Level]) -> Result<(), String> {
 
 fn check(levels: &[Level]) -> Result<(), String> {
     let count = |kind| levels.iter().filter(|level| level.kind == kind).count();
-    if levels.last().is_none_or(|last| last.kind != Kind::Pu) {
+    if levels.last().is_none_or(|last| last.kind != LevelKind::Pu) {
         return Err("the last level must be pu".to_owned());
     }
     for (kind, name) in [
-        (Kind::Pu, "pu"),
-        (Kind::Package, "package"),
-        (Kind::Die, "die"),
-        (Kind::Node, "numa"),
-        (Kind::Core, "core"),
+        (LevelKind::Pu, "pu"),
+        (LevelKind::Package, "package"),
+        (LevelKind::Die, "die"),
+        (LevelKind::Node, "numa"),
+        (LevelKind::Core, "core"),
     ] {
         if count(kind) > 1 {
             return Err(format!("there are {} levels called {name}", count(kind)));
         }
     }
     let attached: usize = levels.iter().map(|level| level.attached.len() * level.width).sum();
-    if count(Kind::Node) > 0 && attached > 0 {
+    if count(LevelKind::Node) > 0 && attached > 0 {
         return Err("NUMA nodes are both a level and attached".to_owned());
     }
     if attached > NODES_MAX {
@@ -305,7 +314,7 @@ fn check(levels: &[Level]) -> Result<(), String> {
 
 fn raw(levels: &[Level], place: &str) -> Result<Raw, String> {
     let total = levels.last().map_or(0, |level| level.width);
-    let numbers = indexes::of_level(levels, levels.len() - 1)?;
+    let numbers = indexes::level_numbers(levels, levels.len() - 1)?;
     let mut raw = Raw {
         source: format!("{place} (hwloc's synthetic notation)"),
         online: numbers.iter().copied().collect(),
@@ -320,19 +329,19 @@ fn raw(levels: &[Level], place: &str) -> Result<Raw, String> {
         let size_bytes = level.attributes.size_bytes;
         let caches = || sets().map(move |cpus| RawCache { cpus, size_bytes });
         match level.kind {
-            Kind::Package => {
-                let ids = indexes::of_level(levels, depth)?;
+            LevelKind::Package => {
+                let ids = indexes::level_numbers(levels, depth)?;
                 raw.packages = ids.into_iter().map(Some).zip(sets()).collect();
             }
-            Kind::Node => {
-                let ids = indexes::of_level(levels, depth)?;
+            LevelKind::Node => {
+                let ids = indexes::level_numbers(levels, depth)?;
                 let nodes = ids.into_iter().zip(sets());
                 raw.nodes.extend(nodes.map(|(os, cpus)| node(os, cpus, &level.attributes)));
             }
-            Kind::Die => raw.dies = sets().collect(),
-            Kind::Core => raw.cores = sets().collect(),
-            Kind::Cache(3) => raw.l3.extend(caches()),
-            Kind::Cache(2) => raw.l2.extend(caches()),
+            LevelKind::Die => raw.dies = sets().collect(),
+            LevelKind::Core => raw.cores = sets().collect(),
+            LevelKind::Cache(3) => raw.l3.extend(caches()),
+            LevelKind::Cache(2) => raw.l2.extend(caches()),
             _ => {}
         }
     }

@@ -156,7 +156,7 @@ impl Shape {
     /// Reads the machine from the fixture's own files.
     pub fn machine(&self) -> Result<Machine, ReadError> {
         let files = self.files().into_iter().map(|(name, text)| (name, text.into_bytes()));
-        sysfs::read(&Tree::of(files), "fixture")
+        sysfs::read(&Tree::from_files(files), "fixture")
     }
 
     fn set(&self, is_in: impl Fn(&Cpu) -> bool) -> CpuSet {

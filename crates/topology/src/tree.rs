@@ -109,7 +109,7 @@ impl Tree {
     }
 
     /// Returns a tree of these files.
-    pub fn of(files: impl Iterator<Item = (String, Vec<u8>)>) -> Tree {
+    pub fn from_files(files: impl Iterator<Item = (String, Vec<u8>)>) -> Tree {
         let mut archive = Archive::default();
         for (name, content) in files {
             archive.enter(&name);

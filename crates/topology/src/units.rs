@@ -34,7 +34,7 @@ impl Units {
     }
 
     /// Returns the kind with this name.
-    pub fn of_name(name: &str) -> Option<Units> {
+    pub fn from_name(name: &str) -> Option<Units> {
         Units::ALL.into_iter().find(|one| one.name() == name)
     }
 
@@ -158,7 +158,7 @@ mod tests {
             assert_eq!(all, *some);
         }
         assert_eq!(machine.parts(Units::Cores).len(), 4);
-        assert_eq!(Units::of_name("l3"), Some(Units::L3));
+        assert_eq!(Units::from_name("l3"), Some(Units::L3));
         assert_eq!(Units::L3.counted(2), "2 L3 groups");
     }
 }

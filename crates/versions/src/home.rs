@@ -228,7 +228,7 @@ fn found(version: &str, path: &str) -> Result<Release, HomeError> {
         path: path.to_owned(),
         version: version.to_owned(),
     };
-    Line::of(version).and_then(|_| Release::built(version)).ok_or_else(other)
+    Line::find(version).and_then(|_| Release::built(version)).ok_or_else(other)
 }
 
 fn name_of(path: &Path) -> &str {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_known_by_what_its_jar_says_whatever_the_jar_is_called() {
+    fn a_server_is_known_by_its_jars_contents_not_its_file_name() {
         for (name, inside) in [
             ("cassandra-all-5.0.9.jar", Some("5.0.9")),
             ("cassandra-all-5.0.9.jar", None),

@@ -1,12 +1,12 @@
 //! The valid values of a setting in a line, from the type of its field in the server's class
 //! `Config`.
 
-use crate::quantity::{self, Kind as Measure};
+use crate::quantity::{self, QuantityKind as Measure};
 use serde_json::Value;
 
 /// Kind of a setting's values, as in `settings.txt` after the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kind<'a> {
+pub(crate) struct ValueKind<'a> {
     takes: Takes<'a>,
     /// True if it may be empty, which is then the default.
     may_be_empty: bool,
@@ -45,9 +45,9 @@ pub(crate) struct WrongValue {
 /// Words that YAML 1.1 reads as true or false.
 const SWITCHES: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
 
-impl<'a> Kind<'a> {
+impl<'a> ValueKind<'a> {
     /// Parses the kind in a line of `settings.txt`. `other` stands for unknown kinds.
-    pub(crate) fn of(text: &'a str) -> Kind<'a> {
+    pub(crate) fn parse(text: &'a str) -> ValueKind<'a> {
         let (takes, may_be_empty) = match text.strip_suffix('?') {
             Some(takes) => (takes, true),
             None => (text, false),
@@ -64,7 +64,7 @@ impl<'a> Kind<'a> {
             (Some(_), Some("long"), Some(unit)) => Takes::Quantity(Width::Long, unit),
             _ => Takes::Other,
         };
-        Kind {
+        ValueKind {
             takes,
             may_be_empty,
         }
@@ -97,12 +97,12 @@ impl<'a> Kind<'a> {
             _ => false,
         };
         (!is_right).then(|| WrongValue {
-            takes: self.said(),
+            takes: self.describe(),
             example: self.near(value),
         })
     }
 
-    fn said(self) -> String {
+    fn describe(self) -> String {
         let takes = match self.takes {
             Takes::Switch => "true or false".to_owned(),
             Takes::Whole(Width::Int) => "a whole number below 2147483648".to_owned(),
@@ -192,8 +192,8 @@ fn whole(text: &str) -> Option<i128> {
 fn count(text: &str, smallest: &str) -> Option<i128> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
-    let (measure, factor): (Measure, f64) = quantity::known(unit)?;
-    let (own, least) = quantity::known(smallest)?;
+    let (measure, factor): (Measure, f64) = quantity::parse_unit(unit)?;
+    let (own, least) = quantity::parse_unit(smallest)?;
     if measure != own || factor < least || quantity::is_old(unit) {
         return None;
     }
@@ -253,7 +253,7 @@ mod tests {
             ),
             ("other", vec![json!(1), json!([1]), json!(null)], vec![]),
         ] {
-            let kind = Kind::of(kind);
+            let kind = ValueKind::parse(kind);
             for value in right {
                 assert_eq!(kind.wrong(&value), None, "{kind:?} {value}");
             }
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn what_may_have_been_meant_is_said() {
-        let near = |kind, value: Value| Kind::of(kind).wrong(&value).unwrap().example;
+        let near = |kind, value: Value| ValueKind::parse(kind).wrong(&value).unwrap().example;
         for (kind, value, expected) in [
             ("rate:long:B/s", json!("64MB/s"), Some("64MiB/s")),
             ("time:int:ms", json!("1 s"), Some("1s")),

@@ -111,7 +111,7 @@ impl Formats {
     }
 
     /// Returns the readable formats for a sentence: `ma to oa, and da to da`.
-    pub fn said(&self) -> String {
+    pub fn describe(&self) -> String {
         let bti = self.bti.map(|bti| match bti {
             BTI_OLDEST => format!(", and {bti}"),
             _ => format!(", and {BTI_OLDEST} to {bti}"),
@@ -129,7 +129,7 @@ mod tests {
     fn the_format_that_a_node_writes_is_of_its_line_and_mode() {
         let written = |line: &str, yaml: Value| {
             let yaml = yaml.as_object().unwrap().clone();
-            Line::of(line).unwrap().written_format(&yaml)
+            Line::find(line).unwrap().written_format(&yaml)
         };
         for (line, yaml, expected) in [
             ("4.0", json!({}), "nb"),

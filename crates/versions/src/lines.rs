@@ -11,7 +11,7 @@ pub static DEFAULT: &Line = &v5_0::LINE;
 
 impl Line {
     /// Returns the line of a version, such as `5.0.8`, `6.0-alpha2` or just `4.1`.
-    pub fn of(version: &str) -> Option<&'static Line> {
+    pub fn find(version: &str) -> Option<&'static Line> {
         let is_of = |line: &&&Line| {
             let rest = version.strip_prefix(line.name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_version_is_of_the_line_whose_number_it_begins_with() {
-        let name = |version: &str| Line::of(version).map(|line| line.name);
+        let name = |version: &str| Line::find(version).map(|line| line.name);
         assert_eq!(name("4.1"), Some("4.1"));
         assert_eq!(name("4.1.10"), Some("4.1"));
         assert_eq!(name("6.0-alpha2"), Some("6.0"));
@@ -56,13 +56,13 @@ mod tests {
         assert!(
             LINES
                 .iter()
-                .all(|line| Line::of(line.pinned).is_some_and(|own| own.name == line.name))
+                .all(|line| Line::find(line.pinned).is_some_and(|own| own.name == line.name))
         );
     }
 
     #[test]
     fn files_of_a_later_line_are_not_read() {
-        let reads = |name: &str, letters: &str| Line::of(name).unwrap().formats.reads(letters);
+        let reads = |name: &str, letters: &str| Line::find(name).unwrap().formats.reads(letters);
         for (line, read, not) in [
             ("4.0", &["ma", "nb"][..], &["oa", "da", "la"][..]),
             ("5.0", &["nb", "oa", "da"], &["pa", "ea"]),
@@ -72,10 +72,10 @@ mod tests {
             assert!(!not.iter().any(|letters| reads(line, letters)), "{line}");
         }
         assert_eq!(
-            Line::of("6.0").unwrap().formats.said(),
+            Line::find("6.0").unwrap().formats.describe(),
             "ma to pa, and da to ea"
         );
-        assert_eq!(Line::of("4.1").unwrap().formats.said(), "ma to nb");
+        assert_eq!(Line::find("4.1").unwrap().formats.describe(), "ma to nb");
     }
 
     #[test]

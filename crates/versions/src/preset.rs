@@ -35,7 +35,7 @@ impl Preset {
     }
 
     /// Returns the preset with this name.
-    pub fn of(word: &str) -> Option<Preset> {
+    pub fn find(word: &str) -> Option<Preset> {
         Preset::ALL.into_iter().find(|preset| preset.word() == word)
     }
 }

@@ -21,28 +21,28 @@ const MEGABIT_BYTES: f64 = 125_000.0;
 
 /// Units, each with its size in the smallest unit of its kind: nanoseconds, bytes, bytes per
 /// second.
-const UNITS: [(&str, Kind, f64); 16] = [
-    ("ns", Kind::Time, 1.0),
-    ("us", Kind::Time, 1e3),
-    ("µs", Kind::Time, 1e3),
-    ("ms", Kind::Time, 1e6),
-    ("s", Kind::Time, 1e9),
-    ("m", Kind::Time, 60e9),
-    ("h", Kind::Time, 3600e9),
-    ("d", Kind::Time, 86_400e9),
-    ("B", Kind::Bytes, 1.0),
-    ("KiB", Kind::Bytes, 1024.0),
-    ("MiB", Kind::Bytes, 1_048_576.0),
-    ("GiB", Kind::Bytes, 1_073_741_824.0),
-    ("B/s", Kind::Rate, 1.0),
-    ("KiB/s", Kind::Rate, 1024.0),
-    ("MiB/s", Kind::Rate, 1_048_576.0),
-    (MEGABITS, Kind::Rate, MEGABIT_BYTES),
+const UNITS: [(&str, QuantityKind, f64); 16] = [
+    ("ns", QuantityKind::Time, 1.0),
+    ("us", QuantityKind::Time, 1e3),
+    ("µs", QuantityKind::Time, 1e3),
+    ("ms", QuantityKind::Time, 1e6),
+    ("s", QuantityKind::Time, 1e9),
+    ("m", QuantityKind::Time, 60e9),
+    ("h", QuantityKind::Time, 3600e9),
+    ("d", QuantityKind::Time, 86_400e9),
+    ("B", QuantityKind::Bytes, 1.0),
+    ("KiB", QuantityKind::Bytes, 1024.0),
+    ("MiB", QuantityKind::Bytes, 1_048_576.0),
+    ("GiB", QuantityKind::Bytes, 1_073_741_824.0),
+    ("B/s", QuantityKind::Rate, 1.0),
+    ("KiB/s", QuantityKind::Rate, 1024.0),
+    ("MiB/s", QuantityKind::Rate, 1_048_576.0),
+    (MEGABITS, QuantityKind::Rate, MEGABIT_BYTES),
 ];
 
 /// Quantity that a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum QuantityKind {
     Time,
     Bytes,
     Rate,
@@ -50,7 +50,7 @@ pub(crate) enum Kind {
 
 impl<'a> Unit<'a> {
     /// Parses the unit in a table of settings.
-    pub(crate) fn of(text: &'a str) -> Unit<'a> {
+    pub(crate) fn parse(text: &'a str) -> Unit<'a> {
         match text {
             "=" => Unit::Same,
             "?" => Unit::Other,
@@ -91,8 +91,8 @@ impl<'a> Unit<'a> {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(text.len());
         let (count, written) = text.split_at(end);
         let count: i64 = count.parse().ok()?;
-        let (kind, factor) = known(written.trim())?;
-        let (old_kind, old_factor) = known(unit)?;
+        let (kind, factor) = parse_unit(written.trim())?;
+        let (old_kind, old_factor) = parse_unit(unit)?;
         let old = count as f64 * factor / old_factor;
         let is_whole = kind == old_kind && old.fract() == 0.0 && old.abs() < 9e15;
         is_whole.then(|| (old as i64).into())
@@ -100,14 +100,14 @@ impl<'a> Unit<'a> {
 }
 
 /// Returns the quantity that a unit measures, and its size in the smallest unit of its kind.
-pub(crate) fn known(unit: &str) -> Option<(Kind, f64)> {
+pub(crate) fn parse_unit(unit: &str) -> Option<(QuantityKind, f64)> {
     let found = UNITS.iter().find(|(name, ..)| *name == unit);
     found.map(|(_, kind, factor)| (*kind, *factor))
 }
 
 /// Returns the units of a setting, from this smallest one on.
 pub(crate) fn from(smallest: &str) -> Vec<&'static str> {
-    let Some((kind, least)) = known(smallest) else {
+    let Some((kind, least)) = parse_unit(smallest) else {
         return Vec::new();
     };
     let units = UNITS
@@ -136,14 +136,14 @@ mod tests {
             ("MiB", json!(null), json!(null)),
             ("s", json!(-1), json!("-1s")),
         ] {
-            assert_eq!(Unit::of(unit).now(&old), Some(new.clone()), "{unit}");
-            assert_eq!(Unit::of(unit).before(&new), Some(old), "{unit}");
+            assert_eq!(Unit::parse(unit).now(&old), Some(new.clone()), "{unit}");
+            assert_eq!(Unit::parse(unit).before(&new), Some(old), "{unit}");
         }
     }
 
     #[test]
-    fn other_units_of_the_same_kind_are_counted_and_what_is_not_whole_is_not_said() {
-        let before = |unit: &'static str, new: &str| Unit::of(unit).before(&json!(new));
+    fn other_units_of_a_kind_convert_and_fractions_are_not_given() {
+        let before = |unit: &'static str, new: &str| Unit::parse(unit).before(&json!(new));
         assert_eq!(before("ms", "10s"), Some(json!(10_000)));
         assert_eq!(before("MiB", "2GiB"), Some(json!(2048)));
         assert_eq!(before("KiB", "1 MiB"), Some(json!(1024)));
@@ -152,10 +152,10 @@ mod tests {
         assert_eq!(before("MiB", "10s"), None, "another kind");
         assert_eq!(before("MiB", "auto"), None);
         assert_eq!(before("MiB", ""), None);
-        assert_eq!(Unit::of("?").now(&json!(9)), None);
-        assert_eq!(Unit::of("ms").now(&json!("auto")), None);
+        assert_eq!(Unit::parse("?").now(&json!(9)), None);
+        assert_eq!(Unit::parse("ms").now(&json!("auto")), None);
         assert_eq!(
-            Unit::of("Mbit/s").now(&json!(i64::MAX)),
+            Unit::parse("Mbit/s").now(&json!(i64::MAX)),
             None,
             "no overflow"
         );

@@ -26,7 +26,7 @@ impl Release {
     ///
     /// # Errors
     /// It belongs to no known line, or is not the name of a release.
-    pub fn of(text: &str) -> Result<Release, UnknownRelease> {
+    pub fn parse(text: &str) -> Result<Release, UnknownRelease> {
         let refused = |why: String| UnknownRelease {
             why,
             hint: format!(
@@ -35,7 +35,7 @@ impl Release {
                 DEFAULT.pinned
             ),
         };
-        let Some(line) = Line::of(text) else {
+        let Some(line) = Line::find(text) else {
             return Err(refused(format!(
                 "Cassandra {text} is asked for, and nodes can be started of {}",
                 names()
@@ -58,7 +58,7 @@ impl Release {
     /// suffix.
     pub fn built(version: &str) -> Option<Release> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-+_".contains(c);
-        let is_known = Line::of(version).is_some() && version.chars().all(is_plain);
+        let is_known = Line::find(version).is_some() && version.chars().all(is_plain);
         is_known.then(|| Release {
             version: version.to_owned(),
         })
@@ -91,7 +91,7 @@ impl Release {
     /// Returns its line.
     pub fn line(&self) -> &'static Line {
         // Every release was created with a version of a line.
-        Line::of(&self.version).unwrap_or(DEFAULT)
+        Line::find(&self.version).unwrap_or(DEFAULT)
     }
 
     /// Returns true if its files are pinned by their digests.
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_line_means_its_pinned_release_and_a_release_itself() {
         for line in crate::lines::LINES {
-            let release = Release::of(line.name).unwrap();
+            let release = Release::parse(line.name).unwrap();
             assert_eq!(release.version(), line.pinned);
             assert!(release.is_pinned());
         }
@@ -160,10 +160,10 @@ mod tests {
             "6.0-alpha2",
             "5.0.9-SNAPSHOT",
         ] {
-            assert_eq!(Release::of(text).unwrap().version(), text);
+            assert_eq!(Release::parse(text).unwrap().version(), text);
         }
-        assert!(!Release::of("4.1.3").unwrap().is_pinned());
-        assert_eq!(Release::of("4.1.3").unwrap().line().name, "4.1");
+        assert!(!Release::parse("4.1.3").unwrap().is_pinned());
+        assert_eq!(Release::parse("4.1.3").unwrap().line().name, "4.1");
     }
 
     #[test]
@@ -171,10 +171,10 @@ mod tests {
         for line in crate::lines::LINES {
             assert!(line.release().is_known(), "{}", line.name);
             for text in line.releases() {
-                assert_eq!(Release::of(text).unwrap().line().name, line.name);
+                assert_eq!(Release::parse(text).unwrap().line().name, line.name);
             }
         }
-        let none = Release::of("5.0.9999").unwrap();
+        let none = Release::parse("5.0.9999").unwrap();
         assert!(!none.is_known());
         let refused = none.unpublished();
         assert_eq!(refused.why, "the repository has no Cassandra 5.0.9999");
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn what_is_no_release_is_refused_with_the_lines_that_there_are() {
         for text in ["3.11.19", "4.2", "5.1.0", "15.0.1", "latest"] {
-            let refused = Release::of(text).unwrap_err();
+            let refused = Release::parse(text).unwrap_err();
             assert!(
                 refused.why.contains(&format!("Cassandra {text} is asked for")),
                 "{refused}"
@@ -200,7 +200,7 @@ mod tests {
             "5.0.99999",
             "5.0-../x",
         ] {
-            let refused = Release::of(text).unwrap_err();
+            let refused = Release::parse(text).unwrap_err();
             assert!(
                 refused.why.contains("no name of a release"),
                 "{text}: {refused}"

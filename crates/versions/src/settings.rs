@@ -1,6 +1,6 @@
 //! Translates the name of a `cassandra.yaml` setting from any line into a given line.
 
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use crate::line::Line;
 use crate::lines::LINES;
 use crate::quantity::Unit;
@@ -86,7 +86,7 @@ impl Line {
     fn wrong(&self, name: &str, value: &Value) -> Option<SettingRefusal> {
         let mut rows = self.settings.lines().filter_map(|line| line.split_once(' '));
         let (_, kind) = rows.find(|(known, _)| *known == name)?;
-        let kind = Kind::of(kind);
+        let kind = ValueKind::parse(kind);
         let wrong = kind.wrong(value)?;
         // A plain number was enough under the old name, which some settings kept.
         let old = self.renamed().find(|one| one.new == name).filter(|_| kind.is_quantity());
@@ -201,7 +201,7 @@ impl Line {
             Some(Renamed {
                 old,
                 new,
-                unit: Unit::of(unit),
+                unit: Unit::parse(unit),
             })
         })
     }
@@ -268,8 +268,8 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_setting_that_kept_its_name_is_shown_as_a_number_of_its_old_unit() {
-        let line = Line::of("5.0").unwrap();
+    fn an_unchanged_name_is_shown_with_its_old_unit() {
+        let line = Line::find("5.0").unwrap();
         for (name, shown, expected) in [
             ("key_cache_save_period", "14400", "14400s"),
             ("key_cache_save_period", "4h", "4h"),
@@ -279,7 +279,7 @@ mod tests {
             assert_eq!(line.shown_with_unit(name, shown), expected, "{name}");
         }
         // It had no units yet.
-        let old = Line::of("4.0").unwrap();
+        let old = Line::find("4.0").unwrap();
         assert_eq!(
             old.shown_with_unit("key_cache_save_period", "14400"),
             "14400"
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn guardrails_are_those_of_the_line() {
-        let is_one = |line: &str, name: &str| Line::of(line).unwrap().is_guardrail(name);
+        let is_one = |line: &str, name: &str| Line::find(line).unwrap().is_guardrail(name);
         for name in [
             "page_size_fail_threshold",
             "user_timestamps_enabled",
@@ -309,11 +309,11 @@ mod tests {
         }
     }
 
-    fn asked(line: &str, name: &str, value: Value) -> Setting {
-        Line::of(line).unwrap().setting(name, &value)
+    fn rename(line: &str, name: &str, value: Value) -> Setting {
+        Line::find(line).unwrap().setting(name, &value)
     }
 
-    fn named(name: &str, value: Value) -> Setting {
+    fn expected_setting(name: &str, value: Value) -> Setting {
         Setting::Named {
             name: name.to_owned(),
             value,
@@ -321,26 +321,26 @@ mod tests {
     }
 
     fn refused(line: &str, name: &str) -> SettingRefusal {
-        match asked(line, name, json!(1)) {
+        match rename(line, name, json!(1)) {
             Setting::Refused(refusal) => refusal,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn an_old_name_is_the_new_one_and_a_new_one_the_old_one_of_an_old_line() {
+    fn old_names_map_to_new_ones_and_back_for_an_old_line() {
         for (line, name, value, expected) in [
             (
                 "5.0",
                 "compaction_throughput_mb_per_sec",
                 json!(64),
-                named("compaction_throughput", json!("64MiB/s")),
+                expected_setting("compaction_throughput", json!("64MiB/s")),
             ),
             (
                 "4.0",
                 "compaction_throughput",
                 json!("64MiB/s"),
-                named("compaction_throughput_mb_per_sec", json!(64)),
+                expected_setting("compaction_throughput_mb_per_sec", json!(64)),
             ),
             (
                 "4.0",
@@ -358,54 +358,54 @@ mod tests {
                 "6.0",
                 "enable_sasi_indexes",
                 json!(true),
-                named("sasi_indexes_enabled", json!(true)),
+                expected_setting("sasi_indexes_enabled", json!(true)),
             ),
             (
                 "4.0",
                 "read_request_timeout",
                 json!("5s"),
-                named("read_request_timeout_in_ms", json!(5000)),
+                expected_setting("read_request_timeout_in_ms", json!(5000)),
             ),
         ] {
-            assert_eq!(asked(line, name, value), expected, "{name} in {line}");
+            assert_eq!(rename(line, name, value), expected, "{name} in {line}");
         }
     }
 
     /// A node failed on `-1MiB`, which a file of 4.0 writes as `-1`, meaning "off".
     #[test]
-    fn a_negative_number_that_means_off_is_no_value_under_the_new_name() {
+    fn a_negative_number_that_means_off_becomes_null() {
         for (name, value, expected) in [
             (
                 "sstable_preemptive_open_interval_in_mb",
                 json!(-1),
-                named("sstable_preemptive_open_interval", Value::Null),
+                expected_setting("sstable_preemptive_open_interval", Value::Null),
             ),
             (
                 "sstable_preemptive_open_interval_in_mb",
                 json!(50),
-                named("sstable_preemptive_open_interval", json!("50MiB")),
+                expected_setting("sstable_preemptive_open_interval", json!("50MiB")),
             ),
             (
                 "index_summary_resize_interval_in_minutes",
                 json!(-1),
-                named("index_summary_resize_interval", Value::Null),
+                expected_setting("index_summary_resize_interval", Value::Null),
             ),
         ] {
-            assert_eq!(asked("5.0", name, value), expected, "{name}");
+            assert_eq!(rename("5.0", name, value), expected, "{name}");
         }
-        let known = asked("4.0", "sstable_preemptive_open_interval_in_mb", json!(-1));
+        let known = rename("4.0", "sstable_preemptive_open_interval_in_mb", json!(-1));
         assert_eq!(known, Setting::Known);
     }
 
     #[test]
-    fn what_changed_its_name_twice_or_got_a_unit_is_found_in_each_line() {
+    fn a_setting_renamed_twice_or_given_a_unit_is_always_found() {
         for (line, name, value, expected) in [
             // A setting with a different name in each of three lines.
             (
                 "4.0",
                 "partition_size_warn_threshold",
                 json!("100MiB"),
-                named(
+                expected_setting(
                     "compaction_large_partition_warning_threshold_mb",
                     json!(100),
                 ),
@@ -414,7 +414,7 @@ mod tests {
                 "4.1",
                 "partition_size_warn_threshold",
                 json!("100MiB"),
-                named(
+                expected_setting(
                     "compaction_large_partition_warning_threshold",
                     json!("100MiB"),
                 ),
@@ -424,7 +424,7 @@ mod tests {
                 "4.0",
                 "key_cache_save_period",
                 json!("4h"),
-                named("key_cache_save_period", json!(14_400)),
+                expected_setting("key_cache_save_period", json!(14_400)),
             ),
             ("4.1", "key_cache_save_period", json!("4h"), Setting::Known),
             ("5.0", "concurrent_reads", json!(32), Setting::Known),
@@ -435,12 +435,12 @@ mod tests {
                 Setting::Known,
             ),
         ] {
-            assert_eq!(asked(line, name, value), expected, "{name} in {line}");
+            assert_eq!(rename(line, name, value), expected, "{name} in {line}");
         }
     }
 
     #[test]
-    fn what_is_gone_not_there_yet_or_never_was_is_refused_with_what_to_do() {
+    fn removed_future_and_unknown_settings_are_refused() {
         let gone = refused("6.0", "reject_out_of_token_range_requests");
         assert!(
             gone.why.contains("Cassandra 5.0 was the last that had it"),
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_later_line_has_renamed_is_lost_in_an_earlier_one() {
+    fn every_line_has_the_new_names_of_its_renames_not_the_old() {
         for line in LINES {
             for one in line.renamed() {
                 assert!(line.has_setting(one.new), "{} of {}", one.new, line.name);

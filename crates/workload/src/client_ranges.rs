@@ -84,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_operation_is_walked_once_and_each_part_from_its_begin_to_its_end(
+        fn each_operation_runs_once_and_each_part_from_start_to_end(
             count in 1u64..400,
             workers in prop::collection::vec(0u64..6, 0..6),
         ) {

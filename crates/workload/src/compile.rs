@@ -12,7 +12,7 @@ use crate::spec::{Problem, Spec};
 use crate::standard1;
 use crate::tabular;
 use crate::workload_parts::{
-    Draft, KEYSPACE_CHARACTERS_MAX, Named, ROWS_MAX, is_identifier, keyspace_statements,
+    Draft, KEYSPACE_CHARACTERS_MAX, NamedWorkload, ROWS_MAX, is_identifier, keyspace_statements,
 };
 
 /// Compiles a spec.
@@ -56,7 +56,7 @@ pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
     }
 }
 
-fn find(params: &mut Params) -> Option<&'static Named> {
+fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
     let use_ = params.spec.use_.as_str();
     let found = names().iter().find(|named| named.name == use_);
     if found.is_none() {
@@ -83,7 +83,7 @@ fn find(params: &mut Params) -> Option<&'static Named> {
     found
 }
 
-fn check_param_names(params: &mut Params, named: &Named) {
+fn check_param_names(params: &mut Params, named: &NamedWorkload) {
     for name in params.spec.params.keys() {
         if named.params.iter().any(|param| param.0 == name) {
             continue;
@@ -99,7 +99,7 @@ fn check_param_names(params: &mut Params, named: &Named) {
     }
 }
 
-fn keyspace(params: &mut Params, named: &Named) -> String {
+fn keyspace(params: &mut Params, named: &NamedWorkload) -> String {
     let Some(keyspace) = &params.spec.keyspace else {
         return named.keyspace.to_owned();
     };
@@ -114,7 +114,7 @@ fn keyspace(params: &mut Params, named: &Named) -> String {
 }
 
 /// Returns the weight of every kind of the workload.
-fn weights(params: &mut Params, named: &Named) -> Vec<f64> {
+fn weights(params: &mut Params, named: &NamedWorkload) -> Vec<f64> {
     let spec = params.spec;
     let mut weights = vec![0.0; named.kinds.len()];
     if spec.mix.is_empty() {
@@ -146,7 +146,12 @@ fn weights(params: &mut Params, named: &Named) -> Vec<f64> {
     weights
 }
 
-fn check_kind(params: &mut Params, named: &Named, section: &str, kind: &str) -> Option<usize> {
+fn check_kind(
+    params: &mut Params,
+    named: &NamedWorkload,
+    section: &str,
+    kind: &str,
+) -> Option<usize> {
     let found = named.kinds.iter().position(|name| *name == kind);
     if found.is_none() {
         let hint = did_you_mean(kind, named.kinds.iter().copied());

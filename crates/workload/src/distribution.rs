@@ -32,7 +32,7 @@ const GRAMMAR: &str = "write fixed(n), sequence, uniform, gaussian, exponential,
 
 /// A distribution as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Written {
+pub(crate) struct DistributionText {
     pub(crate) shape: Shape,
     /// First and last value.
     pub(crate) range: Option<(u64, u64)>,
@@ -60,10 +60,10 @@ pub(crate) enum Shape {
 }
 
 /// Parses a distribution; the error contains the mistake and the grammar.
-pub(crate) fn parse(text: &str) -> Result<Written, String> {
+pub(crate) fn parse(text: &str) -> Result<DistributionText, String> {
     let text = text.trim();
     if let Some(value) = whole_number(text) {
-        return Ok(Written {
+        return Ok(DistributionText {
             shape: Shape::Fixed,
             range: Some((value, value)),
         });
@@ -87,7 +87,7 @@ pub(crate) fn parse(text: &str) -> Result<Written, String> {
             return Err(format!("\"{text}\" needs one value, as in fixed(100)"));
         };
         let value = whole_number(value).ok_or_else(|| format!("\"{value}\" is not a number"))?;
-        return Ok(Written {
+        return Ok(DistributionText {
             shape: Shape::Fixed,
             range: Some((value, value)),
         });
@@ -107,7 +107,7 @@ pub(crate) fn parse(text: &str) -> Result<Written, String> {
             "\"{text}\" has more arguments than {name} takes; {GRAMMAR}"
         ));
     }
-    Ok(Written {
+    Ok(DistributionText {
         shape: parse_shape(text, &name, number)?,
         range,
     })
@@ -195,7 +195,11 @@ enum Form {
 impl Sampler {
     /// Creates a sampler of `range` (both ends included), or of the written range if there is one.
     /// With a `scramble` seed the popular values of zipf are scattered over the range.
-    pub(crate) fn new(written: Written, range: (u64, u64), scramble: Option<u64>) -> Sampler {
+    pub(crate) fn new(
+        written: DistributionText,
+        range: (u64, u64),
+        scramble: Option<u64>,
+    ) -> Sampler {
         let (first, last) = written.range.unwrap_or(range);
         assert!(first <= last && last - first < u64::MAX, "{first}..{last}");
         let count = last - first + 1;
@@ -366,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn latest_mirrors_zipf_onto_the_newest_row_and_follows_the_added_ones() {
+    fn latest_mirrors_zipf_onto_the_newest_row_and_follows_inserts() {
         let mut latest = sampler("latest(1.1)", (0, 99));
         for n in 0..1000 {
             let rank = Zipf::new(100 + n, 1.1).draw(&mut Draws::new(1, n));
@@ -375,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn zipf_without_scrambling_makes_the_first_value_the_most_popular() {
+    fn unscrambled_zipf_makes_the_first_value_the_most_popular() {
         let mut plain = Sampler::new(parse("zipf(10..500, 2)").unwrap(), (0, 0), None);
         let hits = draws(&mut plain, 10_000).iter().filter(|&&value| value == 10).count();
         // 6 / pi^2 of the draws, a little more over a finite range.
@@ -427,7 +431,7 @@ mod tests {
             ("fixed(7)", Shape::Fixed, Some((7, 7))),
             ("1b", Shape::Fixed, Some((1_000_000_000, 1_000_000_000))),
         ] {
-            assert_eq!(parse(text), Ok(Written { shape, range }), "{text}");
+            assert_eq!(parse(text), Ok(DistributionText { shape, range }), "{text}");
         }
     }
 }

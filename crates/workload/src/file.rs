@@ -28,7 +28,7 @@ mod value_source;
 mod verify;
 mod word_list;
 
-pub use server_refusal::{Checked, Placed};
+pub use server_refusal::{Checked, KeyspaceStatements};
 
 use crate::params::Params;
 use crate::program::Program;

@@ -152,8 +152,8 @@ impl Generator {
 
     /// Returns the request of the operation last begun to a register that was 0 when it was loaded;
     /// `None` if it is not about a register.
-    pub fn asked(&self) -> Option<RegisterRequest> {
-        self.cursor.asked()
+    pub fn register_request(&self) -> Option<RegisterRequest> {
+        self.cursor.register_request()
     }
 
     /// Returns the amount that the operation last begun adds to a counter; `None` if it adds to

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn popular_rows_have_a_hottest_one_and_rows_that_are_all_alike_have_none() {
+    fn popular_rows_have_a_hottest_one_and_uniform_rows_have_none() {
         let zipf = token("zipf(0.99)", 100_000, 1);
         assert!(zipf.is_some());
         assert_eq!(

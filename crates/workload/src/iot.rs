@@ -9,7 +9,7 @@
 //! Write timestamps begin in 1970. Deletes and writes of a run with present timestamps hide them,
 //! so the table must be truncated before loading.
 
-use crate::distribution::{Sampler, Shape, Written};
+use crate::distribution::{DistributionText, Sampler, Shape};
 use crate::generator::{Check, Operation};
 use crate::params::Params;
 use crate::program::{Program, Stage};
@@ -114,7 +114,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     }
     let qualified = draft.qualified(&name);
     let [write, read, verify] = statements(&qualified, table.limit);
-    let every_cycle = Written {
+    let every_cycle = DistributionText {
         shape: Shape::Sequence,
         range: None,
     };
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_and_a_machine_name_their_cycle_at_every_ratio_of_sources_and_timespeed() {
+    fn a_time_and_a_machine_determine_their_cycle_at_every_ratio() {
         for (sources, timespeed) in [(10_000, 100), (1000, 100), (7, 3), (3, 7), (1, 1), (100, 3)] {
             let table = Iot {
                 sources,

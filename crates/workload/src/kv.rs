@@ -18,7 +18,7 @@
 use std::cmp::Ordering;
 
 use crate::compressible::{PATTERN_BYTES, Pattern};
-use crate::distribution::{Sampler, Shape, Written};
+use crate::distribution::{DistributionText, Sampler, Shape};
 use crate::generator::{Check, Operation};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
@@ -140,7 +140,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
 
 fn sizes(params: &mut Params) -> Sampler {
     let usual = (VALUE_BYTES_DEFAULT, VALUE_BYTES_DEFAULT);
-    let default = Written {
+    let default = DistributionText {
         shape: Shape::Fixed,
         range: Some(usual),
     };
@@ -151,14 +151,14 @@ fn sizes(params: &mut Params) -> Sampler {
     };
     let written = match params.distribution("value_size", default) {
         None => default,
-        Some(Written {
+        Some(DistributionText {
             shape: Shape::Latest { .. },
             ..
         }) => wrong(params, "value_size cannot follow the latest row".to_owned()),
-        Some(Written { range: None, .. }) => {
+        Some(DistributionText { range: None, .. }) => {
             wrong(params, "value_size needs a range of sizes".to_owned())
         }
-        Some(Written {
+        Some(DistributionText {
             range: Some((first, last)),
             ..
         }) if first < HEADER_BYTES as u64 || last > VALUE_BYTES_MAX => {

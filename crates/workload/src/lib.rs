@@ -52,12 +52,12 @@ pub use source::{OperationEncoder, OperationSource};
 pub use client_ranges::ClientRanges;
 pub use compile::compile;
 pub use example_operations::{Sample, sample};
-pub use file::{Checked, Placed, ReadFile, check_file, compile_file, no_files};
+pub use file::{Checked, KeyspaceStatements, ReadFile, check_file, compile_file, no_files};
 pub use generator::{Check, Generator, Operation, RegisterRequest};
 pub use hottest::hottest_token;
 pub use names::names;
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
-pub use recorded_arrivals::Course;
+pub use recorded_arrivals::ArrivalTimes;
 pub use request_settings::{ALL_KINDS, Tuning, tune};
 pub use spec::{ParamValue, Problem, Replication, Spec};
 pub use table_sample::{
@@ -65,4 +65,4 @@ pub use table_sample::{
     csv_columns, table_outline,
 };
 pub use type_assumptions::{Definitions, Expectation, is_taken, table_of};
-pub use workload_parts::{Named, is_identifier};
+pub use workload_parts::{NamedWorkload, is_identifier};

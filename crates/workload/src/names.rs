@@ -1,11 +1,11 @@
 //! The named workloads with their descriptions, kinds and parameters: the source of error messages,
 //! did-you-mean hints and the generated reference.
 
-use crate::workload_parts::Named;
+use crate::workload_parts::NamedWorkload;
 use crate::{counters, iot, keyvalue, kv, registers, standard1, tabular};
 
 /// Returns all named workloads.
-pub fn names() -> &'static [Named] {
+pub fn names() -> &'static [NamedWorkload] {
     &NAMES
 }
 
@@ -58,8 +58,8 @@ const IOT_PARAMS: &[Param] = &[
     ),
 ];
 
-static NAMES: [Named; 8] = [
-    Named {
+static NAMES: [NamedWorkload; 8] = [
+    NamedWorkload {
         name: standard1::NAME,
         what: "cassandra-stress's default table: blob columns under a blob key. Keys and columns \
                match bit for bit, so that each tool can read the other's rows. Row 0 is \
@@ -88,7 +88,7 @@ static NAMES: [Named; 8] = [
             ("distribution", "uniform", ROWS_MEANING),
         ],
     },
-    Named {
+    NamedWorkload {
         name: iot::NAME,
         what: "NoSQLBench's cql-iot: readings of sensors, clustered by time within machine and \
                sensor. Operation n of load and of main is NoSQLBench's cycle n; machines, stations \
@@ -99,7 +99,7 @@ static NAMES: [Named; 8] = [
         mix: &[("write", 9.0), ("read", 1.0)],
         params: IOT_PARAMS,
     },
-    Named {
+    NamedWorkload {
         name: iot::NAME_TIMESERIES,
         what: "The same workload as cql-iot, under its name in newer releases of NoSQLBench.",
         keyspace: "baselines",
@@ -107,7 +107,7 @@ static NAMES: [Named; 8] = [
         mix: &[("write", 9.0), ("read", 1.0)],
         params: IOT_PARAMS,
     },
-    Named {
+    NamedWorkload {
         name: keyvalue::NAME,
         what: "NoSQLBench's cql-keyvalue: a text value per text key. Row n is the row of cycle n \
                of its rampup, byte for byte. The number of keys (its keycount) is the number of \
@@ -126,7 +126,7 @@ static NAMES: [Named; 8] = [
             ("distribution", "uniform", ROWS_MEANING),
         ],
     },
-    Named {
+    NamedWorkload {
         name: tabular::NAME,
         what: "NoSQLBench's cql-tabular: rows of text in partitions, loaded one after another. A \
                read asks for the first 1 to 10 rows of a partition. Row n is the row of cycle n of \
@@ -147,7 +147,7 @@ static NAMES: [Named; 8] = [
             ),
         ],
     },
-    Named {
+    NamedWorkload {
         name: kv::NAME,
         what: "One blob value per key. Each value names the operation and epoch that wrote it, so \
                that cassay can classify every read as right, stale or wrong. Kind `write` \
@@ -168,7 +168,7 @@ static NAMES: [Named; 8] = [
             ("distribution", "uniform", ROWS_MEANING),
         ],
     },
-    Named {
+    NamedWorkload {
         name: counters::NAME,
         what: "One counter per key. With `verify: {sample: all}`, cassay compares each counter \
                with the sum of its acknowledged additions, and allows for those of unknown \
@@ -191,7 +191,7 @@ static NAMES: [Named; 8] = [
             ("distribution", "uniform", ROWS_MEANING),
         ],
     },
-    Named {
+    NamedWorkload {
         name: registers::NAME,
         what: "One number per key, which lightweight transactions read (at SERIAL), write (IF \
                EXISTS) and swap (IF value = …). With `verify: {sample: all}`, cassay keeps \

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quantile_undoes_the_cumulative_distribution_in_the_middle_and_in_the_tails() {
+    fn the_quantile_inverts_the_cumulative_distribution_everywhere() {
         for exponent in 1..=63 {
             for step in 0..50 {
                 let p = (0.5f64).powi(exponent) * (1.0 + f64::from(step) / 50.0) / 2.0;

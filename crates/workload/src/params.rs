@@ -1,6 +1,6 @@
 //! Reads the parameters of a spec, each with its default and limits, and collects every mistake.
 
-use crate::distribution::{self, Shape, Written};
+use crate::distribution::{self, DistributionText, Shape};
 use crate::spec::{ParamValue, Problem, Spec};
 
 /// Reads a whole number that may end in k, M, G (or cassandra-stress's b) for 10^3, 10^6, 10^9.
@@ -115,8 +115,8 @@ impl<'a> Params<'a> {
     }
 
     /// Returns a distribution of rows; a written range must lie in `0..rows`.
-    pub(crate) fn rows_distribution(&mut self, name: &str, rows: u64) -> Written {
-        let uniform = Written {
+    pub(crate) fn rows_distribution(&mut self, name: &str, rows: u64) -> DistributionText {
+        let uniform = DistributionText {
             shape: Shape::Uniform,
             range: None,
         };
@@ -137,7 +137,11 @@ impl<'a> Params<'a> {
     }
 
     /// Returns a distribution that the study writes as text; `None` after a mistake.
-    pub(crate) fn distribution(&mut self, name: &str, default: Written) -> Option<Written> {
+    pub(crate) fn distribution(
+        &mut self,
+        name: &str,
+        default: DistributionText,
+    ) -> Option<DistributionText> {
         let Some(text) = self.spec.params.get(name) else {
             return Some(default);
         };

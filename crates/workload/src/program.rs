@@ -10,7 +10,7 @@ use crate::distribution::Sampler;
 use crate::generator::{Generator, Operation};
 use crate::mix::Mix;
 use crate::random::{Draws, lane};
-use crate::recorded_arrivals::Course;
+use crate::recorded_arrivals::ArrivalTimes;
 use crate::source::OperationSource;
 use cql::Consistency;
 
@@ -202,7 +202,7 @@ pub struct Program {
 impl Program {
     /// Creates a program from a caller's own source of operations, for existing tables: a test of
     /// an engine, or a tool built on one, makes its load from it.
-    pub fn of_source(
+    pub fn from_source(
         kinds: Vec<Kind>,
         statements: Vec<Statement>,
         source: Arc<dyn OperationSource>,
@@ -306,15 +306,15 @@ impl Program {
 
     /// Returns the statements that change data, for the kinds that may occur in a stage.
     pub fn writes(&self, stage: Stage) -> Vec<&Statement> {
-        self.of_stage(stage, true)
+        self.stage_statements(stage, true)
     }
 
     /// Returns the statements that do not change data, for the same kinds.
     pub fn reads(&self, stage: Stage) -> Vec<&Statement> {
-        self.of_stage(stage, false)
+        self.stage_statements(stage, false)
     }
 
-    fn of_stage(&self, stage: Stage, writing: bool) -> Vec<&Statement> {
+    fn stage_statements(&self, stage: Stage, writing: bool) -> Vec<&Statement> {
         let is_asked = |statement: &&Statement| {
             let kind = usize::from(statement.kind);
             let is_write = self.kinds.get(kind).is_none_or(|kind| kind.is_write);
@@ -344,7 +344,7 @@ impl Program {
     }
 
     /// Returns the due times of its operations, if they were recorded.
-    pub fn course(&self) -> Option<Arc<Course>> {
+    pub fn course(&self) -> Option<Arc<ArrivalTimes>> {
         self.source.course()
     }
 

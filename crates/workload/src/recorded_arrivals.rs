@@ -2,22 +2,22 @@
 
 /// Due times of operations that repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Course {
+pub struct ArrivalTimes {
     /// Due time of each operation, ns since the first; ascending.
     due_ns: Vec<u64>,
     /// Time after which the first is due again, ns; at least the last due time.
     period_ns: u64,
 }
 
-impl Course {
+impl ArrivalTimes {
     /// Creates a course from times, at least one, which repeats after `period_ns`.
-    pub fn new(mut due_ns: Vec<u64>, period_ns: u64) -> Course {
+    pub fn new(mut due_ns: Vec<u64>, period_ns: u64) -> ArrivalTimes {
         due_ns.sort_unstable();
         if due_ns.is_empty() {
             due_ns.push(0);
         }
         let last_ns = due_ns[due_ns.len() - 1];
-        Course {
+        ArrivalTimes {
             due_ns,
             period_ns: period_ns.max(last_ns).max(1),
         }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn what_is_due_before_a_time_is_counted_over_all_rounds() {
-        let course = Course::new(vec![0, 5, 5, 9], 10);
+        let course = ArrivalTimes::new(vec![0, 5, 5, 9], 10);
         let at: Vec<u64> = (0..9).map(|n| course.at_ns(n)).collect();
         assert_eq!(at, [0, 5, 5, 9, 10, 15, 15, 19, 20]);
         for ns in 0..40 {
@@ -69,6 +69,6 @@ mod tests {
             assert_eq!(course.count_before(ns), counted, "{ns}");
         }
         assert_eq!(course.ops_per_s(), 4e8);
-        assert_eq!(Course::new(Vec::new(), 0).count_before(1), 1);
+        assert_eq!(ArrivalTimes::new(Vec::new(), 0).count_before(1), 1);
     }
 }

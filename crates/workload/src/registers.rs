@@ -160,7 +160,7 @@ impl source::RowFunction for Registers {
         }
     }
 
-    fn asked(&self, operation: &Operation, stage: Stage) -> Option<RegisterRequest> {
+    fn register_request(&self, operation: &Operation, stage: Stage) -> Option<RegisterRequest> {
         let (from, to) = self.values(operation.number);
         match (stage, operation.statement) {
             (Stage::Load, _) => None,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use cql::value::{CqlType, UdtType};
 
 pub use counting::is_conditional;
-pub use cql::text::{Fault, Kind, Token, split, tokens};
+pub use cql::text::{CqlMistake, Token, TokenKind, split, tokens};
 pub use markers::{Marker, binds_partition, insert_counts, markers};
 pub use options::{OptionValue, options};
 pub use qualify::{keyspaces, moved, named_table, qualify};
@@ -75,7 +75,7 @@ impl Table {
 }
 
 /// Parses one statement. `types` are the user-defined types that its columns may have.
-pub fn parse(cql: &str, types: &[UdtType]) -> Result<Defined, Fault> {
+pub fn parse(cql: &str, types: &[UdtType]) -> Result<Defined, CqlMistake> {
     let mut reader = Reader {
         tokens: tokens(cql)?,
         next: 0,
@@ -116,30 +116,30 @@ impl Reader<'_> {
         self.peek().map_or(self.end, |token| token.at)
     }
 
-    fn fault<T>(&self, message: impl Into<String>) -> Result<T, Fault> {
-        Err(Fault {
+    fn fault<T>(&self, message: impl Into<String>) -> Result<T, CqlMistake> {
+        Err(CqlMistake {
             message: message.into(),
             at: self.at(),
         })
     }
 
-    fn is(&self, kind: Kind, text: &str) -> bool {
+    fn is(&self, kind: TokenKind, text: &str) -> bool {
         self.peek().is_some_and(|token| token.kind == kind && token.text == text)
     }
 
     fn take_word(&mut self, word: &str) -> bool {
-        let found = self.is(Kind::Word, word);
+        let found = self.is(TokenKind::Word, word);
         self.next += usize::from(found);
         found
     }
 
     fn take(&mut self, symbol: &str) -> bool {
-        let found = self.is(Kind::Symbol, symbol);
+        let found = self.is(TokenKind::Symbol, symbol);
         self.next += usize::from(found);
         found
     }
 
-    fn need(&mut self, symbol: &str) -> Result<(), Fault> {
+    fn need(&mut self, symbol: &str) -> Result<(), CqlMistake> {
         if self.take(symbol) {
             return Ok(());
         }
@@ -154,9 +154,9 @@ impl Reader<'_> {
         }
     }
 
-    fn name(&mut self) -> Result<String, Fault> {
+    fn name(&mut self) -> Result<String, CqlMistake> {
         match self.peek() {
-            Some(token) if matches!(token.kind, Kind::Word | Kind::Quoted) => {
+            Some(token) if matches!(token.kind, TokenKind::Word | TokenKind::Quoted) => {
                 let name = token.text.clone();
                 self.next += 1;
                 Ok(name)
@@ -166,7 +166,7 @@ impl Reader<'_> {
     }
 
     /// Reads `name` or `keyspace.name`.
-    fn qualified(&mut self) -> Result<(Option<String>, String), Fault> {
+    fn qualified(&mut self) -> Result<(Option<String>, String), CqlMistake> {
         let first = self.name()?;
         if self.take(".") {
             Ok((Some(first), self.name()?))
@@ -175,7 +175,7 @@ impl Reader<'_> {
         }
     }
 
-    fn table(&mut self) -> Result<Table, Fault> {
+    fn table(&mut self) -> Result<Table, CqlMistake> {
         let (keyspace, name) = self.qualified()?;
         let mut table = Table {
             keyspace,
@@ -187,12 +187,12 @@ impl Reader<'_> {
         };
         self.need("(")?;
         while !self.take(")") {
-            if self.is(Kind::Word, "primary") {
+            if self.is(TokenKind::Word, "primary") {
                 self.primary_key(&mut table)?;
             } else {
                 self.column(&mut table)?;
             }
-            if !self.take(",") && !self.is(Kind::Symbol, ")") {
+            if !self.take(",") && !self.is(TokenKind::Symbol, ")") {
                 return self.fault(match self.peek() {
                     Some(_) => "`,` or `)` is expected here",
                     None => "the `)` of the table is missing at the end",
@@ -208,16 +208,16 @@ impl Reader<'_> {
         Ok(table)
     }
 
-    fn column(&mut self, table: &mut Table) -> Result<(), Fault> {
+    fn column(&mut self, table: &mut Table) -> Result<(), CqlMistake> {
         let at = self.at();
         let name = self.name()?;
         if table.column(&name).is_some() {
-            return Err(Fault {
+            return Err(CqlMistake {
                 message: format!("column {name} stands here a second time"),
                 at,
             });
         }
-        let is_frozen = self.is(Kind::Word, "frozen");
+        let is_frozen = self.is(TokenKind::Word, "frozen");
         let typ = self.typ()?;
         table.columns.push(Column {
             name,
@@ -232,8 +232,8 @@ impl Reader<'_> {
             table.partition_key.push(table.columns.len() - 1);
         }
         if self.take_word("mask") || self.take_word("masked") {
-            while !self.is(Kind::Symbol, ",")
-                && !self.is(Kind::Symbol, ")")
+            while !self.is(TokenKind::Symbol, ",")
+                && !self.is(TokenKind::Symbol, ")")
                 && self.next < self.tokens.len()
             {
                 self.next += 1;
@@ -247,15 +247,15 @@ impl Reader<'_> {
         if self.take("(") {
             let mut depth = 1;
             while depth > 0 && self.next < self.tokens.len() {
-                depth +=
-                    i32::from(self.is(Kind::Symbol, "(")) - i32::from(self.is(Kind::Symbol, ")"));
+                depth += i32::from(self.is(TokenKind::Symbol, "("))
+                    - i32::from(self.is(TokenKind::Symbol, ")"));
                 self.next += 1;
             }
         }
     }
 
     /// Reads `PRIMARY KEY ((a, b), c, d)` or `PRIMARY KEY (a, c)`.
-    fn primary_key(&mut self, table: &mut Table) -> Result<(), Fault> {
+    fn primary_key(&mut self, table: &mut Table) -> Result<(), CqlMistake> {
         self.next += 1;
         if !self.take_word("key") {
             return self.fault("KEY is expected after PRIMARY");
@@ -278,18 +278,18 @@ impl Reader<'_> {
         self.need(")")
     }
 
-    fn key_column(&mut self, table: &Table) -> Result<usize, Fault> {
+    fn key_column(&mut self, table: &Table) -> Result<usize, CqlMistake> {
         let at = self.at();
         let name = self.name()?;
-        table.column(&name).ok_or_else(|| Fault {
+        table.column(&name).ok_or_else(|| CqlMistake {
             message: format!("the primary key has {name}, which is not a column above it"),
             at,
         })
     }
 
-    fn typ(&mut self) -> Result<CqlType, Fault> {
+    fn typ(&mut self) -> Result<CqlType, CqlMistake> {
         let at = self.at();
-        let is_text = self.peek().is_some_and(|token| token.kind == Kind::Text);
+        let is_text = self.peek().is_some_and(|token| token.kind == TokenKind::Text);
         if is_text {
             let class = self.tokens[self.next].text.clone();
             self.next += 1;
@@ -304,7 +304,7 @@ impl Reader<'_> {
         }
         let parameters = ["frozen", "list", "set", "map", "tuple", "vector"];
         if !parameters.contains(&name.as_str()) {
-            return Err(Fault {
+            return Err(CqlMistake {
                 message: format!(
                     "{name} is not a type of CQL, and no CREATE TYPE above defines it"
                 ),
@@ -342,13 +342,13 @@ impl Reader<'_> {
         Ok(typ)
     }
 
-    fn user_type(&mut self) -> Result<UdtType, Fault> {
+    fn user_type(&mut self) -> Result<UdtType, CqlMistake> {
         let (keyspace, name) = self.qualified()?;
         self.need("(")?;
         let mut fields = Vec::new();
         while !self.take(")") {
             fields.push((Arc::from(self.name()?), self.typ()?));
-            if !self.take(",") && !self.is(Kind::Symbol, ")") {
+            if !self.take(",") && !self.is(TokenKind::Symbol, ")") {
                 return self.fault("`,` or `)` is expected here");
             }
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation, RegisterRequest};
 use crate::program::{Choices, Stage};
-use crate::recorded_arrivals::Course;
+use crate::recorded_arrivals::ArrivalTimes;
 use cql::response::RawRows;
 
 /// The source of a program's operations; shared by all workers.
@@ -33,7 +33,7 @@ pub trait OperationSource: Debug + Send + Sync {
     }
 
     /// Returns the due times of operations in the main stage, if they were recorded.
-    fn course(&self) -> Option<Arc<Course>> {
+    fn course(&self) -> Option<Arc<ArrivalTimes>> {
         None
     }
 
@@ -86,7 +86,7 @@ pub trait OperationEncoder: Debug + Send {
 
     /// Returns the request of the operation last begun or sought to a register that was 0 when it
     /// was loaded; `None` if it is not about a register.
-    fn asked(&self) -> Option<RegisterRequest> {
+    fn register_request(&self) -> Option<RegisterRequest> {
         None
     }
 
@@ -141,8 +141,8 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         rows: &RawRows,
     ) -> Check;
 
-    /// Returns the request to a register, as [`OperationEncoder::asked`] does.
-    fn asked(&self, _operation: &Operation, _stage: Stage) -> Option<RegisterRequest> {
+    /// Returns the request to a register, as [`OperationEncoder::register_request`] does.
+    fn register_request(&self, _operation: &Operation, _stage: Stage) -> Option<RegisterRequest> {
         None
     }
 
@@ -173,7 +173,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
 
 /// A table with the choices of its operations: the source of the named workloads.
 #[derive(Debug)]
-pub(crate) struct Chosen<T> {
+pub(crate) struct TableSource<T> {
     pub(crate) choices: Choices,
     /// Rows that the load stage writes.
     pub(crate) rows: u64,
@@ -182,14 +182,14 @@ pub(crate) struct Chosen<T> {
 
 #[derive(Debug)]
 struct ChosenCursor<T: RowFunction> {
-    source: Arc<Chosen<T>>,
+    source: Arc<TableSource<T>>,
     stage: Stage,
     rows: Sampler,
     operation: Operation,
     cursor: T::RowKey,
 }
 
-impl<T: RowFunction> OperationSource for Chosen<T> {
+impl<T: RowFunction> OperationSource for TableSource<T> {
     fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn OperationEncoder> {
         Box::new(ChosenCursor {
             stage,
@@ -250,8 +250,8 @@ impl<T: RowFunction> OperationEncoder for ChosenCursor<T> {
         table.check(&mut self.cursor, &self.operation, loaded, rows)
     }
 
-    fn asked(&self) -> Option<RegisterRequest> {
-        self.source.table.asked(&self.operation, self.stage)
+    fn register_request(&self) -> Option<RegisterRequest> {
+        self.source.table.register_request(&self.operation, self.stage)
     }
 
     fn amount(&self) -> Option<i64> {

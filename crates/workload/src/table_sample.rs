@@ -82,19 +82,19 @@ pub struct SampledPartition {
 
 impl TableSample {
     /// Returns the indexes of the columns with a role.
-    fn of_role(&self, is_it: impl Fn(ColumnRole) -> bool) -> Vec<usize> {
+    fn columns_with_role(&self, is_it: impl Fn(ColumnRole) -> bool) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
         columns.filter(|(_, column)| is_it(column.role)).map(|(at, _)| at).collect()
     }
 
     /// Returns the indexes of the columns of the partition key, in its order.
     fn partition_key(&self) -> Vec<usize> {
-        self.of_role(|role| role == ColumnRole::Partition)
+        self.columns_with_role(|role| role == ColumnRole::Partition)
     }
 
     /// Returns the indexes of the clustering columns, in their order.
     fn clustering(&self) -> Vec<usize> {
-        self.of_role(|role| matches!(role, ColumnRole::Clustering { .. }))
+        self.columns_with_role(|role| matches!(role, ColumnRole::Clustering { .. }))
     }
 
     /// Returns true if its values are counters.

@@ -149,7 +149,7 @@ impl source::RowFunction for Tabular {
     ) {
         append_value(out, cursor.part.bytes());
         match operation.statement {
-            READ => append_value(out, &self.limits.of(operation.number).to_be_bytes()),
+            READ => append_value(out, &self.limits.number(operation.number).to_be_bytes()),
             statement => {
                 append_value(out, cursor.clust.bytes());
                 if statement == WRITE {
@@ -168,7 +168,7 @@ impl source::RowFunction for Tabular {
     ) -> Check {
         let check = match operation.statement {
             VERIFY => self.check_row(cursor, rows),
-            _ => self.check_partition(cursor, self.limits.of(operation.number) as usize, rows),
+            _ => self.check_partition(cursor, self.limits.number(operation.number) as usize, rows),
         };
         match check {
             Check::Missing if !loaded => Check::Unknown,

@@ -22,7 +22,7 @@ pub struct Definitions {
 
 impl Definitions {
     /// Reads the statements that create a program's tables and types.
-    pub fn of(program: &Program) -> Definitions {
+    pub fn read(program: &Program) -> Definitions {
         let (mut types, mut tables): (Vec<UdtType>, Vec<Table>) = Default::default();
         for cql in &program.schema().create_tables {
             match parse(cql, &types) {

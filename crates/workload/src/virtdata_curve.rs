@@ -63,7 +63,7 @@ impl UniformInt {
 
     /// Returns the number of a cycle.
     #[inline]
-    pub fn of(&self, cycle: u64) -> i32 {
+    pub fn number(&self, cycle: u64) -> i32 {
         self.0.sample(cycle as i64) as i32
     }
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_cycle_gives_an_infinite_or_absurd_value_though_the_curve_begins_at_minus_infinity() {
+    fn every_cycle_gives_a_finite_value_despite_infinite_ends() {
         let curve = Curve::new(true, |p| normal_quantile(0.0, 5.0, p));
         for cycle in 0..100_000 {
             let value = curve.sample(cycle);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_of_discrete_uniforms_are_the_smallest_that_reach_the_probability() {
+    fn discrete_uniform_quantiles_are_the_least_that_suffice() {
         for (lower, upper, p, expected) in [
             (0, 9, 0.0, 0.0),
             (0, 9, 0.1, 0.0),

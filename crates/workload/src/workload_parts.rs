@@ -5,7 +5,7 @@ use crate::mix::Mix;
 use crate::params::Params;
 use crate::program::{Choices, Kind, Program, Schema, Statement, lanes};
 use crate::random::lane;
-use crate::source::{Chosen, RowFunction};
+use crate::source::{RowFunction, TableSource};
 use crate::spec::{Replication, Spec};
 use cql::Consistency;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) const ROWS_MAX: u64 = 1 << 62;
 
 /// A named workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Named {
+pub struct NamedWorkload {
     /// Name after `use:` in a study.
     pub name: &'static str,
     /// Description, in sentences.
@@ -34,7 +34,7 @@ pub struct Named {
 
 /// Properties of every workload.
 pub(crate) struct Draft {
-    pub(crate) named: &'static Named,
+    pub(crate) named: &'static NamedWorkload,
     pub(crate) keyspace: String,
     /// CREATE and DROP of the keyspace.
     pub(crate) keyspaces: (String, String),
@@ -108,7 +108,7 @@ impl Draft {
             kinds: kinds(parts.kinds),
             statements: parts.statements,
             rows: parts.rows,
-            source: Arc::new(Chosen {
+            source: Arc::new(TableSource {
                 choices,
                 rows: parts.rows,
                 table: parts.table,

@@ -5,7 +5,7 @@
 //! that passes alone depends on other tests. Both fail the gate, because an unsteady test has a
 //! cause in the product or in the test.
 
-use super::units::Outcome;
+use super::units::UnitResult;
 use crate::process;
 use anyhow::{Result, bail, ensure};
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub struct Failed {
 /// A test of another program failed, too many tests failed, or a program ended without naming the
 /// failed test.
 pub fn failed(
-    outcomes: &[Outcome],
+    outcomes: &[UnitResult],
     arguments: &[&'static str],
     variables: &[(&'static str, String)],
 ) -> Result<Failed> {
@@ -143,7 +143,7 @@ test result: FAILED. 1 passed; 2 failed
 
     /// The gate let one pass for weeks that failed once in four runs.
     #[test]
-    fn a_test_that_passes_only_on_its_second_attempt_has_failed_and_is_named() {
+    fn a_test_that_passes_only_on_its_second_try_fails_and_is_named() {
         let judged = |attempts: &[(&str, bool)]| {
             let attempts = attempts.iter().map(|(test, passed)| ((*test).to_owned(), *passed));
             judge(attempts).map_err(|error| error.to_string())
@@ -163,8 +163,8 @@ test result: FAILED. 1 passed; 2 failed
         assert!(said.contains("too: a::b\n"), "{said}");
     }
 
-    fn outcome(program: &str, said: &str) -> Outcome {
-        Outcome {
+    fn outcome(program: &str, said: &str) -> UnitResult {
+        UnitResult {
             program: Arc::new(Program {
                 name: program.to_owned(),
                 path: format!("/{program}"),
@@ -180,7 +180,7 @@ test result: FAILED. 1 passed; 2 failed
     fn what_has_failed_is_read_from_what_libtest_says() {
         assert_eq!(failed_tests(SAID), ["a::b", "c"]);
         assert!(failed_tests("signal: 6").is_empty());
-        let of = |outcomes: &[Outcome]| failed(outcomes, &[], &[]);
+        let of = |outcomes: &[UnitResult]| failed(outcomes, &[], &[]);
         let one = of(&[outcome("load", ""), outcome(SLOW, SAID)]).unwrap();
         assert_eq!(one.tests, ["a::b", "c"]);
         assert_eq!(one.program, "/cassay it");

@@ -32,7 +32,7 @@ impl Times {
     /// # Errors
     /// A file exists, but cannot be read or has another format than [`Times::text`] writes.
     pub fn stored() -> Result<Times> {
-        for path in [of_this_machine(), of_the_tree()] {
+        for path in [machine_file(), tree_file()] {
             if path.is_file() {
                 let text = std::fs::read_to_string(&path)
                     .with_context(|| format!("read {}", path.display()))?;
@@ -82,7 +82,7 @@ impl Times {
     }
 
     /// Returns the duration of a test, s. `None` if it was too short to be stored, or is new.
-    pub fn of(&self, name: &str) -> Option<f64> {
+    pub fn seconds(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
     }
 
@@ -132,7 +132,7 @@ impl Times {
         let mut grown: Vec<(&str, f64, f64)> = self
             .0
             .iter()
-            .map(|(name, now)| (name.as_str(), stored.of(name).unwrap_or(0.0), *now))
+            .map(|(name, now)| (name.as_str(), stored.seconds(name).unwrap_or(0.0), *now))
             .collect();
         grown.sort_by(|one, other| (other.2 - other.1).total_cmp(&(one.2 - one.1)));
         let mut text = format!(
@@ -150,7 +150,7 @@ impl Times {
     /// # Errors
     /// The file cannot be written.
     pub fn store(&self, is_asked: bool) -> Result<()> {
-        let path = of_this_machine();
+        let path = machine_file();
         // Otherwise a gate that grows a little each time would never have grown.
         if !is_asked && path.exists() {
             return Ok(());
@@ -163,11 +163,11 @@ impl Times {
     }
 }
 
-fn of_this_machine() -> PathBuf {
+fn machine_file() -> PathBuf {
     super::target().join("xtask/times.tsv")
 }
 
-fn of_the_tree() -> PathBuf {
+fn tree_file() -> PathBuf {
     crate::tree::root().join("xtask/times.tsv")
 }
 
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_were_written_are_read_the_longest_first_and_without_the_short_ones() {
+    fn written_times_are_read_longest_first_without_the_short_ones() {
         let all = times(&[
             ("step: lints", 0.1),
             ("a it b", 3.0),
@@ -191,8 +191,8 @@ mod tests {
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(lines, ["9.5\ta it d", "3.0\ta it b", "0.1\tstep: lints"]);
         let read = Times::parsed(&text).unwrap();
-        assert_eq!(read.of("a it d"), Some(9.5));
-        assert_eq!(read.of("a it c"), None);
+        assert_eq!(read.seconds("a it d"), Some(9.5));
+        assert_eq!(read.seconds("a it c"), None);
         for wrong in ["x\ta", "1.0 a", "NaN\ta", "-1\ta"] {
             let error = Times::parsed(&format!("# first\n{wrong}\n")).unwrap_err();
             assert!(error.to_string().contains("line 2"), "{error}");
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_times_in_the_tree_can_be_read() {
-        let text = std::fs::read_to_string(of_the_tree()).unwrap();
+        let text = std::fs::read_to_string(tree_file()).unwrap();
         assert!(!Times::parsed(&text).unwrap().0.is_empty());
     }
 }

@@ -35,7 +35,7 @@ pub struct Unit {
 }
 
 /// Result of a unit.
-pub struct Outcome {
+pub struct UnitResult {
     /// Test program.
     pub program: Arc<Program>,
     /// Its whole output.
@@ -47,11 +47,11 @@ pub struct Outcome {
 }
 
 /// Divides the tests of a program into units.
-pub fn of(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
+pub fn divide(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut short: Option<Unit> = None;
     for test in tests {
-        let known = times.of(&format!("{} {test}", program.name));
+        let known = times.seconds(&format!("{} {test}", program.name));
         let one = Unit {
             program: Arc::clone(program),
             tests: vec![test],
@@ -80,7 +80,7 @@ pub fn of(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit
 pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for test in tests {
-        let known = times.of(&format!("{} {test}", program.name));
+        let known = times.seconds(&format!("{} {test}", program.name));
         let expected_s = known.unwrap_or(UNKNOWN_S);
         match units.last_mut().filter(|unit| unit.expected_s + expected_s <= SHARED_S) {
             Some(unit) => {
@@ -106,29 +106,29 @@ pub fn run(
     at_a_time: usize,
     more: &[&str],
     variables: &[(&str, String)],
-) -> Result<Vec<Outcome>> {
+) -> Result<Vec<UnitResult>> {
     units.sort_by(|one, other| other.expected_s.total_cmp(&one.expected_s));
     let queue: VecDeque<(usize, Unit)> = units.into_iter().enumerate().collect();
     let queue = Mutex::new(queue);
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    let work = || -> Result<Vec<Outcome>> {
+    let work = || -> Result<Vec<UnitResult>> {
         let mut outcomes = Vec::new();
         while let Some((number, unit)) = next() {
             outcomes.push(unit.run(number, more, variables)?);
         }
         Ok(outcomes)
     };
-    let lanes: Vec<Result<Vec<Outcome>>> = std::thread::scope(|scope| {
+    let lanes: Vec<Result<Vec<UnitResult>>> = std::thread::scope(|scope| {
         let lanes: Vec<_> = (0..at_a_time).map(|_| scope.spawn(work)).collect();
         let ended = lanes.into_iter().map(|lane| lane.join());
         ended.map(|lane| lane.map_err(|_| anyhow!("running tests panicked"))?).collect()
     });
-    let outcomes: Result<Vec<Vec<Outcome>>> = lanes.into_iter().collect();
+    let outcomes: Result<Vec<Vec<UnitResult>>> = lanes.into_iter().collect();
     Ok(outcomes?.into_iter().flatten().collect())
 }
 
 impl Unit {
-    fn run(self, number: usize, more: &[&str], variables: &[(&str, String)]) -> Result<Outcome> {
+    fn run(self, number: usize, more: &[&str], variables: &[(&str, String)]) -> Result<UnitResult> {
         let mut arguments = vec!["--exact", "--test-threads=1"];
         arguments.extend(more);
         arguments.extend(self.tests.iter().map(String::as_str));
@@ -155,7 +155,7 @@ impl Unit {
         if !passed {
             println!("{said}");
         }
-        Ok(Outcome {
+        Ok(UnitResult {
             program: self.program,
             said,
             passed,
@@ -195,7 +195,7 @@ mod tests {
         times.add("a it half".to_owned(), 2.0);
         times.add("a it other_half".to_owned(), 2.0);
         let tests = names(&["a", "half", "long", "other_half", "z"]);
-        let units = of(&program(), tests, &times);
+        let units = divide(&program(), tests, &times);
         let found: Vec<&[String]> = units.iter().map(|unit| unit.tests.as_slice()).collect();
         let expected = [
             names(&["long"]),
@@ -203,7 +203,7 @@ mod tests {
             names(&["z"]),
         ];
         assert_eq!(found, expected);
-        assert!(of(&program(), Vec::new(), &times).is_empty());
+        assert!(divide(&program(), Vec::new(), &times).is_empty());
         let all = together(&program(), names(&["long", "half"]), &times);
         assert_eq!(
             (all.len(), all[0].tests.len(), all[0].expected_s),

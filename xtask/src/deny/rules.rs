@@ -96,7 +96,7 @@ struct Dependency {
 
 impl Package {
     /// Returns its name and version, `syn 2.0.119`.
-    pub fn named(&self) -> String {
+    pub fn full_name(&self) -> String {
         format!("{} {}", self.name, self.version)
     }
 }
@@ -129,7 +129,7 @@ impl Rules {
             }
         }
         for one in packages {
-            let at = one.named();
+            let at = one.full_name();
             let Some(text) = &one.license else {
                 broken.push(format!("{at} states no licence in its Cargo.toml"));
                 continue;
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn two_versions_of_a_crate_are_one_too_many_unless_the_older_is_excused() {
+    fn two_versions_of_a_crate_fail_unless_the_older_is_excused() {
         let two = [package("a", "1.0.0", "MIT"), package("a", "2.0.0", "MIT")];
         assert_broken("", &two, &["a is there in versions 1.0.0 and 2.0.0"]);
         let excused = "{ crate = \"a@1.0.0\", reason = \"b\" }";

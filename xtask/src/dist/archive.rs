@@ -21,7 +21,7 @@ pub struct Packed {
 
 impl Packed {
     /// Returns a file that is not executable.
-    pub fn of(bytes: impl Into<Vec<u8>>) -> Packed {
+    pub fn plain(bytes: impl Into<Vec<u8>>) -> Packed {
         Packed {
             bytes: bytes.into(),
             is_program: false,
@@ -110,7 +110,7 @@ mod tests {
     fn an_archive_is_the_same_twice_and_holds_what_was_packed() {
         let mut contents = Contents::new();
         contents.insert("bin/a".to_owned(), Packed::program(b"\x7fELF".to_vec()));
-        contents.insert("README.md".to_owned(), Packed::of("read"));
+        contents.insert("README.md".to_owned(), Packed::plain("read"));
         let bytes = packed(&contents, "a-1", 86_400).unwrap();
         assert_eq!(bytes, packed(&contents, "a-1", 86_400).unwrap());
         let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(&bytes[..]));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Returns the bill of the program `version` with this digest (SHA-256) and time of the build (RFC
 /// 3339).
-pub fn of(parts: &[Part], version: &str, program_sha256: &str, time: &str) -> Value {
+pub fn build(parts: &[Part], version: &str, program_sha256: &str, time: &str) -> Value {
     let own = reference("cassay", version);
     let of_part = |part: &Part| reference(&part.name, &part.version);
     let all: Vec<String> = parts.iter().map(of_part).collect();
@@ -70,7 +70,7 @@ mod tests {
             uses: vec![("libc".to_owned(), "0.2.1".to_owned())],
             folder: "/".into(),
         };
-        let bill = of(&[part], "1.2.3+abc", "ff", "2026-11-26T00:00:00Z");
+        let bill = build(&[part], "1.2.3+abc", "ff", "2026-11-26T00:00:00Z");
         let component = &bill["components"][0];
         assert_eq!(component["purl"], "pkg:cargo/ring@0.17.14");
         assert_eq!(component["hashes"][0]["content"], "a4");

@@ -23,7 +23,7 @@ const OF_RUST: &str = "share/doc/rust/COPYRIGHT-library.html";
 ///
 /// # Errors
 /// The program does not write them, or a document is missing.
-pub fn of(
+pub fn collect(
     runner: &Runner,
     program: Vec<u8>,
     bill: &str,
@@ -34,7 +34,7 @@ pub fn of(
     contents.insert("bin/cassay".to_owned(), Packed::program(program));
     for [shell, path] in COMPLETIONS {
         let script = runner.output(&["completions", shell])?;
-        contents.insert(path.to_owned(), Packed::of(script));
+        contents.insert(path.to_owned(), Packed::plain(script));
     }
     let pages = runner.folder().join("man");
     runner.output(&["man", "--to", &pages.display().to_string()])?;
@@ -48,8 +48,8 @@ pub fn of(
         add(name, read(&tree::root().join(name))?);
     }
     add("rust-standard-library.html", read(&sysroot.join(OF_RUST))?);
-    add("third-party.txt", Packed::of(notices));
-    add("cassay.cdx.json", Packed::of(bill));
+    add("third-party.txt", Packed::plain(notices));
+    add("cassay.cdx.json", Packed::plain(bill));
     Ok(contents)
 }
 
@@ -65,5 +65,5 @@ fn add_folder(contents: &mut Contents, folder: &Path, below: &str) -> Result<()>
 
 fn read(path: &Path) -> Result<Packed> {
     let bytes = std::fs::read(path).with_context(|| format!("read {}", path.display()))?;
-    Ok(Packed::of(bytes))
+    Ok(Packed::plain(bytes))
 }

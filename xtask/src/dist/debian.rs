@@ -19,7 +19,7 @@ const ZSH: [&str; 2] = [
 ///
 /// # Errors
 /// It cannot be packed.
-pub fn of(
+pub fn build(
     contents: &Contents,
     number: &str,
     one: Architecture,
@@ -39,7 +39,7 @@ pub fn of(
         size.div_ceil(1024),
         super::SUMMARY,
     );
-    let control = Contents::from([("control".to_owned(), Packed::of(control))]);
+    let control = Contents::from([("control".to_owned(), Packed::plain(control))]);
     let bytes = members(
         &[
             ("debian-binary", b"2.0\n".to_vec()),

@@ -35,7 +35,7 @@ end
 ///
 /// # Errors
 /// There are no archives.
-pub fn of(number: &str, archives: &[Archive], published: &Address) -> Result<String> {
+pub fn build(number: &str, archives: &[Archive], published: &Address) -> Result<String> {
     ensure!(!archives.is_empty(), "a formula without archives");
     let mut text = format!(
         "# Homebrew on Linux: brew install --formula ./{NAME}, or from a tap that has this file.\n\
@@ -72,7 +72,7 @@ mod tests {
             archive(Architecture::Arm, "bb"),
         ];
         let published = "https://example.com/v1.2.3".parse().unwrap();
-        let text = of("1.2.3", &archives, &published).unwrap();
+        let text = build("1.2.3", &archives, &published).unwrap();
         for expected in [
             "  on_intel do\n    url \"https://example.com/v1.2.3/cassay-1.2.3-x86_64-unknown-linux-\
              musl.tar.gz\"\n    sha256 \"aa\"\n",

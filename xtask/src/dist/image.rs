@@ -17,7 +17,7 @@ const FOLDER: &str = "/work";
 ///
 /// # Errors
 /// It cannot be packed.
-pub fn of(
+pub fn build(
     contents: &Contents,
     number: &str,
     one: Architecture,
@@ -74,9 +74,9 @@ pub fn of(
         "mediaType": "application/vnd.oci.image.index.v1+json",
         "manifests": [manifest],
     });
-    files.insert("index.json".to_owned(), Packed::of(index.to_string()));
+    files.insert("index.json".to_owned(), Packed::plain(index.to_string()));
     let layout = json!({"imageLayoutVersion": "1.0.0"});
-    files.insert("oci-layout".to_owned(), Packed::of(layout.to_string()));
+    files.insert("oci-layout".to_owned(), Packed::plain(layout.to_string()));
     let name = format!("cassay-{number}-{}.oci.tar", one.name());
     Ok((name, archive::plain(&files, ".", epoch_s)?))
 }
@@ -90,7 +90,7 @@ fn blob(files: &mut Contents, kind: &str, bytes: Vec<u8>) -> Value {
     });
     files.insert(
         format!("blobs/sha256/{}", sha256(&bytes)),
-        Packed::of(bytes),
+        Packed::plain(bytes),
     );
     refers
 }

@@ -30,7 +30,7 @@ impl Archive {
 ///
 /// # Errors
 /// A placeholder is missing in the template.
-pub fn of(number: &str, archives: &[Archive], published: Option<&Address>) -> Result<String> {
+pub fn build(number: &str, archives: &[Archive], published: Option<&Address>) -> Result<String> {
     let digest = |one: Architecture| {
         let archive = archives.iter().find(|archive| archive.one == one);
         archive.map(|archive| archive.sha256.clone()).unwrap_or_default()

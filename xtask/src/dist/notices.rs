@@ -31,7 +31,7 @@ text below, of others. The standard library of Rust is in a file of its own.
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn of(parts: &[Part]) -> Result<String> {
+pub fn build(parts: &[Part]) -> Result<String> {
     let mut text = HEAD.to_owned();
     let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for part in parts {
@@ -113,7 +113,7 @@ mod tests {
             part("one", "LICENSE-MIT", "Do as you like.\r\n"),
             part("two", "third_party/x/license.txt", "Do as you like."),
         ];
-        let text = of(&parts);
+        let text = build(&parts);
         std::fs::remove_dir_all(&root).unwrap();
         let text = text.unwrap();
         assert!(

@@ -110,7 +110,7 @@ impl Package {
 ///
 /// # Errors
 /// cargo fails, or a crate names no licence.
-pub fn of_others(target: &str) -> Result<Vec<Part>> {
+pub fn third_party_parts(target: &str) -> Result<Vec<Part>> {
     let arguments = [
         "metadata",
         "--format-version",

@@ -51,7 +51,7 @@ pub fn is_possible() -> bool {
 ///
 /// # Errors
 /// rpmbuild fails.
-pub fn of(
+pub fn build(
     contents: &Contents,
     number: &str,
     one: Architecture,
@@ -64,7 +64,7 @@ pub fn of(
         write(&folder.join("contents/usr").join(path), file)?;
     }
     let described = folder.join("cassay.spec");
-    write(&described, &Packed::of(spec(&placed, number)))?;
+    write(&described, &Packed::plain(spec(&placed, number)))?;
     let said = |path: &Path| path.display().to_string();
     let mut arguments = vec!["-bb".to_owned(), "--quiet".to_owned()];
     arguments.push(format!("--target={}-linux", one.name()));
@@ -171,7 +171,7 @@ mod tests {
             "share/man/man1/cassay.1",
             "share/zsh/site-functions/_cassay",
         ] {
-            contents.insert(path.to_owned(), Packed::of(path));
+            contents.insert(path.to_owned(), Packed::plain(path));
         }
         contents
     }
@@ -195,15 +195,15 @@ mod tests {
     }
 
     #[test]
-    fn a_package_is_the_same_twice_for_either_processor_where_rpmbuild_is() {
+    fn a_package_is_reproducible_for_both_processors() {
         if !is_possible() {
             crate::ci::skip("rpmbuild is not here");
             return;
         }
         let root = std::env::temp_dir().join(format!("cassay-rpm-{}", std::process::id()));
         for one in [Architecture::X86, Architecture::Arm] {
-            let made = || of(&contents(), "1.2.3", one, 86_400, &root.join("a"));
-            let again = || of(&contents(), "1.2.3", one, 86_400, &root.join("other/place"));
+            let made = || build(&contents(), "1.2.3", one, 86_400, &root.join("a"));
+            let again = || build(&contents(), "1.2.3", one, 86_400, &root.join("other/place"));
             let (name, bytes) = made().unwrap();
             assert_eq!(name, format!("cassay-1.2.3-1.{}.rpm", one.name()));
             assert!(

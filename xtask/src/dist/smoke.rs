@@ -96,7 +96,7 @@ pub fn run(runner: &Runner) -> Result<()> {
     ensure!(plan.contains("smoke"), "its plan is {plan:?}");
     let (program, words) = runner.line(&["run", &study, "--out", &out]);
     // A busy machine makes a run invalid, which is not the program's fault.
-    let (said, _) = process::said(program, &words, &[], false)?;
+    let (said, _) = process::read_output(program, &words, &[], false)?;
     let measured = measured(&results.join("smoke")).with_context(|| format!("it said:\n{said}"))?;
     ensure!(measured > 0, "it measured no operation:\n{said}");
     let page = folder.join("page.html");

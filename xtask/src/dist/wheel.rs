@@ -20,7 +20,7 @@ const SYSTEMS: [&str; 3] = ["manylinux_2_17", "manylinux2014", "musllinux_1_1"];
 ///
 /// # Errors
 /// It cannot be packed.
-pub fn of(contents: &Contents, number: &str, one: Architecture) -> Result<(String, Vec<u8>)> {
+pub fn build(contents: &Contents, number: &str, one: Architecture) -> Result<(String, Vec<u8>)> {
     let processor = one.name();
     let systems = SYSTEMS.map(|system| format!("{system}_{processor}"));
     let mut files = placed(contents, number);
@@ -29,11 +29,11 @@ pub fn of(contents: &Contents, number: &str, one: Architecture) -> Result<(Strin
     let readme = String::from_utf8_lossy(&readme.bytes);
     files.push((
         format!("{described}/METADATA"),
-        Packed::of(metadata(number, &readme)),
+        Packed::plain(metadata(number, &readme)),
     ));
-    files.push((format!("{described}/WHEEL"), Packed::of(tags(&systems))));
+    files.push((format!("{described}/WHEEL"), Packed::plain(tags(&systems))));
     let record = record(&files, &format!("{described}/RECORD"));
-    files.push((format!("{described}/RECORD"), Packed::of(record)));
+    files.push((format!("{described}/RECORD"), Packed::plain(record)));
     let name = format!("cassay-{number}-py3-none-{}.whl", systems.join("."));
     Ok((name, zipped(&files)?))
 }
@@ -110,7 +110,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn a_wheel_has_a_tag_for_every_system_and_a_record_of_every_file() {
+    fn a_wheel_has_a_tag_for_every_system_and_records_every_file() {
         let mut contents = Contents::new();
         contents.insert(
             "bin/cassay".to_owned(),
@@ -118,9 +118,9 @@ mod tests {
         );
         contents.insert(
             "share/doc/cassay/README.md".to_owned(),
-            Packed::of("# cassay\n"),
+            Packed::plain("# cassay\n"),
         );
-        let (name, bytes) = of(&contents, "1.2.3", Architecture::X86).unwrap();
+        let (name, bytes) = build(&contents, "1.2.3", Architecture::X86).unwrap();
         let tags = "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64";
         assert_eq!(name, format!("cassay-1.2.3-py3-none-{tags}.whl"));
         let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();

@@ -48,7 +48,7 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
         defs: Map::new(),
         files: BTreeMap::new(),
     };
-    maker.named(root, "crates/store/src/record.rs")?;
+    maker.type_schema(root, "crates/store/src/record.rs")?;
     let Some(Value::Object(of_root)) = maker.defs.remove(root) else {
         bail!("{root} is no record");
     };
@@ -80,7 +80,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     /// Returns the schema of a named type, which is made on first use.
-    fn named(&mut self, name: &str, user: &str) -> Result<Value> {
+    fn type_schema(&mut self, name: &str, user: &str) -> Result<Value> {
         let Some((file, typ)) = self.records.find(name, user) else {
             bail!("{user}: nobody knows the type {name}");
         };
@@ -179,7 +179,7 @@ impl Maker<'_> {
                 continue;
             }
             let form = match serde_text(&field.attrs, "with").as_deref() {
-                Some("crate::point") => self.named("Point", file)?,
+                Some("crate::point") => self.type_schema("Point", file)?,
                 Some(other) => bail!("{name} is written with {other}"),
                 None => self.form(&field.ty, file)?,
             };
@@ -286,7 +286,7 @@ impl Maker<'_> {
                 json!({"type": "array", "items": items})
             }
             ("BTreeMap" | "IndexMap", [key, value]) => self.map(key, value, file)?,
-            (_, []) => self.named(&name, file)?,
+            (_, []) => self.type_schema(&name, file)?,
             _ => bail!("{name} of something"),
         })
     }

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_archive_has_each_folder_once_and_parts_at_multiples_of_four() {
+    fn an_archive_has_each_folder_once_and_is_aligned_to_four_bytes() {
         let mut archive = Archive::default();
         archive.file("a/b/one", b"12345");
         archive.file("a/b/two", b"");

@@ -29,7 +29,7 @@ pub struct Facts {
 
 impl Facts {
     /// Returns the facts that a reader should see, confined to a node or unconfined.
-    pub fn asked(shape: &Shape, confined_to: Option<u32>) -> Facts {
+    pub fn expected(shape: &Shape, confined_to: Option<u32>) -> Facts {
         let dies = shape.parts(shape.sockets * shape.dies);
         let packages = shape.parts(shape.sockets);
         let nodes: Vec<u32> = shape.nodes_online().collect();
@@ -73,7 +73,7 @@ impl Facts {
     }
 
     /// Parses the JSON of `cassay topology show`.
-    pub fn seen(said: &Value) -> Result<Facts> {
+    pub fn parse(said: &Value) -> Result<Facts> {
         let machine = &said[0]["machine"];
         let pus = objects(machine, "pus")?;
         let os: Vec<u32> = pus.iter().map(|pu| number(pu, "os")).collect::<Result<_>>()?;
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_leaves_out_what_is_off_or_not_there() {
-        let offline = Facts::asked(shape("offline"), None);
+        let offline = Facts::expected(shape("offline"), None);
         assert_eq!(sets(&offline.packages), "0-2,4-5 | 8-15");
         assert_eq!(
             sets(&offline.cores),
@@ -237,7 +237,7 @@ mod tests {
         );
         assert_eq!(list(&offline.nodes[&2]), "");
         assert_eq!(list(&offline.allowed_nodes), "0-3");
-        let gaps = Facts::asked(shape("gaps"), Some(3));
+        let gaps = Facts::expected(shape("gaps"), Some(3));
         assert_eq!(sets(&gaps.packages), "0-3 | 6-7 | 8-11");
         assert_eq!(
             gaps.nodes.keys().copied().collect::<Vec<_>>(),
@@ -248,18 +248,18 @@ mod tests {
             (list(&gaps.allowed), list(&gaps.allowed_nodes)),
             ("8-11".into(), "3".into())
         );
-        let eight = Facts::asked(shape("eight"), None);
+        let eight = Facts::expected(shape("eight"), None);
         assert_eq!(eight.l3.len(), 16);
         assert_eq!(
             (eight.dies.len(), sets(&eight.packages)),
             (16, "0-15 | 16-31".into())
         );
-        let interleaved = Facts::asked(shape("interleaved"), None);
+        let interleaved = Facts::expected(shape("interleaved"), None);
         assert_eq!(list(&interleaved.nodes[&1]), "2-3,6-7");
     }
 
     /// Returns a machine with two cores, each in its own node, as the program prints it.
-    fn said() -> Value {
+    fn output() -> Value {
         json!([{"host": "this machine", "machine": {
             "packages": [{"os": 0, "cores": [0, 1]}],
             "dies": [{"package": 0, "cores": [0, 1]}],
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_was_read_is_in_numbers_of_the_os() {
-        let seen = Facts::seen(&said()).unwrap();
+        let seen = Facts::parse(&output()).unwrap();
         assert_eq!(sets(&seen.cores), "0-1 | 4");
         assert_eq!(list(&seen.nodes[&2]), "0-1");
         assert_eq!(seen.distances[&(2, 0)], 21);
@@ -291,9 +291,12 @@ mod tests {
 
     #[test]
     fn a_difference_is_said_with_both_sides() {
-        let mut other = said();
+        let mut other = output();
         other[0]["machine"]["nodes"][1]["cores"] = json!([]);
-        let (one, other) = (Facts::seen(&said()).unwrap(), Facts::seen(&other).unwrap());
+        let (one, other) = (
+            Facts::parse(&output()).unwrap(),
+            Facts::parse(&other).unwrap(),
+        );
         let told = "nodes: QEMU was asked for 0: 4 | 2: 0-1, and 0: 4 | 2:  was read";
         assert_eq!(one.differences(&other), [told]);
         assert!(one.differences(&one).is_empty());

@@ -100,14 +100,14 @@ fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     let all = process::output("sh", &["-c", script, "sh", place, package])
         .with_context(|| missing(package))?;
     for (part, to) in files {
-        let file = named(&all, part).with_context(|| format!("{package} has no {part}"))?;
+        let file = find_path(&all, part).with_context(|| format!("{package} has no {part}"))?;
         std::fs::rename(packed.join(file), to).with_context(|| format!("take {file}"))?;
     }
     std::fs::remove_dir_all(&packed).context("remove the rest of a package")
 }
 
 /// Returns the first of these paths that contains `part`.
-fn named<'a>(paths: &'a str, part: &str) -> Option<&'a str> {
+fn find_path<'a>(paths: &'a str, part: &str) -> Option<&'a str> {
     paths.lines().find(|path| path.contains(part))
 }
 
@@ -144,9 +144,12 @@ mod tests {
     #[test]
     fn a_file_is_found_by_a_part_of_its_path() {
         let paths = "./share/busybox.1\n./boot/vmlinuz-6.1\n./lib/veth.ko\n./bin/busybox\n";
-        assert_eq!(named(paths, "/boot/vmlinuz-"), Some("./boot/vmlinuz-6.1"));
-        assert_eq!(named(paths, "/bin/busybox"), Some("./bin/busybox"));
-        assert_eq!(named(paths, "/loop.ko"), None);
+        assert_eq!(
+            find_path(paths, "/boot/vmlinuz-"),
+            Some("./boot/vmlinuz-6.1")
+        );
+        assert_eq!(find_path(paths, "/bin/busybox"), Some("./bin/busybox"));
+        assert_eq!(find_path(paths, "/loop.ko"), None);
     }
 
     #[test]

@@ -173,7 +173,7 @@ mod tests {
 
     /// A renamed test no longer ran in any guest, and all guests still passed.
     #[test]
-    fn a_test_program_without_the_tests_that_it_was_asked_for_is_wrong() {
+    fn a_test_program_without_the_requested_tests_is_an_error() {
         let words = ["confine::", "nodes::", "--nocapture"].map(str::to_owned);
         let test = Program {
             is_test: true,

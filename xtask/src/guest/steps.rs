@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_says_which_control_groups_are_mounted_and_what_is_switched_off() {
+    fn a_shape_lists_its_mounted_cgroups_and_the_disabled_ones() {
         let script = |name: &str| {
             let shape = SHAPES.iter().find(|shape| shape.name == name).unwrap();
             all(shape).into_iter().map(|step| step.script).collect::<String>()

@@ -41,7 +41,7 @@ const SETTING: (&str, &str) = ("hinted_handoff_throttle", "2048KiB");
 const HOSTS: usize = 4;
 
 /// A kind of fault, as in the output of `fault list`.
-struct Kind {
+struct ListedFault {
     kind: String,
     /// Object that it breaks: a node, a host, hosts.
     breaks: String,
@@ -73,7 +73,7 @@ pub fn run(only: &[String]) -> Result<()> {
 
 /// Kills the command and its guards, kind by kind, on one cluster that is kept, and returns the
 /// kinds.
-fn on_a_kept_cluster(only: &[String]) -> Result<Vec<Kind>> {
+fn on_a_kept_cluster(only: &[String]) -> Result<Vec<ListedFault>> {
     let lab = Lab::make("")?;
     let up = ["target", "up", "--hosts", "3", "--heap", "512MiB"];
     let hosts = [
@@ -101,15 +101,16 @@ fn on_a_kept_cluster(only: &[String]) -> Result<Vec<Kind>> {
 }
 
 /// Returns the kinds that the kept cluster supports.
-fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<Kind>> {
+fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<ListedFault>> {
     let listed = called(lab, &["fault", "list", "--json"])?;
     let listed: serde_json::Value = serde_json::from_str(&listed).context("read the kinds")?;
-    let listed: Vec<Kind> = listed.as_array().into_iter().flatten().map(Kind::of).collect();
+    let listed: Vec<ListedFault> =
+        listed.as_array().into_iter().flatten().map(ListedFault::parse).collect();
     let is_known = |name: &&String| !listed.iter().any(|one| one.kind == **name);
     if let Some(unknown) = only.iter().find(is_known) {
         bail!("there is no fault {unknown}: see `cassay fault list`");
     }
-    let is_asked = |kind: &Kind| only.is_empty() || only.contains(&kind.kind);
+    let is_asked = |kind: &ListedFault| only.is_empty() || only.contains(&kind.kind);
     let mut kinds = Vec::new();
     for kind in listed.into_iter().filter(is_asked) {
         if kind.present {
@@ -143,7 +144,7 @@ fn once_reached(lab: &Lab, arguments: &[&str]) -> Result<String> {
     }
 }
 
-fn on_kept(lab: &Lab, seen: &Seen, kind: &Kind) -> Result<String> {
+fn on_kept(lab: &Lab, seen: &Seen, kind: &ListedFault) -> Result<String> {
     let told = lab.0.join("told");
     let mut asked = kind.arguments();
     let held_s = if kind.task { DONE_S } else { HELD_S };
@@ -188,7 +189,7 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &Kind) -> Result<String> {
 }
 
 /// Kills the command or the agents of a study in the middle of a fault.
-fn in_a_study(kind: &Kind, victim: Victim) -> Result<String> {
+fn in_a_study(kind: &ListedFault, victim: Victim) -> Result<String> {
     let lab = Lab::make(&STUDY.replace("FAULT", &kind.item()))?;
     let mut study = lab.start()?;
     let mut seen = Seen::default();
@@ -249,11 +250,11 @@ fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     folders.iter().find_map(|folder| found(folder, name))
 }
 
-impl Kind {
-    fn of(listed: &serde_json::Value) -> Kind {
+impl ListedFault {
+    fn parse(listed: &serde_json::Value) -> ListedFault {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let takes = listed["takes"].as_array().into_iter().flatten();
-        Kind {
+        ListedFault {
             kind: text(&listed["kind"]),
             breaks: text(&listed["breaks"]),
             takes: takes.map(text).collect(),

@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lag_of_the_median_second_is_read_from_what_the_null_target_says() {
+    fn the_lag_of_the_median_second_comes_from_the_null_target() {
         assert_eq!(lag_of("lag 31250 90500"), Some([31.25, 90.5]));
         assert_eq!(lag_of("executes 5"), None);
         let second = |lag_us| Count {

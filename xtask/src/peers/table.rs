@@ -2,7 +2,7 @@
 //! document, so measuring against one server keeps the results of the other.
 
 use super::tools::{Run, Tool};
-use super::{CASES, Case, Place, install};
+use super::{CASES, Case, PeerServer, install};
 use crate::process;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -33,10 +33,10 @@ pub fn line(tool: Tool, case: Case, run: &Run) -> String {
 }
 
 /// Returns the section between the markers of a server: its table, and how it was made.
-pub fn section(place: Place, cells: &[Cell], seconds: u32, rounds: u32) -> String {
+pub fn section(place: PeerServer, cells: &[Cell], seconds: u32, rounds: u32) -> String {
     let title = match place {
-        Place::Null => "Null target, client on one core, server on the other",
-        Place::Cassandra => "Apache Cassandra, one node, on the same cores as the client",
+        PeerServer::Null => "Null target, client on one core, server on the other",
+        PeerServer::Cassandra => "Apache Cassandra, one node, on the same cores as the client",
     };
     let of_place: Vec<&Cell> = cells.iter().filter(|cell| cell.case.place == place).collect();
     let mut text = format!("### {title}\n\n{}\n", rows(&of_place));
@@ -147,7 +147,7 @@ fn with_spaces(number: &str) -> String {
 }
 
 /// Returns `document` with `section` between the markers of `place`.
-pub fn replace(document: &str, place: Place, section: &str) -> Result<String> {
+pub fn replace(document: &str, place: PeerServer, section: &str) -> Result<String> {
     let name = place.name();
     let [begin, end] = ["begin", "end"].map(|edge| format!("<!-- peers-{name}:{edge} -->"));
     let missing = || format!("docs/performance.md must hold {begin} and then {end}");
@@ -168,17 +168,17 @@ mod tests {
         let of_null = "<!-- peers-null:begin -->\nold\n<!-- peers-null:end -->";
         let of_cassandra = of_null.replace("null", "cassandra");
         let document = format!("# T\n\n{of_null}\n\n{of_cassandra}\n\nend\n");
-        let replaced = replace(&document, Place::Cassandra, "new\n").unwrap();
+        let replaced = replace(&document, PeerServer::Cassandra, "new\n").unwrap();
         let expected = document.replace(
             "cassandra:begin -->\nold\n",
             "cassandra:begin -->\n\nnew\n\n",
         );
         assert_eq!(replaced, expected);
         assert_eq!(
-            replace(&replaced, Place::Cassandra, "new").unwrap(),
+            replace(&replaced, PeerServer::Cassandra, "new").unwrap(),
             replaced
         );
-        assert!(replace(of_null, Place::Cassandra, "new").is_err());
+        assert!(replace(of_null, PeerServer::Cassandra, "new").is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::install::{self, built, path};
 use super::sample::{self, Server};
-use super::{Case, IN_FLIGHT, Load, Place, Places, ROWS};
+use super::{Case, IN_FLIGHT, Load, PeerServer, Places, ROWS};
 use crate::tree;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -70,8 +70,12 @@ impl Tool {
     }
 
     /// Creates the tool's schema and, on a real Cassandra, the rows that it reads.
-    pub fn populate(self, place: Place, server: &Server, places: &Places) -> Result<()> {
-        let rows = if place == Place::Null { 1000 } else { ROWS };
+    pub fn populate(self, place: PeerServer, server: &Server, places: &Places) -> Result<()> {
+        let rows = if place == PeerServer::Null {
+            1000
+        } else {
+            ROWS
+        };
         let address = server.address();
         // Both leave logs in their working directory, so they run in the scratch folder.
         let run = |program: &str, arguments: &[String]| {
@@ -79,7 +83,7 @@ impl Tool {
         };
         match self {
             // Uses the rows of cassandra-stress, whose keys and values are identical.
-            Tool::Cassay | Tool::CassayBatched if place == Place::Cassandra => {
+            Tool::Cassay | Tool::CassayBatched if place == PeerServer::Cassandra => {
                 Tool::CassandraStress.populate(place, server, places)
             }
             Tool::Cassay | Tool::CassayBatched => Ok(()),
@@ -135,11 +139,11 @@ pub fn run(
         }
     };
     let seen = match case.place {
-        Place::Null => {
+        PeerServer::Null => {
             arguments.splice(0..0, ["-c".to_owned(), "0".to_owned(), program]);
             sample::watch(server, "taskset", &arguments, &places.scratch)?
         }
-        Place::Cassandra => sample::watch(server, &program, &arguments, &places.scratch)?,
+        PeerServer::Cassandra => sample::watch(server, &program, &arguments, &places.scratch)?,
     };
     let reported = match tool {
         Tool::Cassay | Tool::CassayBatched => cassay_findings(&read_findings(places)?),
@@ -178,12 +182,12 @@ fn cassay_study(case: Case, quantum: &str, seconds: u64) -> String {
     // On a real Cassandra the rows are those of `populate`. If they were loaded right before, the
     // run would measure the compactions that follow.
     let data = match case.place {
-        Place::Null => "{settle: none}".to_owned(),
-        Place::Cassandra => format!("{{present: {ROWS}, settle: none}}"),
+        PeerServer::Null => "{settle: none}".to_owned(),
+        PeerServer::Cassandra => format!("{{present: {ROWS}, settle: none}}"),
     };
     let client = match case.place {
-        Place::Null => "workers: 1, cpus: [0]",
-        Place::Cassandra => "workers: 1",
+        PeerServer::Null => "workers: 1, cpus: [0]",
+        PeerServer::Cassandra => "workers: 1",
     };
     format!(
         "study: peers\n\
@@ -444,7 +448,7 @@ mod tests {
     #[test]
     fn a_study_says_what_the_case_is() {
         let case = Case {
-            place: Place::Null,
+            place: PeerServer::Null,
             is_read: true,
             load: Load::Rate(50_000),
         };

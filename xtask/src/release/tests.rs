@@ -91,7 +91,7 @@ impl Drop for Lab {
 }
 
 #[test]
-fn all_that_speaks_against_a_release_is_said_at_once_and_nothing_is_touched() {
+fn all_obstacles_to_a_release_are_listed_and_nothing_is_touched() {
     let lab = Lab::new("refused");
     lab.git(&["tag", "v0.2.0"]);
     lab.write("Cargo.toml", &MANIFEST.replace("0.1.0", "0.3.0"));

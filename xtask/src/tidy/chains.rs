@@ -35,7 +35,8 @@ struct Renamed {
 impl<'ast> Visit<'ast> for Renamed {
     fn visit_block(&mut self, block: &'ast syn::Block) {
         for pair in block.stmts.windows(2) {
-            let (Some(first), Some(next)) = (named(&pair[0]), named(&pair[1])) else {
+            let (Some(first), Some(next)) = (let_statement(&pair[0]), let_statement(&pair[1]))
+            else {
                 continue;
             };
             let is_called = receiver(next.value).is_some_and(|name| name == next.name);
@@ -53,13 +54,13 @@ impl<'ast> Visit<'ast> for Renamed {
 }
 
 /// A statement `let name = value;`.
-struct Named<'a> {
+struct LetStatement<'a> {
     name: &'a syn::Ident,
     is_typed: bool,
     value: &'a Expr,
 }
 
-fn named(statement: &Stmt) -> Option<Named<'_>> {
+fn let_statement(statement: &Stmt) -> Option<LetStatement<'_>> {
     let Stmt::Local(local) = statement else {
         return None;
     };
@@ -69,7 +70,7 @@ fn named(statement: &Stmt) -> Option<Named<'_>> {
         pattern => (pattern, false),
     };
     match pattern {
-        Pat::Ident(pattern) if pattern.mutability.is_none() => Some(Named {
+        Pat::Ident(pattern) if pattern.mutability.is_none() => Some(LetStatement {
             name: &pattern.ident,
             is_typed,
             value: &init.expr,
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     fn lines(body: &str) -> Vec<String> {
-        let tree = Tree::of(&[("a.rs", &format!("fn a() {{\n{body}\n}}"))]);
+        let tree = Tree::from_texts(&[("a.rs", &format!("fn a() {{\n{body}\n}}"))]);
         chains(&tree).iter().map(ToString::to_string).collect()
     }
 

@@ -18,9 +18,9 @@ pub fn changes(tree: &Tree) -> Vec<Violation> {
         let kind = name.split_once('/').map(|(kind, _)| kind).unwrap_or_default();
         if !KINDS.iter().any(|(folder, _)| *folder == kind) || !file.has_extension("md") {
             let what = "a change is `changes/breaking|security|new|fixed/NAME.md`".to_owned();
-            found.push(Violation::of_file(&file.path, what));
+            found.push(Violation::in_file(&file.path, what));
         } else if let Err(reason) = paragraph(file.text()) {
-            found.push(Violation::of_file(&file.path, reason.to_owned()));
+            found.push(Violation::in_file(&file.path, reason.to_owned()));
         }
     }
     found
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn a_change_is_a_paragraph_in_the_folder_of_its_kind() {
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             ("changes/README.md", "# Changes\n\nHow.\n"),
             ("changes/new/a.md", "**A.** It\nis new.\n"),
             ("changes/old/b.md", "**B.**\n"),

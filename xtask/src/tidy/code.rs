@@ -154,7 +154,7 @@ pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
     if tree.file(HOT_LOOP).is_none() {
         // A renamed file must not disable the rule.
         let what = "the hot loop is gone; name its new file in xtask/src/tidy/code.rs";
-        return vec![Violation::of_file(HOT_LOOP, what)];
+        return vec![Violation::in_file(HOT_LOOP, what)];
     }
     let is_hot = |file: &&File| file.path == HOT_LOOP || file.path.starts_with(HOT_LOOP_MODULES);
     let mut found = Vec::new();
@@ -303,7 +303,7 @@ mod tests {
             body(68),
             body(69)
         );
-        let tree = Tree::of(&[("a.rs", &source)]);
+        let tree = Tree::from_texts(&[("a.rs", &source)]);
         assert_eq!(
             lines(&function_lengths(&tree)),
             [(75, "`long` has 71 lines, limit 70")]
@@ -312,14 +312,18 @@ mod tests {
 
     #[test]
     fn a_file_that_does_not_parse_is_reported() {
-        let found = function_lengths(&Tree::of(&[("a.rs", "//! H\nfn {")]));
+        let found = function_lengths(&Tree::from_texts(&[("a.rs", "//! H\nfn {")]));
         assert_eq!(found.len(), 1);
     }
 
     #[test]
     fn a_missing_header_is_found() {
         assert_eq!(
-            headers(&Tree::of(&[("a.rs", "fn a() {}"), ("b.rs", "//! B")])).len(),
+            headers(&Tree::from_texts(&[
+                ("a.rs", "fn a() {}"),
+                ("b.rs", "//! B")
+            ]))
+            .len(),
             1
         );
     }
@@ -328,14 +332,14 @@ mod tests {
     fn unsafe_needs_its_reason_but_the_word_in_a_string_does_not() {
         let source = "//! H\nfn a() {\n    // SAFETY: it is.\n    unsafe { b() }\n}\n\n\n\n\n\n\n\n\
             fn c() {\n    let _ = \"unsafe\"; // unsafe\n    unsafe { b() }\n}\n";
-        let found = safety(&Tree::of(&[("a.rs", source)]));
+        let found = safety(&Tree::from_texts(&[("a.rs", source)]));
         assert_eq!(lines(&found), [(15, "`unsafe` without `SAFETY:` above")]);
     }
 
     #[test]
     fn a_cause_in_the_text_of_an_error_is_found() {
         let source = "//! H\n#[error(\"cannot read {path}: {source}\")]\n#[error(\"{answer}\")]\n";
-        let found = causes(&Tree::of(&[("a.rs", source)]));
+        let found = causes(&Tree::from_texts(&[("a.rs", source)]));
         assert_eq!(found.iter().map(|one| one.line).collect::<Vec<_>>(), [2]);
     }
 
@@ -344,14 +348,14 @@ mod tests {
         let source = "//! No dyn here.\nuse std::collections::HashMap;\nfn a(b: &dyn C) {}\n\
             #[cfg(test)]\nmod tests {\n    use std::sync::Mutex;\n}\nasync fn d() {}\n";
         let module = "crates/load/src/worker/release.rs";
-        let found = hot_loop(&Tree::of(&[
+        let found = hot_loop(&Tree::from_texts(&[
             (HOT_LOOP, source),
             (module, "//! H\nstruct A(Mutex);"),
         ]));
         let named: Vec<usize> = found.iter().map(|v| v.line).collect();
         assert_eq!(named, [2, 3, 8, 2]);
         assert_eq!(
-            hot_loop(&Tree::of(&[])).len(),
+            hot_loop(&Tree::from_texts(&[])).len(),
             1,
             "a renamed file is reported"
         );
@@ -361,7 +365,7 @@ mod tests {
     fn a_pure_crate_has_addresses_but_no_sockets() {
         let source = "//! H\nuse std::net::SocketAddr;\nuse std::{fmt, fs};\n\
             fn a() { std::thread::sleep(b); }\n#[cfg(test)]\nmod tests { use std::io; }\n";
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             ("crates/cql/src/a.rs", source),
             ("crates/load/src/a.rs", source),
             (

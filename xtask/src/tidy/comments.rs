@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_type_that_is_gone_is_found_where_a_comment_names_it() {
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             (
                 "a.rs",
                 "//! See `OldName::new` and [`NewName`].\nstruct NewName;\n",
@@ -147,7 +147,7 @@ mod tests {
     fn a_comment_of_one_word_is_found() {
         let text =
             "/// Which.\nstruct A;\n/// `QUORUM`.\nstruct B;\n/// Long\n/// enough.\nstruct C;\n";
-        let tree = Tree::of(&[("a.rs", text)]);
+        let tree = Tree::from_texts(&[("a.rs", text)]);
         let said: Vec<String> = sentences(&tree).iter().map(ToString::to_string).collect();
         let what = "a.rs:1: `Which.` is one word: say in a sentence what the item is";
         assert_eq!(said, [what]);
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_comment_without_a_subject_or_an_actor_is_found() {
         let text = "/// What it has.\nstruct A;\n/// The width, mm.\nstruct B;\n// As nobody is.\n";
-        let said = plain(&Tree::of(&[("crates/a/src/lib.rs", text)]));
+        let said = plain(&Tree::from_texts(&[("crates/a/src/lib.rs", text)]));
         let said: Vec<String> = said.iter().map(ToString::to_string).collect();
         assert_eq!(
             said,

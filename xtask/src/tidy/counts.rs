@@ -91,14 +91,14 @@ pub fn commands(tree: &Tree) -> Vec<Violation> {
         !text.contains(&command) && name != "ci"
     });
     missing
-        .map(|name| Violation::of_file("HACKING.md", format!("does not name `cargo xtask {name}`")))
+        .map(|name| Violation::in_file("HACKING.md", format!("does not name `cargo xtask {name}`")))
         .collect()
 }
 
 /// Checks that ARCHITECTURE.md names the large crates, and no others.
 pub fn large_crates(tree: &Tree) -> Vec<Violation> {
     const PATH: &str = "ARCHITECTURE.md";
-    let lines = |name: &String| Modules::of(tree, name).lines_count();
+    let lines = |name: &String| Modules::read(tree, name).lines_count();
     let large: Vec<String> = tree
         .crates()
         .into_iter()
@@ -115,22 +115,22 @@ pub fn large_crates(tree: &Tree) -> Vec<Violation> {
         return Vec::new();
     }
     let what = format!("names {named:?} as large crates, but they are {large:?}");
-    vec![Violation::of_file(PATH, what)]
+    vec![Violation::in_file(PATH, what)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn said(violations: &[Violation]) -> Vec<String> {
+    fn messages(violations: &[Violation]) -> Vec<String> {
         violations.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_count_in_words_that_is_not_that_of_the_code_is_found() {
         let text = "Twenty-six points.\nNineteen rules.\nTwo rules.\n";
-        let tree = Tree::of(&[("STYLE.md", text)]);
-        let found = said(&numbers(&tree));
+        let tree = Tree::from_texts(&[("STYLE.md", text)]);
+        let found = messages(&numbers(&tree));
         assert!(
             found[0].contains("STYLE.md:1: says twenty-six points"),
             "{found:?}"
@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_not_named_and_a_crate_that_is_not_large_are_found() {
+    fn an_unnamed_command_and_a_small_named_crate_are_found() {
         let architecture = format!("{LARGE_CRATES}`measure`.");
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             ("HACKING.md", "`cargo xtask tidy`"),
             ("ARCHITECTURE.md", &architecture),
             ("crates/measure/src/lib.rs", "//! Small.\n"),
         ]);
-        let missing = said(&commands(&tree));
+        let missing = messages(&commands(&tree));
         assert!(
             missing.iter().any(|what| what.ends_with("`cargo xtask docs`")),
             "{missing:?}"

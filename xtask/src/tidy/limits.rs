@@ -19,7 +19,7 @@ pub fn limits(tree: &Tree) -> Vec<Violation> {
     if coded.is_empty() {
         // Moved code must not disable the rule.
         let what = "has no `impl Default for Limits`; name its file in xtask/src/tidy/limits.rs";
-        return vec![Violation::of_file(CODE, what)];
+        return vec![Violation::in_file(CODE, what)];
     }
     let stated = stated(&text(DOCUMENT));
     let mut found = Vec::new();
@@ -32,7 +32,7 @@ pub fn limits(tree: &Tree) -> Vec<Violation> {
             }
             None => {
                 let what = format!("does not state the limit `{name}`, which is {value}");
-                found.push(Violation::of_file(DOCUMENT, what));
+                found.push(Violation::in_file(DOCUMENT, what));
             }
         }
     }
@@ -107,7 +107,7 @@ mod tests {
     fn a_limit_that_is_stated_wrongly_or_not_at_all_is_found() {
         let rows = "| --- | --- | --- |\n| `late` | `[0.01, 0.2]` | a |\n| `old` | `1` | b |\n";
         let page = format!("# A\n\n{TABLE_HEAD}\n{rows}");
-        let found = limits(&Tree::of(&[(CODE, SOURCE), (DOCUMENT, &page)]));
+        let found = limits(&Tree::from_texts(&[(CODE, SOURCE), (DOCUMENT, &page)]));
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(
             found,
@@ -121,6 +121,9 @@ mod tests {
 
     #[test]
     fn code_that_moved_is_a_violation_not_a_pass() {
-        assert_eq!(limits(&Tree::of(&[(DOCUMENT, TABLE_HEAD)])).len(), 1);
+        assert_eq!(
+            limits(&Tree::from_texts(&[(DOCUMENT, TABLE_HEAD)])).len(),
+            1
+        );
     }
 }

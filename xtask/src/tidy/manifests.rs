@@ -33,7 +33,7 @@ fn rows(tree: &Tree) -> Result<Vec<Row>, Violation> {
         .unwrap_or_default();
     if rows.is_empty() {
         let what = format!("has no table of crates under the head `{TABLE_HEAD}`");
-        return Err(Violation::of_file(ARCHITECTURE, what));
+        return Err(Violation::in_file(ARCHITECTURE, what));
     }
     Ok(rows)
 }
@@ -85,7 +85,7 @@ pub fn dependencies(tree: &Tree) -> Vec<Violation> {
         let name = file.path.strip_prefix("crates/").and_then(|p| p.strip_suffix("/Cargo.toml"));
         if let Some(name) = name.filter(|name| !names.contains(*name)) {
             let what = format!("crate `{name}` is not in the table of {ARCHITECTURE}");
-            found.push(Violation::of_file(&file.path, what));
+            found.push(Violation::in_file(&file.path, what));
         }
     }
     for row in &rows {
@@ -97,7 +97,7 @@ pub fn dependencies(tree: &Tree) -> Vec<Violation> {
         };
         match file.text().parse::<toml::Table>() {
             Ok(manifest) => compare(row, &rows, &names, &path, &manifest, &mut found),
-            Err(error) => found.push(Violation::of_file(&path, error.to_string())),
+            Err(error) => found.push(Violation::in_file(&path, error.to_string())),
         }
     }
     found
@@ -115,7 +115,7 @@ fn compare(
     used.extend(dependencies_of(manifest, "build-dependencies"));
     for name in used.intersection(names).filter(|name| !row.uses.contains(*name)) {
         let what = format!("`{}` uses `{name}`, which its row does not allow", row.name);
-        found.push(Violation::of_file(path, what));
+        found.push(Violation::in_file(path, what));
     }
     for name in row.uses.difference(&used) {
         let what = format!("says that `{}` uses `{name}`, but it does not", row.name);
@@ -139,11 +139,11 @@ fn compare(
             "tests of `{}` use `{name}`, which its row does not allow",
             row.name
         );
-        found.push(Violation::of_file(path, what));
+        found.push(Violation::in_file(path, what));
     }
     // No crate may bring in an async runtime: the hot path and the engine are threads and loops.
     for name in ["tokio", "async-std", "smol"].iter().filter(|name| used.contains(**name)) {
-        found.push(Violation::of_file(
+        found.push(Violation::in_file(
             path,
             format!("an async runtime, `{name}`, is used"),
         ));
@@ -170,7 +170,7 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
         let manifest = tree.file(&manifest_path).map(|file| file.text()).unwrap_or_default();
         if !manifest.contains(&format!("description = \"{wanted}\"")) {
             let what = format!("the description must be `{wanted}`");
-            found.push(Violation::of_file(&manifest_path, what));
+            found.push(Violation::in_file(&manifest_path, what));
         }
     }
     found
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_dependency_outside_the_table_is_found() {
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             (ARCHITECTURE, TABLE),
             (
                 "crates/low/Cargo.toml",
@@ -236,13 +236,13 @@ mod tests {
     }
 
     #[test]
-    fn tests_use_what_their_row_allows_and_those_of_cluster_an_agent_too() {
+    fn tests_use_their_rows_crates_and_those_of_cluster_an_agent() {
         let table = TABLE
             .replace("`low`", "`agent`")
             .replace("`high`", "`cluster`")
             .replace("people | `agent`", "people | –");
         let tests = |name: &str| format!("[dev-dependencies]\n{name}.workspace = true\n");
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             (ARCHITECTURE, &table),
             ("crates/agent/Cargo.toml", &tests("cluster")),
             ("crates/cluster/Cargo.toml", &tests("agent")),
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_table_that_is_gone_is_a_violation_not_a_pass() {
-        let tree = Tree::of(&[(ARCHITECTURE, "# Nothing")]);
+        let tree = Tree::from_texts(&[(ARCHITECTURE, "# Nothing")]);
         assert_eq!(dependencies(&tree).len(), 1);
         assert_eq!(sentences(&tree).len(), 1);
     }
@@ -264,7 +264,7 @@ mod tests {
         let manifest = |secret: &str| {
             format!("[package]\ndescription = \"The only crate that knows {secret}.\"\n")
         };
-        let tree = Tree::of(&[
+        let tree = Tree::from_texts(&[
             (ARCHITECTURE, TABLE),
             ("crates/low/Cargo.toml", &manifest("bytes")),
             (
@@ -283,7 +283,7 @@ mod tests {
     fn a_dependency_without_a_reason_is_found() {
         let text = "[workspace.dependencies]\nlow = { path = \"crates/low\" }\n# group\n\
             a = \"1\" # why\nb = \"1\"\n[other]\nc = 1\n";
-        let found = whats(&reasons(&Tree::of(&[("Cargo.toml", text)])));
+        let found = whats(&reasons(&Tree::from_texts(&[("Cargo.toml", text)])));
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("Cargo.toml:5: `b`"));
     }

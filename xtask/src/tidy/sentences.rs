@@ -166,8 +166,11 @@ fn descriptions(value: &serde_json::Value, texts: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    fn said(path: &str, text: &str) -> Vec<String> {
-        sentences(&Tree::of(&[(path, text)])).iter().map(ToString::to_string).collect()
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        sentences(&Tree::from_texts(&[(path, text)]))
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
@@ -178,17 +181,17 @@ mod tests {
              has is this.\n- What is it?\n\n```\nWhat nobody reads\n```\nIt is no number. It is \
              no longer here. See `a b`. `c` is code, and no sentence has more than thirty words.\n"
         );
-        let found = said("docs/a.md", &text);
+        let found = messages("docs/a.md", &text);
         assert_eq!(found.len(), 4, "{found:#?}");
         for (one, part) in found.iter().zip(["of 33 words", "nobody", "begins with", "is not a"]) {
             assert!(one.contains(part), "{one}");
         }
-        assert_eq!(said("docs/decisions/001.md", &text), [""; 0]);
+        assert_eq!(messages("docs/decisions/001.md", &text), [""; 0]);
     }
 
     #[test]
     fn descriptions_of_schemas_are_judged() {
         let schema = r#"{"properties": {"a": {"description": "So many of them. It is ms."}}}"#;
-        assert_eq!(said("docs/schema/a.json", schema).len(), 1);
+        assert_eq!(messages("docs/schema/a.json", schema).len(), 1);
     }
 }

@@ -93,7 +93,7 @@ pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
                 format!("; split it, or say why in the header: `{LONG_BECAUSE}…`")
             };
             let what = format!("{lines} lines, limit {limit}{way_out}");
-            found.push(Violation::of_file(&file.path, what));
+            found.push(Violation::in_file(&file.path, what));
         }
     }
     found
@@ -143,7 +143,7 @@ pub fn file_sizes(tree: &Tree) -> Vec<Violation> {
         .filter(is_expected)
         .map(|file| {
             let what = format!("{} bytes, limit {FILE_BYTES_MAX}", file.bytes);
-            Violation::of_file(&file.path, what)
+            Violation::in_file(&file.path, what)
         })
         .collect()
 }
@@ -311,7 +311,7 @@ mod tests {
             "b".repeat(98)
         );
         assert_eq!(
-            whats(&line_lengths(&Tree::of(&[("a.rs", &text)]))),
+            whats(&line_lengths(&Tree::from_texts(&[("a.rs", &text)]))),
             ["a.rs:3: 101 columns, limit 100"]
         );
     }
@@ -320,7 +320,7 @@ mod tests {
     fn a_long_file_needs_a_reason_and_has_a_limit_nevertheless() {
         let long = |header: &str, lines: usize| format!("{header}\n{}", "\n".repeat(lines - 1));
         let reason = "//! Long because it is one table.";
-        let found = |text: &str| file_lengths(&Tree::of(&[("a.rs", text)])).len();
+        let found = |text: &str| file_lengths(&Tree::from_texts(&[("a.rs", text)])).len();
         assert_eq!(found(&long("//! A", 500)), 0);
         assert_eq!(found(&long("//! A", 501)), 1);
         assert_eq!(found(&long(reason, 1000)), 0);
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn one_file_may_name_a_registry_and_nothing_else_that_is_left() {
         let text = format!("{} {}", HOSTS[2], MACHINE_PATHS[0]);
-        let found = leftovers(&Tree::of(&[(HOSTS_FILE, &text), ("a.rs", &text)]));
+        let found = leftovers(&Tree::from_texts(&[(HOSTS_FILE, &text), ("a.rs", &text)]));
         let of = |path: &str| found.iter().filter(|one| one.path == path).count();
         assert_eq!((of(HOSTS_FILE), of("a.rs")), (1, 2));
     }
@@ -351,7 +351,10 @@ mod tests {
     #[test]
     fn a_large_file_is_found_unless_it_is_expected() {
         let text = "a".repeat(FILE_BYTES_MAX + 1);
-        let found = file_sizes(&Tree::of(&[("a.bin", &text), ("Cargo.lock", &text)]));
+        let found = file_sizes(&Tree::from_texts(&[
+            ("a.bin", &text),
+            ("Cargo.lock", &text),
+        ]));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].path, "a.bin");
     }
@@ -360,7 +363,7 @@ mod tests {
     fn a_link_must_lead_to_a_file_and_a_heading() {
         let page = "# Two words: `code`, yes\n[a](../R.md) [b](#two-words-code-yes) [c](#no)\n\
             [d](gone.md)\n[e](https://example.com) `[f](no.md)`\n\n[g](../R.md#r)\n";
-        let found = links(&Tree::of(&[("docs/a.md", page), ("R.md", "# R")]));
+        let found = links(&Tree::from_texts(&[("docs/a.md", page), ("R.md", "# R")]));
         assert_eq!(
             whats(&found),
             [
@@ -374,7 +377,7 @@ mod tests {
     fn commands_and_paths_that_documents_name_must_exist() {
         let page = "`make test` `make tea`\n\n```\ncargo xtask tidy\ncargo xtask dance # why\n```\n\
             `docs/a.md` `docs/b.md` `docs/*.md` `docs/decisions/NNN-…`\n";
-        let tree = Tree::of(&[("docs/a.md", page), ("Makefile", "test: needs\n")]);
+        let tree = Tree::from_texts(&[("docs/a.md", page), ("Makefile", "test: needs\n")]);
         assert_eq!(
             whats(&names(&tree)),
             [

@@ -9,7 +9,7 @@ const DOCUMENT: &str = "docs/traps.md";
 /// Checks that each test in the last column of the table is a function of the file beside it.
 pub fn traps(tree: &Tree) -> Vec<Violation> {
     let Some(document) = tree.file(DOCUMENT) else {
-        return vec![Violation::of_file(DOCUMENT, "is missing")];
+        return vec![Violation::in_file(DOCUMENT, "is missing")];
     };
     let lines = document.text().lines().enumerate();
     let rows: Vec<_> = lines
@@ -17,7 +17,7 @@ pub fn traps(tree: &Tree) -> Vec<Violation> {
         .filter(|(_, row)| row.contains('`'))
         .collect();
     if rows.is_empty() {
-        return vec![Violation::of_file(DOCUMENT, "names no test")];
+        return vec![Violation::in_file(DOCUMENT, "names no test")];
     }
     let promised = rows.iter().flat_map(|(line, row)| {
         let last = row.trim_end_matches('|').rsplit('|').next().unwrap_or("");
@@ -41,10 +41,10 @@ mod tests {
     #[test]
     fn a_promised_test_that_is_not_there_is_found() {
         let page = "| trap | test |\n| --- | --- |\n| a | `src/a.rs::one`, `src/a.rs::two` |\n";
-        let tree = Tree::of(&[(DOCUMENT, page), ("src/a.rs", "#[test]\nfn one() {}")]);
+        let tree = Tree::from_texts(&[(DOCUMENT, page), ("src/a.rs", "#[test]\nfn one() {}")]);
         let found: Vec<String> = traps(&tree).iter().map(ToString::to_string).collect();
         assert_eq!(found, ["docs/traps.md:3: no test `src/a.rs::two`"]);
-        assert_eq!(traps(&Tree::of(&[(DOCUMENT, "# Traps")])).len(), 1);
-        assert_eq!(traps(&Tree::of(&[])).len(), 1);
+        assert_eq!(traps(&Tree::from_texts(&[(DOCUMENT, "# Traps")])).len(), 1);
+        assert_eq!(traps(&Tree::from_texts(&[])).len(), 1);
     }
 }

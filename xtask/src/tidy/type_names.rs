@@ -1,21 +1,69 @@
-//! Checks the names of types and files. A name says what the thing is; pronouns and bare
+//! Checks the names of types and files. A name says what the thing is; pronouns, adverbs and bare
 //! participles do not.
 
 use super::Violation;
 use crate::tree::Tree;
 
 /// Words that say nothing about a type or about the content of a file.
-const NO_NAMES: [&str; 27] = [
-    "All", "Asked", "Done", "Found", "Gathered", "Given", "Here", "How", "It", "Kept", "Known",
-    "Left", "Look", "Looked", "Meant", "Mine", "One", "Other", "Others", "Said", "Seen", "Shown",
-    "Such", "This", "Told", "Wanted", "What",
+const NO_NAMES: [&str; 53] = [
+    "Above",
+    "All",
+    "Asked",
+    "Back",
+    "Begun",
+    "Chosen",
+    "Cut",
+    "Described",
+    "Done",
+    "Ended",
+    "Expected",
+    "Found",
+    "Gathered",
+    "Given",
+    "Happened",
+    "Healed",
+    "Held",
+    "Here",
+    "How",
+    "It",
+    "Joined",
+    "Judged",
+    "Kept",
+    "Known",
+    "Left",
+    "Look",
+    "Looked",
+    "Made",
+    "Meant",
+    "Mine",
+    "Missing",
+    "Named",
+    "Off",
+    "Offered",
+    "One",
+    "Other",
+    "Others",
+    "Placed",
+    "Recorded",
+    "Said",
+    "Seen",
+    "Settled",
+    "Shown",
+    "Such",
+    "Taken",
+    "This",
+    "Together",
+    "Told",
+    "Untold",
+    "Wanted",
+    "Watched",
+    "What",
+    "Written",
 ];
 
 /// Existing exceptions. No new ones may be added.
-const STILL_THERE: [(&str, &str); 4] = [
-    ("crates/imports/src/stress/source.rs", "What"),
+const STILL_THERE: [(&str, &str); 2] = [
     ("crates/linux/src/probe/sample.rs", "Look"),
-    ("crates/linux/src/probe/mod.rs", "What"),
     ("crates/measure/src/lower_bound.rs", "Known"),
 ];
 
@@ -74,7 +122,7 @@ mod tests {
     #[test]
     fn a_pronoun_is_no_name_of_a_type_and_a_longer_name_may_hold_it() {
         let text = "pub struct Kept<'a> {\nenum SeenTrial {\n    Told,\n}\ntype Look = u8;\n";
-        let tree = Tree::of(&[("crates/a/src/lib.rs", text)]);
+        let tree = Tree::from_texts(&[("crates/a/src/lib.rs", text)]);
         let said: Vec<String> = type_names(&tree).iter().map(ToString::to_string).collect();
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(
@@ -86,7 +134,7 @@ mod tests {
     #[test]
     fn a_participle_is_no_name_of_a_file() {
         let names = ["crates/a/src/kept.rs", "crates/a/src/kept_cluster.rs"];
-        let tree = Tree::of(&names.map(|name| (name, "//! A.\n")));
+        let tree = Tree::from_texts(&names.map(|name| (name, "//! A.\n")));
         let said: Vec<String> = file_names(&tree).iter().map(ToString::to_string).collect();
         assert_eq!(
             said,

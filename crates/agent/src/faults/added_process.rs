@@ -1,12 +1,12 @@
 //! Starts a process that joins a cluster, and makes it leave again.
 
-use super::links::Taken;
+use super::links::DuplicateAddress;
 use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;
+use host::FileStep;
 use host::Join;
 use host::Reach;
-use host::Step;
 use host::invocation::succeed;
 use host::process::Identity;
 use std::time::Duration;
@@ -18,17 +18,17 @@ const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 const LEAVES_WITHIN: Duration = Duration::from_secs(600);
 
 /// No guard is needed: the process ends with the agent, and its folder belongs to the host.
-pub(super) struct Joined {
-    taken: Taken,
+pub(super) struct AddedProcess {
+    taken: DuplicateAddress,
     what: Join,
     is_begun: bool,
     process: Option<Identity>,
 }
 
-impl Joined {
-    pub fn of(what: Join) -> Joined {
-        Joined {
-            taken: Taken::of(*what.address.ip()),
+impl AddedProcess {
+    pub fn new(what: Join) -> AddedProcess {
+        AddedProcess {
+            taken: DuplicateAddress::new(*what.address.ip()),
             what,
             is_begun: false,
             process: None,
@@ -36,7 +36,7 @@ impl Joined {
     }
 }
 
-impl Breakable for Joined {
+impl Breakable for AddedProcess {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.is_begun = true;
         // On a remote machine it shares the address of the other nodes, with ports of its own.
@@ -54,13 +54,13 @@ impl Breakable for Joined {
             return Ok(Vec::new());
         }
         if let Some(process) = self.process {
-            let reach = Reach::of(self.what.address.into(), ACCEPTS_WITHIN)?;
+            let reach = Reach::connect(self.what.address.into(), ACCEPTS_WITHIN)?;
             if process.alive() && !matches!(reach, Reach::Refused) {
                 succeed(&self.what.leave, LEAVES_WITHIN)?;
             }
             here.children.end(process, Duration::ZERO)?;
         }
-        here.change(Step::Remove(self.what.folder.clone()))?;
+        here.change(FileStep::Remove(self.what.folder.clone()))?;
         self.taken.heal(here)
     }
 

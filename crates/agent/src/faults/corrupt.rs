@@ -41,7 +41,7 @@ struct Changed {
 }
 
 impl Rot {
-    pub fn of(path: PathBuf, at: u64, bytes: u64) -> Rot {
+    pub fn new(path: PathBuf, at: u64, bytes: u64) -> Rot {
         Rot {
             path,
             at,

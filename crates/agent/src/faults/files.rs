@@ -4,8 +4,8 @@ use super::process::STOP_LIMIT;
 use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;
+use host::FileStep;
 use host::Restartable;
-use host::Step;
 use host::process::Identity;
 
 /// Changes that are undone. No guard is needed: a process that ended with the agent reads no files.
@@ -13,8 +13,8 @@ pub(super) struct Changed {
     reader: Option<Restartable>,
     /// Start of the process meanwhile, if it differs.
     instead: Option<Restartable>,
-    forth: Vec<Step>,
-    back: Vec<Step>,
+    forth: Vec<FileStep>,
+    back: Vec<FileStep>,
     /// True if a step was done, perhaps in part.
     is_begun: bool,
     /// True if the process does not run now.
@@ -22,7 +22,7 @@ pub(super) struct Changed {
 }
 
 impl Changed {
-    pub fn of(reader: Option<Restartable>, forth: Vec<Step>, back: Vec<Step>) -> Changed {
+    pub fn new(reader: Option<Restartable>, forth: Vec<FileStep>, back: Vec<FileStep>) -> Changed {
         Changed {
             reader,
             instead: None,

@@ -17,7 +17,7 @@ pub(super) struct Down {
 }
 
 impl Down {
-    pub fn of(number: usize) -> Down {
+    pub fn new(number: usize) -> Down {
         Down {
             number,
             is_down: false,
@@ -102,21 +102,21 @@ impl Breakable for Slow {
 }
 
 /// Another host's address, added to this host's link.
-pub(super) struct Taken {
+pub(super) struct DuplicateAddress {
     address: Ipv4Addr,
     is_taken: bool,
 }
 
-impl Taken {
-    pub fn of(address: Ipv4Addr) -> Taken {
-        Taken {
+impl DuplicateAddress {
+    pub fn new(address: Ipv4Addr) -> DuplicateAddress {
+        DuplicateAddress {
             address,
             is_taken: false,
         }
     }
 }
 
-impl Breakable for Taken {
+impl Breakable for DuplicateAddress {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.check_stand_in()?;
         let mut links = Netlink::open()?;

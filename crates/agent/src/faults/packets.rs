@@ -47,7 +47,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    pub fn of(broken: Broken, losses: Vec<Loss>) -> Packets {
+    pub fn new(broken: Broken, losses: Vec<Loss>) -> Packets {
         Packets {
             broken,
             losses,
@@ -81,7 +81,7 @@ pub(super) struct HostPackets {
 }
 
 impl HostPackets {
-    pub fn of(broken: Broken, losses: Vec<HostLoss>) -> HostPackets {
+    pub fn new(broken: Broken, losses: Vec<HostLoss>) -> HostPackets {
         HostPackets {
             broken,
             losses,

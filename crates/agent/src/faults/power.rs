@@ -19,21 +19,21 @@ const STOP_LIMIT: Duration = Duration::from_secs(60);
 const BACK_LIMIT: Duration = Duration::from_secs(75);
 
 /// A host without power. No guard is needed: its processes end with the agent.
-pub(super) struct Off {
+pub(super) struct PowerLoss {
     processes: Vec<Restartable>,
     is_off: bool,
 }
 
-impl Off {
-    pub fn of(processes: Vec<Restartable>) -> Off {
-        Off {
+impl PowerLoss {
+    pub fn new(processes: Vec<Restartable>) -> PowerLoss {
+        PowerLoss {
             processes,
             is_off: false,
         }
     }
 }
 
-impl Breakable for Off {
+impl Breakable for PowerLoss {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         let volume = here.volume()?;
         check(here, &self.processes)?;
@@ -68,7 +68,7 @@ pub(super) struct Adopted {
 }
 
 impl Adopted {
-    pub fn of(device: String, folder: PathBuf, start: Vec<Restartable>) -> Adopted {
+    pub fn new(device: String, folder: PathBuf, start: Vec<Restartable>) -> Adopted {
         Adopted {
             device,
             folder,
@@ -85,7 +85,7 @@ impl Adopted {
             .device()
             .map(|own| group.limits(Some(own)))
             .transpose()?
-            .map(|limits| DiskSpec::of(&limits))
+            .map(|limits| DiskSpec::from_limits(&limits))
             .unwrap_or_default();
         group.limit_disk(&disk.unwrap_or(own), Some(&volume.number()?))
     }
@@ -98,7 +98,7 @@ impl Breakable for Adopted {
             "{} is this host's own volume",
             self.folder.display()
         );
-        let volume = self.volume.insert(Volume::of_another(&self.folder, &self.device)?);
+        let volume = self.volume.insert(Volume::open_another(&self.folder, &self.device)?);
         volume.mount()?;
         here.files.add(&self.folder);
         let volume = self.volume.as_ref().context("it was just mounted")?;

@@ -45,25 +45,25 @@ impl Breakable for Pause {
 
 /// A process that was ended, and is restarted on healing. No guard is needed: it ends with the
 /// agent.
-pub(super) struct Ended {
+pub(super) struct TerminatedProcess {
     one: Restartable,
     grace: Duration,
     is_ended: bool,
 }
 
-impl Ended {
+impl TerminatedProcess {
     /// Ends it at once (SIGKILL).
-    pub fn killed(one: Restartable) -> Ended {
-        Ended::after(one, Duration::ZERO)
+    pub fn killed(one: Restartable) -> TerminatedProcess {
+        TerminatedProcess::after(one, Duration::ZERO)
     }
 
     /// Asks it to end (SIGTERM).
-    pub fn asked(one: Restartable) -> Ended {
-        Ended::after(one, STOP_LIMIT)
+    pub fn terminate(one: Restartable) -> TerminatedProcess {
+        TerminatedProcess::after(one, STOP_LIMIT)
     }
 
-    fn after(one: Restartable, grace: Duration) -> Ended {
-        Ended {
+    fn after(one: Restartable, grace: Duration) -> TerminatedProcess {
+        TerminatedProcess {
             one,
             grace,
             is_ended: false,
@@ -71,7 +71,7 @@ impl Ended {
     }
 }
 
-impl Breakable for Ended {
+impl Breakable for TerminatedProcess {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.children.check(self.one.process)?;
         self.is_ended = true;
@@ -102,7 +102,7 @@ pub(super) struct Descriptors {
 const TIGHTENED_EVERY: Duration = Duration::from_millis(100);
 
 impl Descriptors {
-    pub fn of(process: Identity) -> Descriptors {
+    pub fn new(process: Identity) -> Descriptors {
         Descriptors {
             process,
             before: None,

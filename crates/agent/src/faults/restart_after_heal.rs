@@ -84,7 +84,7 @@ impl AgentState {
 
     fn keep(&self, kept: &mut WatchedProcess) {
         let accepts = || {
-            let reach = kept.start.serves.map(|at| Reach::of(at, ACCEPTS_WITHIN));
+            let reach = kept.start.serves.map(|at| Reach::connect(at, ACCEPTS_WITHIN));
             !matches!(reach, Some(Ok(Reach::Refused)))
         };
         let is_silent = self.children.runs(kept.process) && !accepts();

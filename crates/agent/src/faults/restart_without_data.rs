@@ -3,9 +3,9 @@
 use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;
+use host::FileStep;
 use host::Reach;
 use host::Restartable;
-use host::Step;
 use host::process::Identity;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(super) struct Emptied {
 }
 
 impl Emptied {
-    pub fn of(one: Restartable, folders: Vec<PathBuf>, when: When) -> Emptied {
+    pub fn new(one: Restartable, folders: Vec<PathBuf>, when: When) -> Emptied {
         Emptied {
             one,
             folders,
@@ -44,7 +44,7 @@ impl Emptied {
 
     fn empty(&self, here: &AgentState) -> Result<()> {
         here.children.end(self.one.process, Duration::ZERO)?;
-        let clear = |folder: &PathBuf| Step::Clear {
+        let clear = |folder: &PathBuf| FileStep::Clear {
             folder: folder.clone(),
             but: Vec::new(),
         };
@@ -57,7 +57,7 @@ impl Emptied {
         let When::Left(address) = self.when else {
             return Ok(false);
         };
-        let reach = Reach::of(address, ACCEPTS_WITHIN)?;
+        let reach = Reach::connect(address, ACCEPTS_WITHIN)?;
         Ok(self.one.process.alive() && !matches!(reach, Reach::Refused))
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct OfOthers {
 }
 
 impl OfOthers {
-    pub fn of(fault: ServiceFault) -> OfOthers {
+    pub fn new(fault: ServiceFault) -> OfOthers {
         OfOthers {
             fault,
             is_begun: false,

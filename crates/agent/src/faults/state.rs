@@ -4,7 +4,7 @@ use crate::state::AgentState;
 use anyhow::Result;
 use host::calls::StartProcess;
 use host::process::Identity;
-use host::{Broken, Healed};
+use host::{Broken, HealAnswer};
 use measure::clock::Deadline;
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -54,7 +54,7 @@ pub(crate) struct Faults {
 pub(super) enum State {
     /// An active fault, and the time at which the agent heals it.
     Broken(Box<dyn Breakable>, Deadline),
-    Whole(Result<Healed, String>),
+    Whole(Result<HealAnswer, String>),
 }
 
 impl Faults {

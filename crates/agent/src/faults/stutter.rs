@@ -19,7 +19,7 @@ pub(super) struct Stutter {
 }
 
 impl Stutter {
-    pub fn of(process: Identity, stopped: Duration, every: Duration) -> Stutter {
+    pub fn new(process: Identity, stopped: Duration, every: Duration) -> Stutter {
         Stutter {
             process,
             stopped,

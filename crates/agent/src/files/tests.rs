@@ -1,7 +1,7 @@
 //! Tests of files through an agent that is a thread of the test, over a real connection.
 
 use host::files::{PIECE_BYTES, SUM_BYTES};
-use host::{Agent, Bytes, From, Step};
+use host::{Agent, Bytes, FileStep, From};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -27,10 +27,10 @@ fn files_are_written_listed_and_read_however_large_they_are() {
     let secret = folder.join("secret");
     agent
         .change(vec![
-            Step::Folder(folder.clone()),
-            Step::write(folder.join("large"), large.clone()),
-            Step::write(folder.join("x.crc"), "12\n"),
-            Step::Write {
+            FileStep::Folder(folder.clone()),
+            FileStep::write(folder.join("large"), large.clone()),
+            FileStep::write(folder.join("x.crc"), "12\n"),
+            FileStep::Write {
                 path: secret.clone(),
                 bytes: Bytes(b"\xff".to_vec()),
                 is_private: true,
@@ -61,13 +61,13 @@ fn files_are_written_listed_and_read_however_large_they_are() {
     assert_eq!(agent.list(&given.join("absent"), None).unwrap(), None);
 
     // A shorter file in its place leaves nothing of it.
-    let again = Step::write(folder.join("large"), "short");
+    let again = FileStep::write(folder.join("large"), "short");
     agent.change(vec![again]).unwrap();
     assert_eq!(agent.read(&folder.join("large")).unwrap(), b"short");
 }
 
 #[test]
-fn a_file_that_grows_is_followed_and_one_that_was_replaced_is_another() {
+fn a_growing_file_is_followed_and_a_replaced_one_is_another() {
     let (_root, given, agent) = agent();
     let path = given.join("log");
     assert_eq!(agent.piece(&path, From::Byte(0)).unwrap(), None);
@@ -97,7 +97,7 @@ fn a_file_that_grows_is_followed_and_one_that_was_replaced_is_another() {
 
 /// More names than fit into a message, in both directions.
 #[test]
-fn a_tree_of_many_files_is_linked_listed_summed_cleared_and_renamed() {
+fn a_tree_of_many_files_is_linked_listed_cleared_and_renamed() {
     let (_root, given, agent) = agent();
     let (from, to) = (given.join("from"), given.join("making"));
     std::fs::create_dir_all(from.join(".index")).unwrap();
@@ -107,7 +107,7 @@ fn a_tree_of_many_files_is_linked_listed_summed_cleared_and_renamed() {
         std::fs::write(from.join(name), name).unwrap();
     }
     std::fs::write(from.join("manifest"), "stays here").unwrap();
-    let step = Step::Link {
+    let step = FileStep::Link {
         from: from.clone(),
         to: to.clone(),
         names: wanted.clone(),
@@ -121,20 +121,20 @@ fn a_tree_of_many_files_is_linked_listed_summed_cleared_and_renamed() {
     assert_eq!(sums, expected);
 
     let whole = given.join("whole");
-    let rename = Step::Rename {
+    let rename = FileStep::Rename {
         from: to.clone(),
         to: whole.clone(),
     };
-    let clear = Step::Clear {
+    let clear = FileStep::Clear {
         folder: whole.clone(),
         but: vec![".index".to_owned(), format!("{:0250}", 7)],
     };
     agent.change(vec![rename, clear]).unwrap();
     assert_eq!(names(&agent, &whole), [".index"], "only folders are kept");
     let gone = [whole.clone(), from.clone(), to, given.join("absent/x")];
-    agent.change(gone.map(Step::Remove).to_vec()).unwrap();
+    agent.change(gone.map(FileStep::Remove).to_vec()).unwrap();
     assert_eq!(names(&agent, &given), ["agents"]);
-    let clear = |folder: &str| Step::Clear {
+    let clear = |folder: &str| FileStep::Clear {
         folder: given.join(folder),
         but: Vec::new(),
     };
@@ -143,14 +143,14 @@ fn a_tree_of_many_files_is_linked_listed_summed_cleared_and_renamed() {
 
 /// Files that a node deletes or rewrites are unchanged in the other tree.
 #[test]
-fn all_files_of_a_tree_have_second_names_and_the_other_tree_takes_its_place() {
+fn linked_files_of_a_tree_survive_and_replace_it() {
     let (_root, given, agent) = agent();
     let (data, kept) = (given.join("data"), given.join("kept/data"));
     std::fs::create_dir_all(data.join("shop/orders/backups")).unwrap();
     for name in ["shop/orders/nb-1-big-Data.db", "shop/lock"] {
         std::fs::write(data.join(name), name).unwrap();
     }
-    let link = |from: &Path, to: &Path| Step::LinkTree {
+    let link = |from: &Path, to: &Path| FileStep::LinkTree {
         from: from.to_owned(),
         to: to.to_owned(),
     };
@@ -158,8 +158,8 @@ fn all_files_of_a_tree_have_second_names_and_the_other_tree_takes_its_place() {
     std::fs::remove_file(data.join("shop/lock")).unwrap();
     std::fs::write(data.join("shop/orders/oa-2-big-Data.db"), "newer").unwrap();
     let swap = vec![
-        Step::Remove(data.clone()),
-        Step::Rename {
+        FileStep::Remove(data.clone()),
+        FileStep::Rename {
             from: kept.clone(),
             to: data.clone(),
         },
@@ -186,12 +186,12 @@ fn all_files_of_a_tree_have_second_names_and_the_other_tree_takes_its_place() {
 #[test]
 fn what_fails_is_named_and_what_comes_behind_is_not_done() {
     let (_root, given, agent) = agent();
-    let link = Step::Link {
+    let link = FileStep::Link {
         from: given.clone(),
         to: given.join("to"),
         names: vec!["absent".to_owned()],
     };
-    let later = Step::write(given.join("later"), "x");
+    let later = FileStep::write(given.join("later"), "x");
     let said = format!("{:#}", agent.change(vec![link, later]).unwrap_err());
     assert!(
         said.contains("absent to") && said.contains("No such file"),
@@ -230,42 +230,42 @@ fn files_of_others_are_out_of_reach() {
     let ways = [outside.clone(), given.join("../outside"), given.join("way")];
     for way in ways {
         let file = way.join("file");
-        let link = |from: &Path, to: &Path, name: &str| Step::Link {
+        let link = |from: &Path, to: &Path, name: &str| FileStep::Link {
             from: from.to_owned(),
             to: to.to_owned(),
             names: vec![name.to_owned()],
         };
         let steps = [
-            Step::Folder(way.join("new")),
-            Step::write(file.clone(), "ours"),
-            Step::Append {
+            FileStep::Folder(way.join("new")),
+            FileStep::write(file.clone(), "ours"),
+            FileStep::Append {
                 path: file.clone(),
                 bytes: Bytes(b"ours".to_vec()),
             },
             link(&way, &given, "file"),
             link(&given, &way, "file"),
             link(&given, &given, "../outside/file"),
-            Step::LinkTree {
+            FileStep::LinkTree {
                 from: way.clone(),
                 to: given.join("theirs"),
             },
-            Step::LinkTree {
+            FileStep::LinkTree {
                 from: given.join("agents"),
                 to: way.join("ours"),
             },
-            Step::Rename {
+            FileStep::Rename {
                 from: file.clone(),
                 to: given.join("file"),
             },
-            Step::Rename {
+            FileStep::Rename {
                 from: given.join("agents"),
                 to: way.join("agents"),
             },
-            Step::Clear {
+            FileStep::Clear {
                 folder: way.clone(),
                 but: Vec::new(),
             },
-            Step::Remove(file.clone()),
+            FileStep::Remove(file.clone()),
         ];
         for step in steps {
             assert!(agent.change(vec![step.clone()]).is_err(), "{step:?}");
@@ -282,8 +282,8 @@ fn files_of_others_are_out_of_reach() {
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
     // The link itself may be removed, but its target stays.
     agent.uncache(&given).unwrap();
-    agent.change(vec![Step::Remove(given.join("way"))]).unwrap();
-    let itself = agent.change(vec![Step::Remove(given.clone())]);
+    agent.change(vec![FileStep::Remove(given.join("way"))]).unwrap();
+    let itself = agent.change(vec![FileStep::Remove(given.clone())]);
     assert!(itself.is_err() && given.exists() && outside.exists());
 }
 

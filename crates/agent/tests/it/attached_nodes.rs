@@ -1,7 +1,7 @@
 //! Tests of a server that cassay did not start: its agent stops, kills and pauses it, and it serves
 //! again, whichever process is killed.
 
-use crate::endings::{kill, of_cluster};
+use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
 use host::process::{self, Identity};
 use host::{Agent, Injection, Service, ServiceBreak, ServiceFault};
@@ -111,16 +111,16 @@ fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
 
 /// Returns an agent that writes its undo list below `folder`.
 fn agent(cluster: &str, folder: &Path) -> Agent {
-    let agent = Agent::of_machine(cluster, &folder.join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(cluster, &folder.join("cluster")).unwrap();
     assert_eq!(agent.mend(Some(folder)).unwrap(), [""; 0]);
     agent
 }
 
 /// Name of the test that also contains the server.
-const TEST: &str = "it_is_another_process_after_a_stop_and_a_kill_and_the_same_after_a_pause";
+const TEST: &str = "a_stop_or_kill_changes_the_process_and_a_pause_does_not";
 
 #[test]
-fn it_is_another_process_after_a_stop_and_a_kill_and_the_same_after_a_pause() {
+fn a_stop_or_kill_changes_the_process_and_a_pause_does_not() {
     if std::env::var_os(SERVES).is_some() {
         return serve();
     }
@@ -187,26 +187,26 @@ fn it_serves_again_when_its_agent_ends_or_is_killed() {
     kill(&[third.process()]);
     wait_until("its guard has started it", || server.process().is_some());
     wait_until("its guard has ended", || {
-        of_cluster(&cluster, "machine", true).is_empty()
+        agents_of_cluster(&cluster, "machine", true).is_empty()
     });
     assert_eq!(server.starts(), 3);
 }
 
 #[test]
-fn it_serves_again_when_agent_and_guard_were_killed_and_another_agent_comes() {
+fn a_service_runs_again_after_agent_and_guard_were_killed() {
     let (server, root) = (Server::start(), tempfile::tempdir().unwrap());
     let cluster = id("others-both");
     let first = agent(&cluster, root.path());
     server.broken(&first, ServiceBreak::Kill);
     // An agent replaces a guard that ends, so it is stopped first.
     first.process().signal(rustix::process::Signal::STOP);
-    let guards = of_cluster(&cluster, "machine", true);
+    let guards = agents_of_cluster(&cluster, "machine", true);
     assert_eq!(guards.len(), 1);
     kill(&guards);
     kill(&[first.process()]);
     assert!(first.process().wait_gone(LIMIT));
     assert!(server.process().is_none());
-    let second = Agent::of_machine(&cluster, &root.path().join("other")).unwrap();
+    let second = Agent::start_on_machine(&cluster, &root.path().join("other")).unwrap();
     let said = second.mend(Some(root.path())).unwrap();
     let started = format!("what serves {} was started", server.service.serves);
     assert!(said.contains(&started), "{said:?}");
@@ -227,7 +227,7 @@ fn files_of_others_are_read_and_not_written() {
     assert!(agent.read(&file).is_err(), "nobody has lent it");
     agent.lend(&logs).unwrap();
     assert_eq!(agent.read(&file).unwrap(), b"one\n");
-    let write = host::Step::write(file.clone(), "two\n");
+    let write = host::FileStep::write(file.clone(), "two\n");
     let said = format!("{:#}", agent.change(vec![write]).unwrap_err());
     assert!(said.contains("only read"), "{said}");
     assert!(agent.lend(&root.path().join("none")).is_err());

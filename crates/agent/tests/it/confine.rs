@@ -43,7 +43,7 @@ fn own_cpus() -> CpuSet {
 }
 
 #[test]
-fn a_process_of_a_stand_in_is_confined_and_its_children_with_it_until_it_is_started_anew() {
+fn a_confined_process_keeps_its_children_confined_until_restart() {
     if !able(&[Ability::Hosts, Ability::CpuSet]) {
         return;
     }
@@ -87,10 +87,10 @@ fn a_process_of_a_stand_in_is_confined_and_its_children_with_it_until_it_is_star
 }
 
 #[test]
-fn without_groups_a_process_is_confined_by_what_its_threads_inherit() {
+fn without_cgroups_threads_inherit_the_confinement() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("confine-here"), &folder).unwrap();
+    let agent = Agent::start_on_machine(&id("confine-here"), &folder).unwrap();
     let first = own_cpus().first().unwrap().to_string();
     let process = started(&agent, &folder.join("output"), on(&first));
     let found = agent.whereabouts(process).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::hosts::{LIMIT, shell};
 use crate::volumes::{breaks, hosts, put};
-use host::{Host, Injection, Query, QueryAnswer, Step};
+use host::{FileStep, Host, Injection, Query, QueryAnswer};
 use std::path::{Path, PathBuf};
 
 const LOOK_BYTES: usize = 64;
@@ -73,8 +73,8 @@ fn healing_finds_the_file_wherever_it_is_and_touches_no_other() {
     let path = put(host, "file", &bytes);
     let below = |name: &str| -> PathBuf { host.folder().join("folder").join(name) };
     let rename = vec![
-        Step::Folder(host.folder().join("folder")),
-        Step::Rename {
+        FileStep::Folder(host.folder().join("folder")),
+        FileStep::Rename {
             from: path.clone(),
             to: below("moved"),
         },
@@ -86,7 +86,7 @@ fn healing_finds_the_file_wherever_it_is_and_touches_no_other() {
     // As a snapshot keeps files that a compaction deletes.
     let link = format!("cd {}/folder; ln moved link", host.folder().display());
     assert!(shell(host, &link).status.success());
-    let remove = |path: PathBuf| host.agent().change(vec![Step::Remove(path)]).unwrap();
+    let remove = |path: PathBuf| host.agent().change(vec![FileStep::Remove(path)]).unwrap();
     let became = changed(host, &below("moved"), || remove(below("moved")));
     assert!(became.contains("folder/link is as it was"), "{became}");
     assert_eq!(host.agent().read(&below("link")).unwrap(), bytes);

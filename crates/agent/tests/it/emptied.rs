@@ -1,11 +1,11 @@
 //! Tests of processes that lose their data or leave by themselves, and are restarted without data,
 //! even if processes are killed meanwhile.
 
-use crate::endings::{kill, of_cluster};
+use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Injection, Restartable, Start, Step};
+use host::{Agent, FileStep, Injection, Restartable, Start};
 use measure::clock;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ struct Kept {
 
 impl Kept {
     fn new(id: &str, folder: &Path) -> Kept {
-        let agent = Agent::of_machine(id, folder).unwrap();
+        let agent = Agent::start_on_machine(id, folder).unwrap();
         let process = agent.start(&sleep("first"), &folder.join("output"));
         let kept = Kept {
             process: process.unwrap(),
@@ -39,7 +39,7 @@ impl Kept {
             folder: folder.to_owned(),
         };
         kept.fill();
-        wait_until("it has begun", || kept.said() == ["first"]);
+        wait_until("it has begun", || kept.lines() == ["first"]);
         kept
     }
 
@@ -47,8 +47,8 @@ impl Kept {
         let files = ["data/table/1-Data.db", "hints/1.hints", "conf/settings"];
         for file in files.map(|file| self.folder.join(file)) {
             let text = "something".to_owned();
-            let folder = Step::Folder(file.parent().unwrap().to_owned());
-            self.agent.change(vec![folder, Step::write(file, text)]).unwrap();
+            let folder = FileStep::Folder(file.parent().unwrap().to_owned());
+            self.agent.change(vec![folder, FileStep::write(file, text)]).unwrap();
         }
     }
 
@@ -75,14 +75,14 @@ impl Kept {
         }
     }
 
-    fn said(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<String> {
         let said = std::fs::read_to_string(self.folder.join("output")).unwrap_or_default();
         said.lines().map(str::to_owned).collect()
     }
 }
 
 #[test]
-fn a_process_without_its_data_is_started_anew_when_it_is_told_to_or_its_time_is_over() {
+fn a_process_without_data_restarts_on_command_or_timeout() {
     for within in [LIMIT, SOON] {
         let root = tempfile::tempdir().unwrap();
         let kept = Kept::new(&id("wipe"), &root.path().join("cluster"));
@@ -90,13 +90,13 @@ fn a_process_without_its_data_is_started_anew_when_it_is_told_to_or_its_time_is_
         let broken = kept.agent.inject(kept.wipe(), within).unwrap();
         assert!(!kept.process.alive() && kept.is_empty());
         if within == SOON {
-            wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+            wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
         }
         let healed = kept.agent.heal(broken).unwrap();
         assert_eq!(healed.by_itself, within == SOON);
         let second = healed.processes[0];
         assert!(second.alive() && second != kept.process);
-        wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+        wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
 
         // Data written since stays, however often healing is requested.
         kept.fill();
@@ -124,7 +124,7 @@ fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
         kept.agent.inject(what, LIMIT).unwrap_err();
         assert!(kept.process.alive() && !kept.is_empty());
     }
-    assert_eq!(kept.said(), ["first"], "and nothing was started");
+    assert_eq!(kept.lines(), ["first"], "and nothing was started");
     kept.agent.end().unwrap();
 }
 
@@ -157,7 +157,7 @@ fn who_was_to_leave_is_emptied_when_it_has_left_and_no_sooner() {
     assert_eq!(healed.became, None);
     assert!(healed.processes[0].alive() && !kept.process.alive());
     assert!(kept.is_empty());
-    wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+    wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
     kept.agent.end().unwrap();
 }
 
@@ -176,7 +176,7 @@ fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
     clock::sleep(SOON * 10);
     assert!(kept.process.alive() && !kept.is_empty(), "it is a member");
     drop(listener);
-    wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+    wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
     let healed = kept.agent.heal(broken).unwrap();
     assert!(healed.by_itself && healed.became.is_none(), "{healed:?}");
     assert!(kept.is_empty());
@@ -184,7 +184,7 @@ fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
 }
 
 #[test]
-fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_killed() {
+fn a_process_without_data_ends_or_restarts_after_a_kill() {
     if let Some(folder) = part() {
         let kept = Kept::new(&id("wiped"), &folder.join("cluster"));
         let within = if folder.join("kept").exists() {
@@ -201,8 +201,7 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
         clock::sleep(Duration::from_secs(600));
         return;
     }
-    let test = "emptied::who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_\
-                killed";
+    let test = "emptied::a_process_without_data_ends_or_restarts_after_a_kill";
     for (is_kept, kills_agent) in [(true, false), (false, false), (false, true)] {
         let root = tempfile::tempdir().unwrap();
         let (cluster, broken) = (root.path().join("cluster"), root.path().join("broken"));
@@ -213,7 +212,7 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
         wait_until("it is broken", || broken.exists());
         let id = format!("test-wiped-{}", child.id());
         if kills_agent {
-            kill(&of_cluster(&id, "machine", false))
+            kill(&agents_of_cluster(&id, "machine", false))
         } else {
             child.kill().unwrap()
         }
@@ -224,8 +223,8 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
             std::fs::remove_dir_all(&cluster).unwrap_or_default();
         }
         wait_until("nothing of it runs", || {
-            of_cluster(&id, "machine", false).is_empty()
-                && of_cluster(&id, "machine", true).is_empty()
+            agents_of_cluster(&id, "machine", false).is_empty()
+                && agents_of_cluster(&id, "machine", true).is_empty()
         });
         assert!(!cluster.exists(), "and nothing is left");
         let _ = child.kill();
@@ -235,10 +234,10 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
 
 /// A node with data lost by its disk ends, and after a killed command nothing restarted it.
 #[test]
-fn what_ends_again_and_again_when_its_agent_has_healed_it_is_started_so_that_it_forgives() {
+fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("keep"), &folder).unwrap();
+    let agent = Agent::start_on_machine(&id("keep"), &folder).unwrap();
     let output = folder.join("output");
     let shell = |forgives: &str| {
         let mut command = process::command(Path::new("/bin/sh"));

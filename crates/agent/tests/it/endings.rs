@@ -3,14 +3,14 @@
 use crate::hosts::{able, assert_gone, id, link_of, make, start, wait_until};
 use crate::outlive::{another, load, part, save, volume_spec};
 use host::process::{Identity, all_pids, command_line};
-use host::{Ended, Host, Hosts, HostsState, end_agents};
+use host::{Host, Hosts, HostsState, ProcessEnd, end_agents};
 use measure::clock;
 use rustix::process::Signal;
 use std::time::Duration;
 use target_spec::Ability;
 
 /// Returns the agents of a cluster, or their guards if `guard` is true.
-pub fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
+pub fn agents_of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
     let mark = format!("CASSAY_AGENT={cluster}");
     let is_one = |pid: u32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -20,7 +20,7 @@ pub fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
         let wanted: Vec<&str> = role.into_iter().flatten().collect();
         marked && words.get(1..).is_some_and(|words| words == wanted)
     };
-    let all = all_pids().into_iter().filter_map(Identity::of);
+    let all = all_pids().into_iter().filter_map(Identity::read);
     all.filter(|one| is_one(one.pid)).collect()
 }
 
@@ -45,7 +45,7 @@ fn assert_nobody_is_left(state: &HostsState) {
     for name in ["switch", "host1", "host2"] {
         for guard in [false, true] {
             wait_until("agents and guards have ended", || {
-                of_cluster(&state.id, name, guard).is_empty()
+                agents_of_cluster(&state.id, name, guard).is_empty()
             });
         }
     }
@@ -126,7 +126,10 @@ fn what_a_killed_agent_began_its_guard_undoes() {
         let (first, second) = (work(one), work(two));
         kill(&[one.agent().process()]);
         wait_until("its end is known", || {
-            matches!(one.agent().how_ended(first), Some(Ended::WithItsAgent(_)))
+            matches!(
+                one.agent().how_ended(first),
+                Some(ProcessEnd::WithItsAgent(_))
+            )
         });
         wait_until("its process has ended", || !first.alive());
         for place in &state.hosts[0].places {
@@ -153,11 +156,11 @@ fn a_killed_guard_is_replaced() {
     let host = &hosts.all()[0];
     work(host);
     for _ in 0..rounds() {
-        let guards = of_cluster(&state.id, "host1", true);
+        let guards = agents_of_cluster(&state.id, "host1", true);
         assert_eq!(guards.len(), 1);
         kill(&guards);
         wait_until("there is another", || {
-            let now = of_cluster(&state.id, "host1", true);
+            let now = agents_of_cluster(&state.id, "host1", true);
             now.len() == 1 && now != guards
         });
     }
@@ -173,7 +176,7 @@ fn a_killed_guard_is_replaced() {
 
 /// Nothing is left to undo it, so the next command does.
 #[test]
-fn what_agents_and_guards_leave_that_were_killed_together_is_cleared_by_its_state() {
+fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     if !able(&[Ability::Hosts, Ability::Volume]) {
         return;
     }
@@ -184,9 +187,9 @@ fn what_agents_and_guards_leave_that_were_killed_together_is_cleared_by_its_stat
     let works = work(&hosts.all()[0]);
     // Stopped agents start no new guards.
     let names = ["switch", "host1", "host2"];
-    let agents: Vec<_> = names.map(|name| of_cluster(&state.id, name, false)).concat();
+    let agents: Vec<_> = names.map(|name| agents_of_cluster(&state.id, name, false)).concat();
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
-    kill(&names.map(|name| of_cluster(&state.id, name, true)).concat());
+    kill(&names.map(|name| agents_of_cluster(&state.id, name, true)).concat());
     kill(&agents);
     wait_until("the process has ended with its agent", || !works.alive());
     let mut places = state.hosts.iter().flat_map(|host| &host.places);
@@ -210,7 +213,7 @@ fn hosts_say_that_their_network_has_ended() {
     let root = tempfile::tempdir().unwrap();
     let hosts = make("lost", &volume_spec(), &root.path().join("cluster"));
     assert_eq!(hosts.lost(), None);
-    kill(&of_cluster(&hosts.state().id, "switch", false));
+    kill(&agents_of_cluster(&hosts.state().id, "switch", false));
     wait_until("it is known", || hosts.lost().is_some());
     let why = hosts.lost().unwrap();
     assert!(why.contains("the agent of their switch"), "{why}");

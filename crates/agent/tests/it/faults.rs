@@ -1,11 +1,11 @@
 //! Tests of process faults: whichever process is killed or silent, the target is whole again in
 //! time, or gone.
 
-use crate::endings::{kill, of_cluster};
+use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Bytes, Ended, Injection, Query, QueryAnswer, Restartable, Step};
+use host::{Agent, Bytes, FileStep, Injection, ProcessEnd, Query, QueryAnswer, Restartable};
 use measure::clock;
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +25,7 @@ fn start(agent: &Agent, folder: &Path) -> Identity {
     agent.start(&sleep(), &folder.join("cluster/output")).unwrap()
 }
 
-fn seen(agent: &Agent, process: Identity) -> Option<char> {
+fn state(agent: &Agent, process: Identity) -> Option<char> {
     match agent.see(Query::Process(process)).unwrap() {
         QueryAnswer::Process(state) => state,
         other => panic!("another answer: {other:?}"),
@@ -37,20 +37,20 @@ fn is_stopped(process: Identity) -> bool {
 }
 
 #[test]
-fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
+fn a_paused_process_continues_on_command_or_timeout() {
     let root = tempfile::tempdir().unwrap();
     let cluster = id("pause");
-    let agent = Agent::of_machine(&cluster, &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&cluster, &root.path().join("cluster")).unwrap();
     let (one, other) = (start(&agent, root.path()), start(&agent, root.path()));
 
     let broken = agent.inject(Injection::Pause(one), LIMIT).unwrap();
-    wait_until("it is stopped", || seen(&agent, one) == Some('T'));
+    wait_until("it is stopped", || state(&agent, one) == Some('T'));
     assert!(!is_stopped(other) && other.alive(), "and no other");
     // A new guard gets the list too.
-    let guards = of_cluster(&cluster, "machine", true);
+    let guards = agents_of_cluster(&cluster, "machine", true);
     kill(&guards);
     wait_until("there is another", || {
-        let now = of_cluster(&cluster, "machine", true);
+        let now = agents_of_cluster(&cluster, "machine", true);
         now.len() == 1 && now != guards
     });
     assert!(is_stopped(one));
@@ -79,7 +79,7 @@ fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
 #[test]
 fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
     let root = tempfile::tempdir().unwrap();
-    let agent = Agent::of_machine(&id("clock"), &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&id("clock"), &root.path().join("cluster")).unwrap();
     let output = root.path().join("cluster/output");
     let library = root.path().join("cluster/clock.so");
     let mut tell = process::command(Path::new("/bin/sh"));
@@ -100,7 +100,7 @@ fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
         process,
         instead,
         forth: vec![forth],
-        back: vec![Step::Remove(library.clone())],
+        back: vec![FileStep::Remove(library.clone())],
     };
     let broken = agent.inject(what, LIMIT).unwrap();
     let told = times(2);
@@ -114,14 +114,14 @@ fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
 }
 
 #[test]
-fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
+fn a_file_is_changed_for_one_start_and_changed_back() {
     let root = tempfile::tempdir().unwrap();
-    let agent = Agent::of_machine(&id("files"), &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&id("files"), &root.path().join("cluster")).unwrap();
     let (file, output) = (
         root.path().join("cluster/file"),
         root.path().join("cluster/output"),
     );
-    let write = |text: &str| Step::Write {
+    let write = |text: &str| FileStep::Write {
         path: file.clone(),
         bytes: Bytes(text.as_bytes().to_vec()),
         is_private: false,
@@ -161,8 +161,8 @@ fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
     let last = healed.processes[0];
     let astray = Injection::Files {
         reader: Some(Restartable::new(last, &read, &output).unwrap()),
-        forth: vec![write("new\n"), Step::Remove("/etc/passwd".into())],
-        back: vec![Step::Remove("/etc/passwd".into()), write("old\n")],
+        forth: vec![write("new\n"), FileStep::Remove("/etc/passwd".into())],
+        back: vec![FileStep::Remove("/etc/passwd".into()), write("old\n")],
     };
     agent.inject(astray, LIMIT).unwrap_err();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "old\n");
@@ -171,9 +171,9 @@ fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
 }
 
 #[test]
-fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
+fn a_killed_process_restarts_on_command_or_timeout() {
     let root = tempfile::tempdir().unwrap();
-    let agent = Agent::of_machine(&id("kill"), &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&id("kill"), &root.path().join("cluster")).unwrap();
     let output = root.path().join("cluster/output");
     let first = start(&agent, root.path());
     let again = |process: Identity| {
@@ -189,7 +189,7 @@ fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
     begun(1);
     let broken = agent.inject(again(first), LIMIT).unwrap();
     wait_until("its end is told", || agent.how_ended(first).is_some());
-    assert_eq!(seen(&agent, first), None);
+    assert_eq!(state(&agent, first), None);
     let healed = agent.heal(broken).unwrap();
     let second = healed.processes[0];
     assert!(second.alive() && second != first && !healed.by_itself);
@@ -209,7 +209,10 @@ fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
     agent.inject(again(third), LIMIT).unwrap();
     agent.end().unwrap();
     assert!(!third.alive(), "and no fourth");
-    assert!(matches!(agent.how_ended(third), Some(Ended::Status(_))));
+    assert!(matches!(
+        agent.how_ended(third),
+        Some(ProcessEnd::Status(_))
+    ));
 }
 
 /// A file exists as long as the fault lasts.
@@ -225,11 +228,11 @@ fn commands(folder: &Path) -> Injection {
 }
 
 #[test]
-fn what_a_program_has_broken_is_healed_by_another_whoever_is_killed() {
+fn a_programs_fault_is_healed_by_another_after_any_kill() {
     let root = tempfile::tempdir().unwrap();
     let broken = root.path().join("broken");
     let cluster = id("commands");
-    let agent = Agent::of_machine(&cluster, &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&cluster, &root.path().join("cluster")).unwrap();
     let what = agent.inject(commands(root.path()), LIMIT).unwrap();
     assert!(broken.exists());
     agent.heal(what).unwrap();
@@ -253,7 +256,7 @@ fn what_a_program_has_broken_is_healed_by_another_whoever_is_killed() {
     assert!(root.path().join("healed").exists());
 
     agent.inject(commands(root.path()), LIMIT).unwrap();
-    kill(&of_cluster(&cluster, "machine", false));
+    kill(&agents_of_cluster(&cluster, "machine", false));
     wait_until("its guard heals", || !broken.exists());
 }
 
@@ -262,7 +265,7 @@ fn what_a_program_has_broken_is_healed_by_another_whoever_is_killed() {
 fn a_kept_agent_heals_when_its_controller_has_gone() {
     let root = tempfile::tempdir().unwrap();
     let cluster = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("kept-pause"), &cluster).unwrap();
+    let agent = Agent::start_on_machine(&id("kept-pause"), &cluster).unwrap();
     let process = start(&agent, root.path());
     agent.keep().unwrap();
     agent.inject(Injection::Pause(process), SOON).unwrap();
@@ -273,10 +276,10 @@ fn a_kept_agent_heals_when_its_controller_has_gone() {
 }
 
 #[test]
-fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
+fn a_fault_ends_when_its_controller_or_agent_is_killed() {
     if let Some(folder) = part() {
         let cluster = folder.join("cluster");
-        let agent = Agent::of_machine(&id("broken"), &cluster).unwrap();
+        let agent = Agent::start_on_machine(&id("broken"), &cluster).unwrap();
         let process = start(&agent, &folder);
         agent.inject(Injection::Pause(process), LIMIT).unwrap();
         let text = format!("{} {}", process.pid, process.start_ticks);
@@ -286,7 +289,7 @@ fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
         clock::sleep(Duration::from_secs(600));
         return;
     }
-    let test = "faults::what_is_broken_when_its_controller_or_agent_is_killed_is_gone";
+    let test = "faults::a_fault_ends_when_its_controller_or_agent_is_killed";
     for kills_agent in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let broken = folder.path().join("broken");
@@ -299,7 +302,7 @@ fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
             start_ticks: start_ticks.parse().unwrap(),
         };
         wait_until("it is stopped", || is_stopped(process));
-        let agents = of_cluster(&format!("test-broken-{}", child.id()), "machine", false);
+        let agents = agents_of_cluster(&format!("test-broken-{}", child.id()), "machine", false);
         assert_eq!(agents.len(), 1);
         if kills_agent {
             kill(&agents)

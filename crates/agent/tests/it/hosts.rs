@@ -2,7 +2,7 @@
 
 use host::probe::{Probes, Reading};
 use host::process::{self, Identity};
-use host::{Agent, Bytes, Ended, Host, Hosts, HostsState, Step, Watch, abilities};
+use host::{Agent, Bytes, FileStep, Host, Hosts, HostsState, ProcessEnd, Watch, abilities};
 use measure::clock::{self, Deadline};
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -49,7 +49,7 @@ pub fn make(name: &str, spec: &HostsSpec, folder: &Path) -> Hosts {
 }
 
 pub fn try_make(name: &str, spec: &HostsSpec, folder: &Path) -> anyhow::Result<Hosts> {
-    let switch = Agent::of_switch(&id(name), folder)?;
+    let switch = Agent::start_switch(&id(name), folder)?;
     Hosts::make(&id(name), spec, folder, switch, &mut |_| ())
 }
 
@@ -65,7 +65,7 @@ pub fn shell(host: &Host, line: &str) -> Output {
     wait_until("the shell has ended", || {
         host.agent().how_ended(process).is_some()
     });
-    let Some(Ended::Status(status)) = host.agent().how_ended(process) else {
+    let Some(ProcessEnd::Status(status)) = host.agent().how_ended(process) else {
         panic!("its agent has ended")
     };
     let text = String::from_utf8(host.agent().read(&output).unwrap()).unwrap();
@@ -222,8 +222,8 @@ fn a_volume_has_its_size_and_is_full_at_its_end() {
 
     let file = host.folder().join("file");
     let agent = host.agent();
-    agent.change(vec![Step::write(file.clone(), "")]).unwrap();
-    let append = Step::Append {
+    agent.change(vec![FileStep::write(file.clone(), "")]).unwrap();
+    let append = FileStep::Append {
         path: file.clone(),
         bytes: Bytes(vec![7; 512 << 10]),
     };

@@ -1,7 +1,7 @@
 //! Tests of a simulated host's limits, through its agent.
 
 use crate::hosts::{able, assert_gone, link_of, make, shell, spec, start, try_make, wait_until};
-use host::{Ended, Host, Hosts, abilities};
+use host::{Host, Hosts, ProcessEnd, abilities};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -105,7 +105,7 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     assert!(error.contains("size of a volume is fixed"), "{error}");
     // The spinner is killed with its host, which reports it before it ends.
     hosts.end().unwrap();
-    let Some(Ended::Status(status)) = host.agent().how_ended(spinner) else {
+    let Some(ProcessEnd::Status(status)) = host.agent().how_ended(spinner) else {
         panic!("its end was not told")
     };
     assert_eq!(status.signal(), Some(9));

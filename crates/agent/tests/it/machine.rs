@@ -2,7 +2,7 @@
 
 use crate::hosts::{LIMIT, id, wait_until};
 use host::process::{self, Identity};
-use host::{Agent, Ended};
+use host::{Agent, ProcessEnd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
@@ -18,14 +18,14 @@ fn sh(line: &str) -> Command {
 fn processes_are_started_watched_and_ended() {
     let root = tempfile::tempdir().unwrap();
     let cluster = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("machine"), &cluster).unwrap();
+    let agent = Agent::start_on_machine(&id("machine"), &cluster).unwrap();
     let output = cluster.join("output");
 
     let mut command = sh("echo $A-$CASSAY_AGENT-$(pwd); exit 7");
     command.env("A", "set").current_dir("/usr");
     let process = agent.start(&command, &output).unwrap();
     wait_until("it has ended", || agent.how_ended(process).is_some());
-    let Some(Ended::Status(status)) = agent.how_ended(process) else {
+    let Some(ProcessEnd::Status(status)) = agent.how_ended(process) else {
         panic!("the agent is there")
     };
     assert_eq!(status.code(), Some(7));
@@ -62,7 +62,7 @@ fn processes_are_started_watched_and_ended() {
     let last = agent.start(&sh("exec sleep 600"), &output).unwrap();
     agent.end().unwrap();
     assert!(!last.alive() && !cluster.exists());
-    let Some(Ended::Status(status)) = agent.how_ended(last) else {
+    let Some(ProcessEnd::Status(status)) = agent.how_ended(last) else {
         panic!("its end was told before the agent's")
     };
     assert_eq!(status.signal(), Some(9));
@@ -72,7 +72,7 @@ fn processes_are_started_watched_and_ended() {
 fn a_kept_agent_is_found_with_what_has_ended_meanwhile() {
     let root = tempfile::tempdir().unwrap();
     let cluster = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("kept-machine"), &cluster).unwrap();
+    let agent = Agent::start_on_machine(&id("kept-machine"), &cluster).unwrap();
     let output = cluster.join("output");
     // Its input file does not exist, so it ends at once.
     let ends = agent.start(&sh("read line < go"), &output).unwrap();

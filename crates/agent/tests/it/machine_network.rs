@@ -7,7 +7,8 @@ use crate::outlive::{PART, load, part, save};
 use crate::ssh::open_ssh;
 use host::process::{self, Identity, Life, all_pids, command_line};
 use host::{
-    Agent, Broken, Destination, HostLoss, Hosts, Injection, PortEnd, Query, QueryAnswer, Reach, Way,
+    Agent, Broken, Destination, HostLoss, Hosts, Injection, PacketDirection, PortEnd, Query,
+    QueryAnswer, Reach,
 };
 use linux::capability::machine_abilities;
 use linux::net::Namespace;
@@ -81,7 +82,7 @@ impl Lab {
 
     fn reach(&self, port: u16, limit: Duration) -> Reach {
         let address = SocketAddr::from((MACHINE, port));
-        self.other.inside(|| Reach::of(address, limit)).unwrap().unwrap()
+        self.other.inside(|| Reach::connect(address, limit)).unwrap().unwrap()
     }
 }
 
@@ -102,7 +103,7 @@ fn make(name: &str, folder: &Path) -> Hosts {
 
 fn all_of_cql() -> Injection {
     let loss = HostLoss {
-        way: Way::In,
+        way: PacketDirection::In,
         peers: Vec::new(),
         tcp_ports: vec![CQL],
         end: PortEnd::Ours,
@@ -119,7 +120,7 @@ fn dropped(agent: &Agent, broken: Broken) -> Vec<u64> {
 }
 
 /// Returns the agent of a machine, or its guard.
-fn of_machine(cluster: &str, guard: bool) -> Vec<Identity> {
+fn agents_of_machine(cluster: &str, guard: bool) -> Vec<Identity> {
     let name = format!("host1-{cluster}");
     let is_one = |pid: u32| {
         let words = command_line(pid).unwrap_or_default();
@@ -127,7 +128,7 @@ fn of_machine(cluster: &str, guard: bool) -> Vec<Identity> {
         let wanted: Vec<&str> = role.into_iter().flatten().collect();
         words.get(1..).is_some_and(|words| words == wanted)
     };
-    let all = all_pids().into_iter().filter_map(Identity::of);
+    let all = all_pids().into_iter().filter_map(Identity::read);
     all.filter(|one| is_one(one.pid)).collect()
 }
 
@@ -197,7 +198,7 @@ fn a_machine_is_whole_whoever_is_killed() {
         assert_eq!(lab.tables().len(), 1);
         assert_eq!(lab.reach(CQL, SILENCE), Reach::Silent);
         if kills_agent {
-            let agents = of_machine(&cluster, false);
+            let agents = agents_of_machine(&cluster, false);
             assert_eq!(agents.len(), 1);
             agents[0].signal(Signal::KILL);
         } else {
@@ -208,7 +209,8 @@ fn a_machine_is_whole_whoever_is_killed() {
         let _ = child.kill();
         child.wait().unwrap();
         wait_until("agent and guard have ended", || {
-            of_machine(&cluster, false).is_empty() && of_machine(&cluster, true).is_empty()
+            agents_of_machine(&cluster, false).is_empty()
+                && agents_of_machine(&cluster, true).is_empty()
         });
     }
 }
@@ -244,7 +246,10 @@ fn what_agent_and_guard_have_left_is_cleared() {
     let mut child = lab.command(TEST, root.path());
     wait_until("it is broken", || root.path().join("broken").exists());
     let cluster = load(root.path(), "broken").id;
-    let (agent, guard) = (of_machine(&cluster, false), of_machine(&cluster, true));
+    let (agent, guard) = (
+        agents_of_machine(&cluster, false),
+        agents_of_machine(&cluster, true),
+    );
     assert_eq!((agent.len(), guard.len()), (1, 1));
     // A stopped guard does not notice the end of its agent.
     guard[0].signal(Signal::STOP);
@@ -280,7 +285,7 @@ fn what_a_machine_of_others_loses_is_noted_there() {
     let mut child = lab.command(TEST, root.path());
     let broken = || std::fs::read_to_string(root.path().join("broken")).unwrap_or_default();
     wait_until("it is broken", || broken().parse::<u32>().is_ok());
-    let agent = Identity::of(broken().parse().unwrap()).unwrap();
+    let agent = Identity::read(broken().parse().unwrap()).unwrap();
     let is_guard = |one: &Identity| {
         let status = std::fs::read_to_string(format!("/proc/{}/status", one.pid));
         let of_agent = format!("PPid:\t{}\n", agent.pid);
@@ -288,7 +293,7 @@ fn what_a_machine_of_others_loses_is_noted_there() {
         status.is_ok_and(|text| text.contains(&of_agent))
             && words.last().is_some_and(|word| word == "guard")
     };
-    let guard = all_pids().into_iter().filter_map(Identity::of).find(is_guard).unwrap();
+    let guard = all_pids().into_iter().filter_map(Identity::read).find(is_guard).unwrap();
     let name = format!("cassay-{}-{}-broken0", agent.pid, agent.start_ticks);
     assert_eq!(lab.tables(), std::slice::from_ref(&name));
     assert_eq!(lab.reach(CQL, SILENCE), Reach::Silent);

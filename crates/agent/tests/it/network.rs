@@ -34,7 +34,7 @@ pub fn at(host: &Host, port: u16) -> SocketAddr {
 /// Returns the result of a connection from a host, or from the machine.
 pub fn reach(from: Option<&Host>, address: SocketAddr, limit: Duration) -> Reach {
     match from {
-        None => Reach::of(address, limit).unwrap(),
+        None => Reach::connect(address, limit).unwrap(),
         Some(host) => match host.agent().see(Query::Reach { address, limit }).unwrap() {
             QueryAnswer::Reach(reach) => reach,
             other => panic!("{other:?}"),

@@ -75,7 +75,7 @@ fn a_group_binds_a_process_to_each_node_of_this_machine() {
 
 /// With cgroup version 2, the group of a node kept the memory nodes to which it had been bound.
 #[test]
-fn what_a_process_was_bound_to_is_forgotten_when_it_is_started_anew() {
+fn a_restart_forgets_the_binding_of_a_process() {
     if !able(&[Ability::Hosts, Ability::CpuSet]) {
         return;
     }
@@ -135,10 +135,10 @@ fn what_a_process_was_bound_to_is_forgotten_when_it_is_started_anew() {
 }
 
 #[test]
-fn affinity_and_policy_bind_a_process_to_each_node_of_this_machine() {
+fn affinity_and_policy_bind_a_process_to_each_numa_node() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("cluster");
-    let agent = Agent::of_machine(&id("nodes-here"), &folder).unwrap();
+    let agent = Agent::start_on_machine(&id("nodes-here"), &folder).unwrap();
     bind_to_each(&agent, &folder.join("output"), false);
     agent.end().unwrap();
 }

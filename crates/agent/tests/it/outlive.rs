@@ -2,7 +2,7 @@
 
 use crate::hosts::{able, assert_gone, id, link_of, make, shell, spec, wait_until};
 use host::process::{self, Life};
-use host::{Hosts, HostsState, Step};
+use host::{FileStep, Hosts, HostsState};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use target_spec::{Ability, HostSpec, HostsSpec, LinkSpec};
@@ -53,7 +53,7 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     if let Some(folder) = part() {
         let hosts = make("kept", &volume_spec(), &folder.join("cluster"));
         let one = &hosts.all()[0];
-        let write = Step::write(one.folder().join("file"), "kept");
+        let write = FileStep::write(one.folder().join("file"), "kept");
         one.agent().change(vec![write]).unwrap();
         hosts.keep().unwrap();
         save(&hosts.state(), &folder, "kept");

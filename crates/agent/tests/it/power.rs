@@ -4,7 +4,7 @@
 use crate::endings::kill;
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
 use crate::volumes::{hosts, is_whole, mounted, run, tried};
-use host::{Attempt, Broken, DiskWork, Host, Injection, Query, Restartable, Step};
+use host::{Attempt, Broken, DiskWork, FileStep, Host, Injection, Query, Restartable};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
@@ -45,7 +45,7 @@ fn number(host: &Host, name: &str) -> u64 {
 }
 
 #[test]
-fn a_host_without_power_keeps_what_it_had_synced_and_loses_the_rest() {
+fn a_power_loss_keeps_synced_data_and_loses_the_rest() {
     let Some((_root, hosts)) = hosts("power", 1) else {
         return;
     };
@@ -66,7 +66,7 @@ fn a_host_without_power_keeps_what_it_had_synced_and_loses_the_rest() {
         assert!(number(host, "synced") >= told, "what was synced is there");
         let after = bytes(host, "unsynced");
         host.agent().end_process(healed.processes[0], Duration::ZERO).unwrap();
-        let step = Step::Remove(host.folder().join("unsynced"));
+        let step = FileStep::Remove(host.folder().join("unsynced"));
         host.agent().change(vec![step]).unwrap();
         after < before
     };
@@ -76,7 +76,7 @@ fn a_host_without_power_keeps_what_it_had_synced_and_loses_the_rest() {
 }
 
 #[test]
-fn nobody_reaches_the_files_of_a_host_without_power_until_it_is_back() {
+fn files_of_a_host_without_power_cannot_be_reached() {
     let Some((_root, hosts)) = hosts("off", 1) else {
         return;
     };
@@ -84,7 +84,7 @@ fn nobody_reaches_the_files_of_a_host_without_power_until_it_is_back() {
     let one = counts(host);
     let file = host.folder().join("file");
     let broken = off(host, vec![one.clone()], LIMIT);
-    let write = || host.agent().change(vec![Step::write(file.clone(), "x")]);
+    let write = || host.agent().change(vec![FileStep::write(file.clone(), "x")]);
     let said = format!("{:#}", write().unwrap_err());
     assert!(said.contains("its volume is not mounted"), "{said}");
     assert!(host.agent().read(&file).is_err() && host.usage().is_err());
@@ -131,7 +131,7 @@ fn adopt(other: &Host, start: Vec<Restartable>) -> Injection {
 }
 
 #[test]
-fn another_host_brings_up_the_volume_of_one_without_power_and_never_both() {
+fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     let Some((_root, hosts)) = hosts("adopt", 2) else {
         return;
     };

@@ -26,7 +26,7 @@ pub fn open_ssh(folder: &Path, name: &str) -> PathBuf {
     program(folder, name, &text)
 }
 
-fn named(program: &Path, ssh: &str) -> Destination {
+fn destination(program: &Path, ssh: &str) -> Destination {
     Destination::new(ssh, false, None).unwrap().by_program(program)
 }
 
@@ -35,7 +35,7 @@ fn this_program_is_put_there_once_and_becomes_an_agent() {
     let root = tempfile::tempdir().unwrap();
     let ssh = open_ssh(root.path(), "ssh");
     let inodes = |_| {
-        let agent = Agent::to(&named(&ssh, "db1")).unwrap();
+        let agent = Agent::to(&destination(&ssh, "db1")).unwrap();
         assert_eq!(agent.abilities().unwrap(), host::abilities());
         let mut command = process::command(Path::new("/bin/sleep"));
         command.arg("600");
@@ -63,7 +63,7 @@ fn who_is_not_let_in_hears_why() {
     let root = tempfile::tempdir().unwrap();
     let refused = |text: &str| {
         let ssh = program(root.path(), "ssh", text);
-        Agent::to(&named(&ssh, "me@db1")).unwrap_err().to_string()
+        Agent::to(&destination(&ssh, "me@db1")).unwrap_err().to_string()
     };
     let said = refused("echo 'me@db1: Permission denied (publickey).' >&2; exit 255");
     assert!(said.starts_with("me@db1: no key of yours"), "{said}");
@@ -102,11 +102,11 @@ fn who_is_hung_up_on_before_login_tries_again_a_few_times() {
     let root = tempfile::tempdir().unwrap();
     let tried = || fs::read_to_string(root.path().join("tried")).unwrap().lines().count();
     let ssh = hung_up_on(root.path(), 1);
-    drop(Agent::to(&named(&ssh, "db1")).unwrap());
+    drop(Agent::to(&destination(&ssh, "db1")).unwrap());
     assert_eq!(tried(), 2);
     fs::remove_file(root.path().join("tried")).unwrap();
     let ssh = hung_up_on(root.path(), 100);
-    let said = Agent::to(&named(&ssh, "db1")).unwrap_err().to_string();
+    let said = Agent::to(&destination(&ssh, "db1")).unwrap_err().to_string();
     assert!(
         said.contains("hung up before anybody could log in"),
         "{said}"
@@ -121,7 +121,7 @@ const FEW: [&str; 13] = [
 ];
 
 #[test]
-fn eight_machines_are_connected_to_at_a_time_and_all_or_none_are_had() {
+fn eight_machines_connect_at_a_time_and_all_or_none_are_kept() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().display();
     fs::create_dir(root.path().join("few")).unwrap();
@@ -139,7 +139,8 @@ fn eight_machines_are_connected_to_at_a_time_and_all_or_none_are_had() {
         let_in.display()
     );
     let ssh = program(root.path(), "ssh", &text);
-    let wanted = |names: &[String]| names.iter().map(|name| named(&ssh, name)).collect::<Vec<_>>();
+    let wanted =
+        |names: &[String]| names.iter().map(|name| destination(&ssh, name)).collect::<Vec<_>>();
     let all = |count: u32| {
         let names: Vec<String> = (1..=count).map(|number| format!("db{number}")).collect();
         let agents = Agent::to_all(&wanted(&names)).unwrap();

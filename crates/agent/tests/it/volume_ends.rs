@@ -1,7 +1,7 @@
 //! Tests of volume faults whose time is over, whose hosts end, or whose agent is killed: the volume
 //! is whole again, or gone.
 
-use crate::endings::{kill, of_cluster};
+use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
 use crate::volumes::{SHORT, breaks, hosts, is_whole, put, tried, works};
 use host::process::Identity;
@@ -46,7 +46,7 @@ fn writer(host: &Host) -> Identity {
 }
 
 #[test]
-fn whatever_is_broken_when_an_agent_is_killed_its_guard_leaves_nothing() {
+fn the_guard_of_a_killed_agent_leaves_no_volume_fault() {
     let mut number = 0;
     loop {
         let Some((_root, hosts)) = hosts(&format!("guard{number}"), 2) else {
@@ -94,7 +94,7 @@ fn whatever_is_broken_is_gone_when_the_hosts_are_ended() {
 }
 
 #[test]
-fn whatever_is_broken_is_whole_again_by_itself_when_its_time_is_over() {
+fn every_volume_fault_ends_by_itself_after_its_time() {
     let Some((_root, hosts)) = hosts("within", 1) else {
         return;
     };
@@ -117,7 +117,7 @@ fn whatever_is_broken_is_whole_again_by_itself_when_its_time_is_over() {
 /// The frozen file system holds itself and its device, although it is mounted nowhere any more. A
 /// process that waits for it holds the rest.
 #[test]
-fn a_frozen_volume_whose_agent_and_guard_were_killed_together_is_cleared_by_its_state() {
+fn a_frozen_volume_of_a_killed_agent_and_guard_is_cleared() {
     let Some((_root, hosts)) = hosts("frozen", 1) else {
         return;
     };
@@ -127,9 +127,9 @@ fn a_frozen_volume_whose_agent_and_guard_were_killed_together_is_cleared_by_its_
     breaks(host, Injection::DiskStalled);
     assert_eq!(tried(host, SHORT).0, Attempt::Silent);
     let names = ["switch", "host1"];
-    let agents: Vec<_> = names.map(|name| of_cluster(&state.id, name, false)).concat();
+    let agents: Vec<_> = names.map(|name| agents_of_cluster(&state.id, name, false)).concat();
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
-    kill(&names.map(|name| of_cluster(&state.id, name, true)).concat());
+    kill(&names.map(|name| agents_of_cluster(&state.id, name, true)).concat());
     kill(&agents);
     wait_until("they have ended", || {
         agents.iter().all(|agent| !agent.alive())

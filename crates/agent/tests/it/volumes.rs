@@ -3,8 +3,8 @@
 use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
 use host::process;
 use host::{
-    Agent, Attempt, Broken, Bytes, DiskWork, Host, Hosts, Injection, Mounted, Query, QueryAnswer,
-    Restartable, Step, volume_abilities,
+    Agent, Attempt, Broken, Bytes, DiskWork, FileStep, Host, Hosts, Injection, Mounted, Query,
+    QueryAnswer, Restartable, volume_abilities,
 };
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
@@ -69,9 +69,9 @@ pub fn mounted(host: &Host) -> Option<Mounted> {
 /// Writes a file to the host's disk.
 pub fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
     let path = host.folder().join(name);
-    let mut steps = vec![Step::write(path.clone(), "")];
+    let mut steps = vec![FileStep::write(path.clone(), "")];
     // Pieces that fit into a message.
-    steps.extend(bytes.chunks(500_000).map(|piece| Step::Append {
+    steps.extend(bytes.chunks(500_000).map(|piece| FileStep::Append {
         path: path.clone(),
         bytes: Bytes(piece.to_vec()),
     }));
@@ -193,7 +193,7 @@ fn a_disk_fails_from_some_place_on() {
 }
 
 #[test]
-fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
+fn a_stalled_disk_blocks_writers_and_not_readers() {
     let Some((_root, hosts)) = hosts("stalled", 1) else {
         return;
     };
@@ -215,7 +215,7 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
     assert_eq!(space, QueryAnswer::Space(host.usage().unwrap()));
     let said = format!(
         "{:#}",
-        host.agent().change(vec![Step::write(file.clone(), "x")]).unwrap_err()
+        host.agent().change(vec![FileStep::write(file.clone(), "x")]).unwrap_err()
     );
     assert!(said.contains("its volume is frozen"), "{said}");
     let again = host.agent().inject(Injection::DiskStalled, LIMIT).unwrap_err();
@@ -227,7 +227,7 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
     );
     host.agent().heal(broken).unwrap();
     assert!(is_whole(host));
-    host.agent().change(vec![Step::write(file, "x")]).unwrap();
+    host.agent().change(vec![FileStep::write(file, "x")]).unwrap();
 
     // Heals by itself, and a process that waits for it continues.
     let broken = host.agent().inject(Injection::DiskStalled, SHORT).unwrap();
@@ -266,7 +266,7 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
     let left = host.usage().unwrap().available_bytes;
     assert!(left.abs_diff(LEFT) < 128 << 10, "{left}");
     let write = |name: &str, bytes: usize| {
-        let step = Step::write(host.folder().join(name), vec![1; bytes]);
+        let step = FileStep::write(host.folder().join(name), vec![1; bytes]);
         host.agent().change(vec![step])
     };
     let said = format!("{:#}", write("second", BYTES).unwrap_err());

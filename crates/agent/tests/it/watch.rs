@@ -50,7 +50,7 @@ pub fn shift_clock() {
 /// returned value.
 fn machine(name: &str) -> (tempfile::TempDir, Arc<Agent>) {
     let root = tempfile::tempdir().unwrap();
-    let agent = Agent::of_machine(&id(name), &root.path().join("cluster")).unwrap();
+    let agent = Agent::start_on_machine(&id(name), &root.path().join("cluster")).unwrap();
     (root, Arc::new(agent))
 }
 

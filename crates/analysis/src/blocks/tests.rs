@@ -147,7 +147,7 @@ fn percentiles_with_pauses(windows: u32, seed: u64) {
 }
 
 #[test]
-fn the_p99_of_a_server_that_pauses_is_bounded_or_labelled_or_has_no_interval() {
+fn the_p99_of_a_pausing_server_is_bounded_labelled_or_absent() {
     percentiles_with_pauses(30, 19);
 }
 

@@ -206,7 +206,7 @@ fn so_many_blocks_settle_it_whatever_the_difference() {
 }
 
 #[test]
-fn a_lower_bound_decides_in_the_direction_that_holds_for_all_larger_values() {
+fn a_lower_bound_decides_only_toward_larger_values() {
     use Known::{AtLeast, Exactly};
     let spread = [0.99, 1.0, 1.01];
     let side = |value: f64, of: fn(f64) -> Known| spread.map(|wobble| of(value * wobble));
@@ -266,7 +266,7 @@ fn a_lower_bound_decides_in_the_direction_that_holds_for_all_larger_values() {
 /// A timeout cuts off the contender's values somewhere: the rest is called different no more often
 /// than the level says.
 #[test]
-fn of_equal_variants_of_which_one_is_cut_off_at_most_one_in_thirty_is_called_different() {
+fn equal_variants_with_one_censored_differ_in_at_most_1_in_30() {
     let mut chance = Chance::new(29);
     for blocks in [2, 3, 5, 10] {
         for limit in [-1.0, 0.0, 0.5, 1.5] {

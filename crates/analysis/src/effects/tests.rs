@@ -14,8 +14,8 @@ const TWO_BY_TWO: [[f64; 4]; 5] = [
     [70950.0, 69350.0, 80900.0, 75800.0],
 ];
 
-fn level(axis: usize, level: usize) -> Level {
-    Level { axis, level }
+fn level(axis: usize, level: usize) -> AxisLevel {
+    AxisLevel { axis, level }
 }
 
 fn blocks(rows: &[[f64; 4]]) -> Vec<Vec<Option<Known>>> {
@@ -27,7 +27,7 @@ fn two_by_two() -> Design {
     Design::new(vec![2, 2])
 }
 
-fn of(kind: Kind, blocks: &[Vec<Option<Known>>]) -> Effect {
+fn effect(kind: EffectContrast, blocks: &[Vec<Option<Known>>]) -> Effect {
     let (found, _) = effects(&two_by_two(), blocks, Metric::THROUGHPUT);
     let effect = found.into_iter().find(|effect| effect.kind == kind);
     effect.unwrap()
@@ -37,13 +37,22 @@ fn of(kind: Kind, blocks: &[Vec<Option<Known>>]) -> Effect {
 fn effects_are_those_of_the_worked_example() {
     let (heap, batch) = (level(0, 1), level(1, 1));
     for (kind, expected) in [
-        (Kind::Main(heap), [1.1107, 1.1058, 1.1157]),
-        (Kind::Main(batch), [0.9502, 0.9419, 0.9585]),
-        (Kind::Interaction(heap, batch), [0.9628, 0.9593, 0.9663]),
-        (Kind::Simple(heap, level(1, 0)), [1.1320, 1.1258, 1.1382]),
-        (Kind::Simple(heap, batch), [1.0898, 1.0855, 1.0943]),
+        (EffectContrast::Main(heap), [1.1107, 1.1058, 1.1157]),
+        (EffectContrast::Main(batch), [0.9502, 0.9419, 0.9585]),
+        (
+            EffectContrast::Interaction(heap, batch),
+            [0.9628, 0.9593, 0.9663],
+        ),
+        (
+            EffectContrast::Simple(heap, level(1, 0)),
+            [1.1320, 1.1258, 1.1382],
+        ),
+        (
+            EffectContrast::Simple(heap, batch),
+            [1.0898, 1.0855, 1.0943],
+        ),
     ] {
-        let effect = of(kind, &blocks(&TWO_BY_TWO));
+        let effect = effect(kind, &blocks(&TWO_BY_TWO));
         let [low, high] = effect.comparison.ci95().unwrap();
         for (seen, expected) in [effect.comparison.ratio, low, high].iter().zip(expected) {
             assert!(
@@ -77,7 +86,7 @@ fn the_interaction_of_the_worked_example_matters() {
 
 #[test]
 fn one_block_or_two_have_no_interval_and_say_nothing() {
-    let few = of(Kind::Main(level(0, 1)), &blocks(&TWO_BY_TWO[..2]));
+    let few = effect(EffectContrast::Main(level(0, 1)), &blocks(&TWO_BY_TWO[..2]));
     let (judged, _) = judge_all(&[(few.comparison.clone(), true)]);
     assert!(!few.has_interval());
     assert_eq!(few.finding(&judged[0]), Finding::Inconclusive);
@@ -92,9 +101,12 @@ fn a_block_without_a_cell_is_left_out_where_it_is_needed() {
     let mut some = blocks(&TWO_BY_TWO);
     // Large heap with batch was not measured in the first block.
     some[0][3] = None;
-    assert_eq!(of(Kind::Main(level(0, 1)), &some).comparison.blocks, 4);
-    let periodic = Kind::Simple(level(0, 1), level(1, 0));
-    assert_eq!(of(periodic, &some).comparison.blocks, 5);
+    assert_eq!(
+        effect(EffectContrast::Main(level(0, 1)), &some).comparison.blocks,
+        4
+    );
+    let periodic = EffectContrast::Simple(level(0, 1), level(1, 0));
+    assert_eq!(effect(periodic, &some).comparison.blocks, 5);
 }
 
 #[test]
@@ -104,14 +116,14 @@ fn values_are_compared_with_the_first_of_their_axis() {
     let row = |noise: f64| [1.0, 1.0, 1.0, 1.0, 2.0, 2.0].map(|v| Some(Known::Exactly(v * noise)));
     let blocks: Vec<Vec<Option<Known>>> = [1.0, 1.2, 0.9].map(|noise| row(noise).to_vec()).into();
     let (found, _) = effects(&design, &blocks, Metric::THROUGHPUT);
-    let ratio = |kind: Kind| {
+    let ratio = |kind: EffectContrast| {
         let effect = found.iter().find(|effect| effect.kind == kind).unwrap();
         effect.comparison.ratio
     };
-    assert!((ratio(Kind::Main(level(0, 1))) - 1.0).abs() < 1e-12);
-    assert!((ratio(Kind::Main(level(0, 2))) - 2.0).abs() < 1e-12);
-    assert!((ratio(Kind::Main(level(1, 1))) - 1.0).abs() < 1e-12);
-    assert!((ratio(Kind::Interaction(level(0, 2), level(1, 1))) - 1.0).abs() < 1e-12);
+    assert!((ratio(EffectContrast::Main(level(0, 1))) - 1.0).abs() < 1e-12);
+    assert!((ratio(EffectContrast::Main(level(0, 2))) - 2.0).abs() < 1e-12);
+    assert!((ratio(EffectContrast::Main(level(1, 1))) - 1.0).abs() < 1e-12);
+    assert!((ratio(EffectContrast::Interaction(level(0, 2), level(1, 1))) - 1.0).abs() < 1e-12);
     assert_eq!(found.len(), 3 + 2 + 7);
 }
 
@@ -119,14 +131,20 @@ fn values_are_compared_with_the_first_of_their_axis() {
 fn a_lower_bound_on_one_side_bounds_the_effect() {
     let mut some = blocks(&TWO_BY_TWO);
     some[1][2] = Some(Known::AtLeast(78820.0));
-    let heap = of(Kind::Main(level(0, 1)), &some).comparison;
+    let heap = effect(EffectContrast::Main(level(0, 1)), &some).comparison;
     assert_eq!(heap.bound, Some(crate::Bound::AtLeast));
     // In a ratio of ratios it is on the other side.
-    let both = Kind::Interaction(level(0, 1), level(1, 1));
-    assert_eq!(of(both, &some).comparison.bound, Some(crate::Bound::AtMost));
+    let both = EffectContrast::Interaction(level(0, 1), level(1, 1));
+    assert_eq!(
+        effect(both, &some).comparison.bound,
+        Some(crate::Bound::AtMost)
+    );
     some[2][0] = Some(Known::AtLeast(72480.0));
     let (_, untold) = effects(&two_by_two(), &some, Metric::LATENCY);
-    assert!(untold.contains(&(Kind::Main(level(0, 1)), NotCompared::BoundsOnBothSides)));
+    assert!(untold.contains(&(
+        EffectContrast::Main(level(0, 1)),
+        NotCompared::BoundsOnBothSides
+    )));
 }
 
 #[test]
@@ -144,7 +162,7 @@ fn of_matrices_without_effects_one_in_thirty_has_one() {
             })
             .collect();
         let (found, _) = effects(&design, &blocks, Metric::THROUGHPUT);
-        let of_family = found.iter().filter(|e| !matches!(e.kind, Kind::Simple(..)));
+        let of_family = found.iter().filter(|e| !matches!(e.kind, EffectContrast::Simple(..)));
         let family: Vec<_> = of_family.map(|e| (e.comparison.clone(), true)).collect();
         let (judged, _) = judge_all(&family);
         called += u32::from(judged.iter().any(|one| one.finding.is_difference()));

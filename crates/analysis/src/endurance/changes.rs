@@ -40,7 +40,7 @@ pub struct Change {
 /// Returns the changes of level, in order. Empty if one even slope explains the series as well: it
 /// would be reported as a flight of stairs.
 pub fn changes(blocks: &[f64]) -> Vec<Change> {
-    let cost = Cost::of(blocks);
+    let cost = Cost::for_blocks(blocks);
     let penalty = penalty(blocks);
     let mut at = pelt(&cost, blocks.len(), penalty);
     if at.is_empty()
@@ -51,7 +51,7 @@ pub fn changes(blocks: &[f64]) -> Vec<Change> {
     while at.len() > CHANGES_MAX {
         let gain = |index: &usize| {
             let (from, to) = around(&at, *index, blocks.len());
-            cost.of_part(from, to) - cost.of_part(from, at[*index]) - cost.of_part(at[*index], to)
+            cost.part(from, to) - cost.part(from, at[*index]) - cost.part(at[*index], to)
         };
         let least = (0..at.len()).min_by(|a, b| gain(a).total_cmp(&gain(b)));
         at.remove(least.unwrap_or(0));
@@ -105,7 +105,7 @@ fn slope_cost(blocks: &[f64]) -> f64 {
 fn total(cost: &Cost, at: &[usize]) -> f64 {
     let ends = || at.iter().copied().chain([cost.len()]);
     let begins = [0].into_iter().chain(at.iter().copied());
-    begins.zip(ends()).map(|(from, to)| cost.of_part(from, to)).sum()
+    begins.zip(ends()).map(|(from, to)| cost.part(from, to)).sum()
 }
 
 /// Returns where the parts of the best partition begin, except the first.
@@ -118,14 +118,14 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     best[0] = (-penalty, 0);
     let mut candidates = vec![0];
     for end in SEGMENT_MIN..=count {
-        let with = |from: &usize| best[*from].0 + cost.of_part(*from, end) + penalty;
+        let with = |from: &usize| best[*from].0 + cost.part(*from, end) + penalty;
         let least = candidates
             .iter()
             .map(|from| (with(from), *from))
             .reduce(|a, b| if b.0 < a.0 { b } else { a })
             .unwrap_or((f64::INFINITY, 0));
         // A candidate that costs more even without the next penalty can never be the best.
-        candidates.retain(|from| best[*from].0 + cost.of_part(*from, end) <= least.0);
+        candidates.retain(|from| best[*from].0 + cost.part(*from, end) <= least.0);
         best[end] = least;
         let next = end + 1 - SEGMENT_MIN;
         if next >= SEGMENT_MIN {
@@ -150,7 +150,7 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(blocks: &[f64]) -> Cost {
+    fn for_blocks(blocks: &[f64]) -> Cost {
         let mean = autocorrelation::mean(blocks);
         let mut sums = vec![(0.0, 0.0)];
         let (mut sum, mut squares) = (0.0, 0.0);
@@ -167,7 +167,7 @@ impl Cost {
         self.sums.len() - 1
     }
 
-    fn of_part(&self, from: usize, to: usize) -> f64 {
+    fn part(&self, from: usize, to: usize) -> f64 {
         let ((sum_from, squares_from), (sum_to, squares_to)) = (self.sums[from], self.sums[to]);
         let sum = sum_to - sum_from;
         let count = to.saturating_sub(from).max(1) as f64;

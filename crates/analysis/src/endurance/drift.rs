@@ -21,13 +21,13 @@ pub struct Drift {
     /// Number of blocks in the window.
     pub blocks: usize,
     /// Judgement of the drift.
-    pub course: Course,
+    pub course: DriftDirection,
 }
 
 measure::word_enum! {
     /// Direction of a series over its window.
     #[derive(Default)]
-    pub enum Course {
+    pub enum DriftDirection {
         /// Drift and interval are within the margin.
         Steady = "steady",
         /// The series certainly rose; the best estimate is more than the margin.
@@ -55,10 +55,10 @@ pub fn drift(blocks: &[f64], within: f64) -> Drift {
     let ci95 = line.ci95.map(|ends| ends.map(share));
     let is_told = blocks.len() >= BLOCKS[0] && middle > 0.0;
     let course = match ci95.filter(|_| is_told) {
-        Some([low, high]) if -within <= low && high <= within => Course::Steady,
-        Some([low, _]) if low > 0.0 && change > within => Course::Rising,
-        Some([_, high]) if high < 0.0 && change < -within => Course::Falling,
-        _ => Course::Untold,
+        Some([low, high]) if -within <= low && high <= within => DriftDirection::Steady,
+        Some([low, _]) if low > 0.0 && change > within => DriftDirection::Rising,
+        Some([_, high]) if high < 0.0 && change < -within => DriftDirection::Falling,
+        _ => DriftDirection::Untold,
     };
     Drift {
         change,

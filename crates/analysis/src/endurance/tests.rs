@@ -22,7 +22,7 @@ fn share_of(draws: u32, mut holds: impl FnMut() -> bool) -> f64 {
 }
 
 #[test]
-fn a_series_is_joined_to_no_more_blocks_than_64_and_to_whole_ones() {
+fn a_series_becomes_at_most_64_whole_blocks() {
     let of = |count: usize, least: usize| {
         let values: Vec<f64> = (0..count).map(|at| at as f64).collect();
         let joined = joined(&values, least);
@@ -52,7 +52,7 @@ fn a_spike_does_not_make_a_drift() {
         "{seen:?}"
     );
     // Twelve blocks show no trend, whatever they seem to do.
-    assert_eq!(seen.course, Course::Untold);
+    assert_eq!(seen.course, DriftDirection::Untold);
 }
 
 #[test]
@@ -63,8 +63,11 @@ fn a_steady_window_is_called_steady_and_hardly_ever_drifting() {
         for _ in 0..1000 {
             let values = seconds(&mut chance, count, noise, 0.0);
             let seen = drift(&joined(&values, 0).means, 0.04);
-            calls[0] += u32::from(seen.course == Course::Steady);
-            calls[1] += u32::from(matches!(seen.course, Course::Rising | Course::Falling));
+            calls[0] += u32::from(seen.course == DriftDirection::Steady);
+            calls[1] += u32::from(matches!(
+                seen.course,
+                DriftDirection::Rising | DriftDirection::Falling
+            ));
         }
         let [steady, drifting] = calls.map(|calls| f64::from(calls) / 1000.0);
         println!("{count} s at {noise}: steady {steady:.3}, drifting {drifting:.3}");
@@ -84,9 +87,9 @@ fn a_planted_drift_is_found_and_its_interval_holds_it() {
             let values = seconds(&mut chance, 180, 0.03, planted);
             let seen = drift(&joined(&values, 0).means, 0.04);
             let expected = if planted < 0.0 {
-                Course::Falling
+                DriftDirection::Falling
             } else {
-                Course::Rising
+                DriftDirection::Rising
             };
             found += u32::from(seen.course == expected);
             // As a share of the median, which lies half way.
@@ -105,7 +108,7 @@ fn a_drift_of_the_margin_is_called_steady_in_few_cases() {
     let mut chance = Chance::new(53);
     let steady = share_of(1000, || {
         let values = seconds(&mut chance, 600, 0.05, 0.04);
-        drift(&joined(&values, 0).means, 0.04 / 1.02).course == Course::Steady
+        drift(&joined(&values, 0).means, 0.04 / 1.02).course == DriftDirection::Steady
     });
     println!("of the margin: {steady:.3}");
     assert!(steady < 0.05, "{steady}");
@@ -113,9 +116,9 @@ fn a_drift_of_the_margin_is_called_steady_in_few_cases() {
 
 #[test]
 fn nothing_that_happened_has_no_course() {
-    assert_eq!(drift(&[0.0; 30], 0.04).course, Course::Untold);
-    assert_eq!(drift(&[], 0.04).course, Course::Untold);
-    assert_eq!(drift(&[7.0; 30], 0.04).course, Course::Steady);
+    assert_eq!(drift(&[0.0; 30], 0.04).course, DriftDirection::Untold);
+    assert_eq!(drift(&[], 0.04).course, DriftDirection::Untold);
+    assert_eq!(drift(&[7.0; 30], 0.04).course, DriftDirection::Steady);
 }
 
 #[test]
@@ -299,7 +302,7 @@ fn an_hour_an_hour_and_a_day_are_as_far_apart_as_was_published() {
 }
 
 #[test]
-fn runs_that_are_the_same_agree_and_those_at_the_margin_rarely_do() {
+fn equal_runs_agree_and_runs_at_the_margin_rarely_do() {
     let mut chance = Chance::new(59);
     let mut calls = |truth: [f64; 3]| {
         let mut calls = [0; 2];

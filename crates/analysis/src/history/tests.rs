@@ -34,7 +34,7 @@ fn changes_are_where_otava_finds_them() {
 #[test]
 fn the_energy_distance_is_that_of_its_definition() {
     let values = THREE_LEVELS;
-    let distances = Distances::of(&values);
+    let distances = Distances::from_values(&values);
     let pairs = |part: &[f64]| {
         let each = part.iter().enumerate();
         let of = |(i, a): (usize, &f64)| {
@@ -84,13 +84,13 @@ fn runs(chance: &mut Chance, step: f64) -> Vec<f64> {
 }
 
 #[test]
-fn equal_runs_are_called_changed_in_less_than_two_series_of_a_hundred() {
+fn equal_runs_show_a_change_in_fewer_than_2_of_100_series() {
     let mut chance = Chance::new(11);
     let (mut any, mut confirmed) = (0, 0);
     for _ in 0..1000 {
         let values = runs(&mut chance, 1.0);
         any += usize::from(!shifts(&values, Limits::OTAVA).is_empty());
-        let large = shifts(&values, Limits::of_magnitude(0.03));
+        let large = shifts(&values, Limits::with_magnitude(0.03));
         confirmed += usize::from(large.iter().any(Shift::is_confirmed));
     }
     // 17 in 1000 and 4 in 1000 in 2000 series of another generator.
@@ -107,7 +107,7 @@ fn a_step_of_five_percent_is_found_at_its_run() {
     for step in [1.05, 0.95] {
         let (mut exact, mut near) = (0, 0);
         for _ in 0..200 {
-            let found = shifts(&runs(&mut chance, step), Limits::of_magnitude(0.03));
+            let found = shifts(&runs(&mut chance, step), Limits::with_magnitude(0.03));
             if let [shift] = found.as_slice() {
                 exact += usize::from(shift.at == 15);
                 near += usize::from((14..=16).contains(&shift.at) && shift.is_confirmed());
@@ -124,12 +124,12 @@ fn a_spike_is_not_confirmed() {
     let mut values = vec![100.0; 20];
     values.iter_mut().enumerate().for_each(|(i, v)| *v += (i % 3) as f64 * 0.1);
     values[12] = 60.0;
-    let found = shifts(&values, Limits::of_magnitude(0.03));
+    let found = shifts(&values, Limits::with_magnitude(0.03));
     assert!(!found.iter().any(Shift::is_confirmed), "{found:?}");
     // A very recent change may be one.
     values[12] = 100.0;
     values[19] = 60.0;
-    let found = shifts(&values, Limits::of_magnitude(0.03));
+    let found = shifts(&values, Limits::with_magnitude(0.03));
     assert!(!found.iter().any(Shift::is_confirmed), "{found:?}");
 }
 
@@ -147,7 +147,7 @@ fn a_change_is_found_anywhere_in_a_long_series() {
     for at in [20, 25, 49, 50, 51, 75, 150] {
         let value = |i: usize| if i < at { 100.0 } else { 120.0 };
         let values: Vec<f64> = (0..200).map(|i| value(i) + chance.normal()).collect();
-        let found = shifts(&values, Limits::of_magnitude(0.05));
+        let found = shifts(&values, Limits::with_magnitude(0.05));
         assert_eq!(found.iter().map(|s| s.at).collect::<Vec<_>>(), [at]);
     }
 }

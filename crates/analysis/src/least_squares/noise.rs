@@ -6,7 +6,7 @@
 //! exactly. For the second noise there are as many observations as places, however often each was
 //! measured. Either noise limits how well a coefficient is known.
 
-use super::{Curve, Fit, Held, Observations, SQUARES_MIN, descend, squares};
+use super::{Curve, Fit, FixedCoefficients, Observations, SQUARES_MIN, descend, squares};
 use crate::autocorrelation;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
@@ -29,7 +29,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    fn of(squares: f64, freedom: Option<usize>) -> Option<Noise> {
+    fn from_squares(squares: f64, freedom: Option<usize>) -> Option<Noise> {
         let freedom = freedom.filter(|freedom| *freedom > 0)? as f64;
         Some(Noise {
             variance: squares.max(0.0) / freedom,
@@ -39,32 +39,32 @@ impl Noise {
 }
 
 /// Returns the number of fitted coefficients.
-pub fn free_count<const P: usize>(held: &Held<P>) -> usize {
+pub fn free_count<const P: usize>(held: &FixedCoefficients<P>) -> usize {
     held.iter().filter(|held| held.is_none()).count()
 }
 
 /// Returns the noise of the trials around the curve. `None` if there are no more trials than levels
 /// and coefficients.
-pub fn of_trials<const P: usize, C: Curve<P>>(
+pub fn noise_of_trials<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
 ) -> Option<Noise> {
     let looked_for = seen.levels_count() + free_count(held);
     let squares = squares::<P, C>(seen, &found.coefficients);
-    Noise::of(squares, seen.trials.len().checked_sub(looked_for))
+    Noise::from_squares(squares, seen.trials.len().checked_sub(looked_for))
 }
 
 /// Returns the noise of the places around the curve. `None` if there are no more places than
 /// coefficients, the scale included.
-pub fn of_places<const P: usize, C: Curve<P>>(
+pub fn noise_of_places<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
 ) -> Option<Noise> {
     let squares = squares::<P, C>(seen, &found.coefficients) - within(seen);
     let looked_for = 1 + free_count(held);
-    Noise::of(squares, seen.places.len().checked_sub(looked_for))
+    Noise::from_squares(squares, seen.places.len().checked_sub(looked_for))
 }
 
 /// Returns true if the places are off the curve by more than trials of one place differ (Fisher's
@@ -73,7 +73,7 @@ pub fn of_places<const P: usize, C: Curve<P>>(
 pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> bool {
     let looked_for = (seen.levels_count() + seen.places.len()).saturating_sub(1);
     let freedom = seen.trials.len().checked_sub(looked_for);
-    let Some(own) = Noise::of(within(seen), freedom) else {
+    let Some(own) = Noise::from_squares(within(seen), freedom) else {
         return false;
     };
     let ratio = of_places.variance / own.variance.max(EXACT * EXACT);
@@ -95,7 +95,7 @@ fn within<A>(seen: &Observations<'_, A>) -> f64 {
             break;
         }
         least = sum;
-        let means = seen.of_places(&left);
+        let means = seen.place_residuals(&left);
         let moved = of_places.iter_mut().zip(means);
         moved.for_each(|(of, (mean, _))| *of += mean);
     }
@@ -108,7 +108,7 @@ fn within<A>(seen: &Observations<'_, A>) -> f64 {
 pub fn profiled<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
     noise: Noise,
 ) -> [[f64; 2]; P] {
     let t = autocorrelation::t_quantile(0.975, noise.freedom);
@@ -126,7 +126,7 @@ pub fn profiled<const P: usize, C: Curve<P>>(
 fn profile<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
     (of, most, up): (usize, f64, bool),
 ) -> f64 {
     let free = std::array::from_fn(|i| held[i].is_none() && i != of);

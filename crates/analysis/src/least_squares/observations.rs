@@ -136,7 +136,7 @@ impl<'a, A> Observations<'a, A> {
     }
 
     /// Returns the mean residual of each place, with its weight.
-    pub fn of_places(&self, left: &[f64]) -> Vec<(f64, f64)> {
+    pub fn place_residuals(&self, left: &[f64]) -> Vec<(f64, f64)> {
         let mut left = left.iter();
         let sums = self.sums(self.places.len(), |trial| {
             (trial.place, left.next().copied().unwrap_or(0.0))

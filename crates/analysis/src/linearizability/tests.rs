@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const STATES: u64 = 1_000_000;
 
-fn of(what: RegisterEvent, invoked_ns: u64, returned_ns: u64) -> Operation {
+fn operation(what: RegisterEvent, invoked_ns: u64, returned_ns: u64) -> Operation {
     Operation {
         invoked_ns,
         returned_ns: Some(returned_ns),
@@ -14,11 +14,11 @@ fn of(what: RegisterEvent, invoked_ns: u64, returned_ns: u64) -> Operation {
 }
 
 fn read(value: i64, invoked_ns: u64, returned_ns: u64) -> Operation {
-    of(RegisterEvent::Read(Some(value)), invoked_ns, returned_ns)
+    operation(RegisterEvent::Read(Some(value)), invoked_ns, returned_ns)
 }
 
 fn write(value: i64, invoked_ns: u64, returned_ns: u64) -> Operation {
-    of(RegisterEvent::Write(Some(value)), invoked_ns, returned_ns)
+    operation(RegisterEvent::Write(Some(value)), invoked_ns, returned_ns)
 }
 
 fn swap((from, to): (i64, i64), applied: bool, (invoked_ns, returned_ns): (u64, u64)) -> Operation {
@@ -28,7 +28,7 @@ fn swap((from, to): (i64, i64), applied: bool, (invoked_ns, returned_ns): (u64, 
         applied,
         instead: None,
     };
-    of(what, invoked_ns, returned_ns)
+    operation(what, invoked_ns, returned_ns)
 }
 
 fn unknown(operation: Operation) -> Operation {
@@ -142,7 +142,7 @@ fn a_search_that_grows_too_large_says_so() {
 
 /// A busy node leaves many writes without an answer, and most of their values are never read.
 #[test]
-fn writes_of_unknown_outcome_cost_no_states_where_nothing_needs_them() {
+fn unneeded_writes_of_unknown_outcome_cost_no_states() {
     let mut history: Vec<Operation> = (1..40).map(|n| unknown(write(n, 0, 0))).collect();
     let later = (1..40).flat_map(|n| {
         [
@@ -158,7 +158,7 @@ fn writes_of_unknown_outcome_cost_no_states_where_nothing_needs_them() {
 
 /// A long history of a correct register needs about one state for each operation.
 #[test]
-fn a_long_history_is_judged_in_as_many_states_as_it_has_operations() {
+fn a_long_history_takes_as_many_states_as_operations() {
     let history: Vec<Operation> = (0..10_000)
         .map(|n| match n % 2 {
             0 => write(n as i64, n * 10, n * 10 + 15),

@@ -6,7 +6,7 @@
 
 use super::{
     Answer, Ask, Decide, Ending, Next, Point, ProcedureEstimate, REST_S, SearchProcedure,
-    SearchResult, SeenTrial, Step, TrialOutcome,
+    SearchResult, SearchStep, SeenTrial, TrialOutcome,
 };
 use measure::number::significant;
 use std::fmt;
@@ -128,7 +128,7 @@ impl Decide for Band {
         Some(self.most_ms)
     }
 
-    fn step(&self, seen: &SeenTrial) -> Option<Step> {
+    fn step(&self, seen: &SeenTrial) -> Option<SearchStep> {
         let result = match self.side(seen.found.as_ref()) {
             Side::Below => SearchResult::Below,
             Side::Within => SearchResult::Within,
@@ -143,7 +143,7 @@ impl Decide for Band {
                 format!("p99 was {sign}{ms} ms")
             }
         };
-        Some(Step::new(result, false, why))
+        Some(SearchStep::new(result, false, why))
     }
 
     fn goal(&self) -> Option<(SearchProcedure, String)> {

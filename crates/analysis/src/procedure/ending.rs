@@ -37,7 +37,7 @@ pub enum Ending {
         /// True if it was held twice.
         is_held: bool,
         /// Lowest load that was too much, if any.
-        above: Option<Above>,
+        above: Option<LowestOverload>,
     },
     /// No load is within the bound, from this one up.
     None {
@@ -46,7 +46,7 @@ pub enum Ending {
         /// The bound.
         bound: Bound,
         /// Lowest load that was too much, if any.
-        above: Option<Above>,
+        above: Option<LowestOverload>,
     },
     /// Some loads were within the bound, but none was held.
     NotHeld {
@@ -57,7 +57,7 @@ pub enum Ending {
         /// Any load of the axis.
         point: Point,
         /// Lowest load that was too much, if any.
-        above: Option<Above>,
+        above: Option<LowestOverload>,
     },
     /// The highest load to be tried is still within the bound.
     NotReached {
@@ -110,7 +110,7 @@ pub enum Ending {
 
 /// Lowest load that was too much.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Above {
+pub struct LowestOverload {
     /// The load.
     pub at: Point,
     /// Reason in words: `p99 was 12.3 ms`.
@@ -200,7 +200,7 @@ impl Ending {
                 above,
             } => {
                 let held = if *is_held { ", held twice" } else { "" };
-                let (at, bound, above) = (found(at), bound.words(), seen(above.as_ref()));
+                let (at, bound, above) = (found(at), bound.words(), failure_words(above.as_ref()));
                 if is_by_client {
                     format!("the client is the limit{above}; {at} has a {bound}{held}")
                 } else {
@@ -209,7 +209,8 @@ impl Ending {
             }
             Ending::None { from, bound, above } => {
                 let limit = limit(is_by_client);
-                let (from, bound, above) = (from.words(), bound.words(), seen(above.as_ref()));
+                let (from, bound, above) =
+                    (from.words(), bound.words(), failure_words(above.as_ref()));
                 format!("{limit}none at or above {from} has a {bound}{above}")
             }
             Ending::NotHeld {
@@ -218,7 +219,7 @@ impl Ending {
                 point,
                 above,
             } => {
-                let (limit, above) = (limit(is_by_client), seen(above.as_ref()));
+                let (limit, above) = (limit(is_by_client), failure_words(above.as_ref()));
                 let not_held = || format!("no {} was held with a {}", point.noun(), bound.words());
                 let said = range.map_or_else(not_held, |range| range.words(bound));
                 format!("{limit}{said}{above}")
@@ -234,7 +235,7 @@ impl Ending {
                 range,
                 bound,
             } => {
-                let known = known(*range, bound);
+                let known = range_words(*range, bound);
                 format!("{known}; the client is the limit at {} ({why})", at.words())
             }
             Ending::Untold {
@@ -245,7 +246,7 @@ impl Ending {
                 bound,
             } => format!(
                 "{}; {} gave no answer, the last one at {} because {why}",
-                known(*range, bound),
+                range_words(*range, bound),
                 counted(*trials, "trial"),
                 at.words()
             ),
@@ -282,7 +283,7 @@ impl Range {
 }
 
 /// Returns the failure in words: `; at 49,100 op/s p99 was 12.3 ms`.
-fn seen(above: Option<&Above>) -> String {
+fn failure_words(above: Option<&LowestOverload>) -> String {
     above.map_or(String::new(), |above| {
         format!("; at {} {}", above.at.words(), above.why)
     })
@@ -309,7 +310,7 @@ fn sides(below: Option<u32>, above: Option<u32>) -> String {
 }
 
 /// Returns the known range of a search that found no load, in words.
-fn known(range: Option<Range>, bound: &Bound) -> String {
+fn range_words(range: Option<Range>, bound: &Bound) -> String {
     match range {
         Some(range) => range.words(bound),
         None => format!("no load is known to have a {}", bound.words()),

@@ -22,7 +22,7 @@ mod tests;
 mod trial_outcome;
 
 pub use band::Band;
-pub use ending::{Above, Ending, Range, SearchOutcome};
+pub use ending::{Ending, LowestOverload, Range, SearchOutcome};
 pub use endurance::Endurance;
 pub use fixed::Fixed;
 pub use point::Point;
@@ -30,7 +30,8 @@ pub use search::{BRACKET, Search, grid};
 pub use stop_condition::Until;
 pub use sweep::Sweep;
 pub use trial_outcome::{
-    Bound, BoundCheck, Judged, Measured, Percentile, Percentiles, Role, SeenTrial, TrialOutcome,
+    Bound, BoundCheck, Measured, Percentile, Percentiles, Role, SeenTrial, TrialJudgement,
+    TrialOutcome,
 };
 
 /// Table of procedures: the enum has a variant for each row, with the settings of the procedure.
@@ -91,7 +92,7 @@ trait Decide {
     }
 
     /// Returns the result of a trial for a search. `None` if nothing is searched for.
-    fn step(&self, _seen: &SeenTrial) -> Option<Step> {
+    fn step(&self, _seen: &SeenTrial) -> Option<SearchStep> {
         None
     }
 
@@ -195,7 +196,7 @@ measure::word_enum! {
 
 /// Step of a search: the result of one trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct SearchStep {
     /// Result of the trial.
     pub result: SearchResult,
     /// True if its percentile is so near the bound that chance may have decided.
@@ -204,9 +205,9 @@ pub struct Step {
     pub why: String,
 }
 
-impl Step {
-    fn new(result: SearchResult, near: bool, why: String) -> Step {
-        Step { result, near, why }
+impl SearchStep {
+    fn new(result: SearchResult, near: bool, why: String) -> SearchStep {
+        SearchStep { result, near, why }
     }
 
     /// Returns true if the load was too much: the target may still have a backlog to work off.
@@ -284,9 +285,13 @@ impl Procedure {
     }
 
     /// Returns the result of a trial for a search. `None` if nothing is searched for.
-    pub fn step(&self, seen: &SeenTrial) -> Option<Step> {
+    pub fn step(&self, seen: &SeenTrial) -> Option<SearchStep> {
         match seen.role {
-            Role::Expected => Some(Step::new(SearchResult::Expected, false, String::new())),
+            Role::Expected => Some(SearchStep::new(
+                SearchResult::Expected,
+                false,
+                String::new(),
+            )),
             Role::Probe | Role::Hold => self.decides().step(seen),
             Role::Beside(_) | Role::Endurance => None,
         }

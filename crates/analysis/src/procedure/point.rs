@@ -27,7 +27,7 @@ impl Point {
 
     /// Returns the point with this value on the axis of this name. `None` if the axis has no such
     /// point.
-    pub fn named(axis: &str, value: f64) -> Option<Point> {
+    pub fn on_axis(axis: &str, value: f64) -> Option<Point> {
         let point = match axis {
             "threads" => Point::Threads(value as u32),
             "rate" => Point::Rate(value as u64),
@@ -88,7 +88,7 @@ impl TryFrom<BTreeMap<String, f64>> for Point {
     fn try_from(map: BTreeMap<String, f64>) -> Result<Point, String> {
         let mut axes = map.iter();
         match (axes.next(), axes.next()) {
-            (Some((axis, value)), None) => Point::named(axis, *value),
+            (Some((axis, value)), None) => Point::on_axis(axis, *value),
             _ => None,
         }
         .ok_or_else(|| format!("{map:?} is no point of an axis"))

@@ -11,8 +11,8 @@
 
 use super::trial_outcome::{Bound, BoundCheck, Despite, Percentile, Role, SeenTrial};
 use super::{
-    Above, Answer, Ask, Decide, Ending, Next, Point, ProcedureEstimate, REST_S, Range,
-    SearchProcedure, SearchResult, Step,
+    Answer, Ask, Decide, Ending, LowestOverload, Next, Point, ProcedureEstimate, REST_S, Range,
+    SearchProcedure, SearchResult, SearchStep,
 };
 use measure::number::count;
 
@@ -232,9 +232,9 @@ impl Search {
     }
 
     /// Returns the first failure above the result.
-    fn above(&self, path: &Path) -> Option<Above> {
+    fn above(&self, path: &Path) -> Option<LowestOverload> {
         let high = path.high.as_ref()?;
-        Some(Above {
+        Some(LowestOverload {
             at: self.at(high.value),
             why: high.why.clone(),
             is_by_client: high.is_by_client,
@@ -428,19 +428,19 @@ impl Decide for Search {
         (self.bound.of == Percentile::P99).then_some(self.bound.ms)
     }
 
-    fn step(&self, seen: &SeenTrial) -> Option<Step> {
+    fn step(&self, seen: &SeenTrial) -> Option<SearchStep> {
         let near = seen.found.as_ref().is_some_and(|one| self.bound.is_near(one));
         Some(match self.judge(seen) {
-            BoundCheck::Yes => Step::new(SearchResult::Pass, near, String::new()),
-            BoundCheck::No(why) => Step::new(SearchResult::Fail, near, why),
-            BoundCheck::NotOffered(why) => Step::new(SearchResult::Fail, false, why),
+            BoundCheck::Yes => SearchStep::new(SearchResult::Pass, near, String::new()),
+            BoundCheck::No(why) => SearchStep::new(SearchResult::Fail, near, why),
+            BoundCheck::NotOffered(why) => SearchStep::new(SearchResult::Fail, false, why),
             BoundCheck::Untold(why)
                 if self.bound.told_despite(seen.found.as_ref()) == Despite::Kept =>
             {
-                Step::new(SearchResult::PassDisturbed, false, why)
+                SearchStep::new(SearchResult::PassDisturbed, false, why)
             }
             BoundCheck::Untold(why) | BoundCheck::Client(why) => {
-                Step::new(SearchResult::NoAnswer, false, why)
+                SearchStep::new(SearchResult::NoAnswer, false, why)
             }
         })
     }

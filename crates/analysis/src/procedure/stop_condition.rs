@@ -1,6 +1,6 @@
 //! Conditions that end a ladder of rising points.
 
-use super::{Judged, Point, SeenTrial, TrialOutcome};
+use super::{Point, SeenTrial, TrialJudgement, TrialOutcome};
 use crate::sweep::{Knee, State, SweepStep, read_sweep};
 
 /// Condition that ends a ladder, after the trial in which it occurs. A failed trial never ends it.
@@ -77,7 +77,7 @@ fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
         p99_ms: found.latency_ms.p99.value,
         state: match (found.is_saturated, &found.judged) {
             (true, _) => State::Saturated,
-            (false, Judged::Fair) => State::Kept,
+            (false, TrialJudgement::Fair) => State::Kept,
             (false, _) => State::Unusable,
         },
     };

@@ -121,7 +121,7 @@ fn walk(
         let is_again = ask.role == Role::Probe && answered.any(is_probed);
         assert!(!is_again, "{point:?} once");
         assert_eq!(
-            Role::named(&ask.role.name()),
+            Role::parse(&ask.role.name()),
             ask.role,
             "as it is read back"
         );
@@ -210,7 +210,7 @@ proptest! {
 
     /// Killed after any of its trials, and resumed with the trials on disk.
     #[test]
-    fn a_procedure_that_is_taken_up_again_ends_as_if_it_had_not_been_interrupted(
+    fn a_resumed_procedure_ends_as_an_uninterrupted_one(
         procedure in any_procedure(),
         server in any_server(0.0),
         order in 0..1000u64,
@@ -309,7 +309,7 @@ fn a_ladder_ends_when_p99_is_above_its_bound_for_certain() {
 }
 
 #[test]
-fn a_trial_that_has_failed_says_nothing_and_the_next_point_comes() {
+fn a_failed_trial_is_ignored_and_the_next_point_comes() {
     let timed_out = TrialOutcome {
         timed_out: 1,
         ..TrialOutcome::default()
@@ -324,7 +324,7 @@ fn a_trial_that_has_failed_says_nothing_and_the_next_point_comes() {
 
 /// The same decisions as the tool takes for the same rates.
 #[test]
-fn a_ladder_is_flat_when_runs_did_not_help_or_by_less_than_they_can_tell() {
+fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     let is_flat = |rates: &[f64], gain_min: Option<f64>| {
         let found = |&ops_per_s: &f64| {
             Some(TrialOutcome {
@@ -424,7 +424,7 @@ const BAND: Band = Band {
 #[test]
 fn a_point_is_known_by_its_axis_and_value() {
     for point in [Point::Threads(28), Point::Rate(5000)] {
-        assert_eq!(Point::named(point.axis(), point.value()), Some(point));
+        assert_eq!(Point::on_axis(point.axis(), point.value()), Some(point));
     }
     let unknown = [
         ("threads", 1.5),
@@ -433,6 +433,6 @@ fn a_point_is_known_by_its_axis_and_value() {
         ("nodes", 1.0),
     ];
     for (axis, value) in unknown {
-        assert_eq!(Point::named(axis, value), None, "{axis} {value}");
+        assert_eq!(Point::on_axis(axis, value), None, "{axis} {value}");
     }
 }

@@ -46,7 +46,7 @@ impl Role {
 
     /// Returns the role of this name. Any other name is a probe, since files leave out the role
     /// where probes are the only one.
-    pub fn named(name: &str) -> Role {
+    pub fn parse(name: &str) -> Role {
         match name {
             "hold" => Role::Hold,
             "expected" => Role::Expected,
@@ -78,7 +78,7 @@ impl From<Role> for String {
 
 impl From<String> for Role {
     fn from(name: String) -> Role {
-        Role::named(&name)
+        Role::parse(&name)
     }
 }
 
@@ -115,7 +115,7 @@ pub struct TrialOutcome {
     /// Number of pending compactions at the end. `None` if it was not read.
     pub pending_at_end: Option<f64>,
     /// Judgement by the validity rules.
-    pub judged: Judged,
+    pub judged: TrialJudgement,
     /// Disturbance that may explain a missed bound, in words: by other programs, or a stalled
     /// client. `None` if there was none.
     pub disturbed: Option<String>,
@@ -123,7 +123,7 @@ pub struct TrialOutcome {
 
 /// Judgement of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Judged {
+pub enum TrialJudgement {
     /// The trial can be used.
     #[default]
     Fair,
@@ -162,7 +162,7 @@ pub struct Measured {
 
 impl Percentiles {
     /// Returns the percentile `which`.
-    pub fn of(&self, which: Percentile) -> Measured {
+    pub fn get(&self, which: Percentile) -> Measured {
         match which {
             Percentile::P50 => self.p50,
             Percentile::P95 => self.p95,
@@ -261,11 +261,13 @@ impl Bound {
             return BoundCheck::Untold("the trial has failed".to_owned());
         };
         match &found.judged {
-            Judged::Fair => {}
-            Judged::Invalid(why) => return BoundCheck::No(format!("the trial is invalid: {why}")),
-            Judged::Late(why) => return BoundCheck::NotOffered(why.clone()),
-            Judged::Client(why) => return BoundCheck::Client(why.clone()),
-            Judged::Disturbed(why) => return BoundCheck::Untold(why.clone()),
+            TrialJudgement::Fair => {}
+            TrialJudgement::Invalid(why) => {
+                return BoundCheck::No(format!("the trial is invalid: {why}"));
+            }
+            TrialJudgement::Late(why) => return BoundCheck::NotOffered(why.clone()),
+            TrialJudgement::Client(why) => return BoundCheck::Client(why.clone()),
+            TrialJudgement::Disturbed(why) => return BoundCheck::Untold(why.clone()),
         }
         match (self.broken(found), &found.disturbed) {
             (None, _) => BoundCheck::Yes,
@@ -301,7 +303,7 @@ impl Bound {
             let failed = percent(found.error_share);
             return Some(format!("{failed} % of the operations failed"));
         }
-        let value = found.latency_ms.of(self.of).value;
+        let value = found.latency_ms.get(self.of).value;
         // A lower bound within the limit does not keep to it: the true value is unknown.
         if value.is_above(self.ms) != Some(false) {
             let (of, sign) = (self.of.words(), value.sign());
@@ -327,7 +329,7 @@ impl Bound {
 
     /// Returns true if the interval of the percentile lies on both sides of the limit.
     pub fn is_near(&self, found: &TrialOutcome) -> bool {
-        let interval = found.latency_ms.of(self.of).ci95;
+        let interval = found.latency_ms.get(self.of).ci95;
         interval.is_some_and(|[low, high]| low <= self.ms && self.ms < high)
     }
 

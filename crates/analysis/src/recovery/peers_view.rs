@@ -1,7 +1,7 @@
 //! Analyses how the other nodes saw a fault: when they took a node for dead, which hints they kept
 //! for it, how much was streamed, and whether a repair is needed.
 
-use super::Fault;
+use super::FaultTimes;
 use std::collections::BTreeMap;
 
 /// Readings of one node, look by look.
@@ -24,7 +24,7 @@ pub struct Looks {
 }
 
 /// Readings of all nodes, by name.
-pub type Watched = BTreeMap<String, Looks>;
+pub type NodeReadings = BTreeMap<String, Looks>;
 
 /// Period in which other nodes took a node for dead.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,9 +70,9 @@ const QUIET_S: f64 = 12.0;
 
 /// Returns how unbroken nodes took a node for dead. `None` if none of them did.
 pub fn away(
-    watched: &Watched,
+    watched: &NodeReadings,
     is_broken: impl Fn(&str) -> bool,
-    fault: &Fault,
+    fault: &FaultTimes,
     until_s: f64,
 ) -> Option<Away> {
     let others = watched.iter().filter(|(node, _)| !is_broken(node));
@@ -100,7 +100,7 @@ pub fn away(
 }
 
 /// Returns the hints of a fault. `None` if they were not read.
-pub fn hints(watched: &Watched, fault: &Fault, until_s: f64) -> Option<Hints> {
+pub fn hints(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option<Hints> {
     let span = [fault.injected_s, until_s];
     let looked: Vec<&Looks> =
         watched.values().filter(|looks| !looks.stored_per_s.is_empty()).collect();
@@ -130,7 +130,7 @@ pub fn hints(watched: &Watched, fault: &Fault, until_s: f64) -> Option<Hints> {
 }
 
 /// Returns the bytes streamed to nodes. `None` if they were not read.
-pub fn streamed(watched: &Watched, fault: &Fault, until_s: f64) -> Option<f64> {
+pub fn streamed(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option<f64> {
     let span = [fault.injected_s, until_s];
     let of = |looks: &Looks| sum(&looks.at_s, &looks.streamed_per_s, span);
     (!watched.is_empty()).then(|| watched.values().map(of).sum())

@@ -1,11 +1,11 @@
 //! A series over a fault: when it leaves its level, and when it is back.
 
-use super::{DEVIATIONS, Dip, FIRST, HOLD_S, Offered, Slice, WITHIN};
+use super::{DEVIATIONS, Dip, FIRST, HOLD_S, LoadSchedule, Slice, WITHIN};
 use crate::autocorrelation;
 
 /// Level of a series before a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct BaselineLevel {
     /// Median of its intervals.
     pub middle: f64,
     /// Share by which one interval may be worse and still be normal.
@@ -25,7 +25,7 @@ pub enum Worse {
 
 /// Time at which a series was back, counted from a given time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Back {
+pub struct ReturnTime {
     /// Time until the first interval outside of its level, s. `None` if none was outside.
     pub left_s: Option<f64>,
     /// Time until it was normal for [`HOLD_S`] in a row, s. `None` if that was not seen.
@@ -37,12 +37,12 @@ pub struct Back {
 /// Standard error of the median of normal values, in deviations over the root of their number.
 const MEDIAN_ERROR: f64 = 1.2533;
 
-impl Level {
+impl BaselineLevel {
     /// Returns the level of the values before a fault. `None` if half of them are 0.
-    pub(super) fn of(values: &[f64]) -> Option<Level> {
+    pub(super) fn from_values(values: &[f64]) -> Option<BaselineLevel> {
         let (middle, deviation) = autocorrelation::median_and_deviation(values);
         let deviation = deviation / middle;
-        (middle > 0.0).then(|| Level {
+        (middle > 0.0).then(|| BaselineLevel {
             middle,
             within: WITHIN.max(DEVIATIONS * deviation),
             deviation,
@@ -69,9 +69,9 @@ fn at(middle: f64, share: f64, worse: Worse) -> f64 {
 }
 
 /// A series, interval by interval.
-pub(super) struct Course {
+pub(super) struct IntervalSeries {
     points: Vec<Point>,
-    level: Level,
+    level: BaselineLevel,
     worse: Worse,
 }
 
@@ -82,14 +82,14 @@ struct Point {
     value: f64,
 }
 
-impl Course {
+impl IntervalSeries {
     /// Returns the series of the intervals that are long enough.
     pub fn new(
         slices: &[Slice],
         value: impl Fn(&Slice) -> Option<f64>,
-        level: Level,
+        level: BaselineLevel,
         worse: Worse,
-    ) -> Course {
+    ) -> IntervalSeries {
         let whole = slices.iter().filter(|slice| slice.is_whole());
         let point = |slice: &Slice| {
             Some(Point {
@@ -98,7 +98,7 @@ impl Course {
                 value: value(slice)?,
             })
         };
-        Course {
+        IntervalSeries {
             points: whole.filter_map(point).collect(),
             level,
             worse,
@@ -126,7 +126,7 @@ impl Course {
 
     /// Returns when it was back, counted from `from_s`. It may leave its level until `leaves_by_s`,
     /// and is observed until `until_s`.
-    pub fn back(&self, from_s: f64, leaves_by_s: f64, until_s: f64) -> Back {
+    pub fn back(&self, from_s: f64, leaves_by_s: f64, until_s: f64) -> ReturnTime {
         let points = self.between(from_s, until_s);
         let since = |at_s: f64| (at_s - from_s).max(0.0);
         let in_time = points.iter().take_while(|point| point.from_s < leaves_by_s);
@@ -143,7 +143,7 @@ impl Course {
                 at += 1;
             }
         }
-        Back {
+        ReturnTime {
             left_s: left.map(|left| since(points[left].from_s)),
             back_s,
             watched_s: since(until_s),
@@ -161,7 +161,7 @@ impl Course {
 
     /// Returns the shortfall between two times, which may lie in one interval. `None` if no
     /// interval ends after the first.
-    pub fn dip(&self, [from_s, to_s]: [f64; 2], offered: Offered) -> Option<Dip> {
+    pub fn dip(&self, [from_s, to_s]: [f64; 2], offered: LoadSchedule) -> Option<Dip> {
         let points = match self.between(from_s, to_s) {
             [] => self.between(from_s, f64::INFINITY).get(..1)?,
             points => points,
@@ -174,8 +174,8 @@ impl Course {
         let above = at(middle, self.level.within, Worse::Above);
         let made_up = points.iter().filter(|point| point.value > above);
         let made_up: f64 = match offered {
-            Offered::Closed => 0.0,
-            Offered::Rate => made_up.map(lacks).sum(),
+            LoadSchedule::Closed => 0.0,
+            LoadSchedule::Rate => made_up.map(lacks).sum(),
         };
         Some(Dip {
             lowest_ops_per_s: lowest.value,

@@ -18,7 +18,7 @@ fn slices(seconds: usize, mut second: impl FnMut(usize) -> (f64, f64)) -> Vec<Sl
     (0..seconds).map(slice).collect()
 }
 
-const FAULT: Fault = Fault {
+const FAULT: FaultTimes = FaultTimes {
     injected_s: 60.0,
     healing_s: Some(90.0),
     whole_s: Some(92.0),
@@ -26,11 +26,11 @@ const FAULT: Fault = Fault {
 
 /// Returns the recovery from [`FAULT`] alone.
 fn alone(slices: &[Slice]) -> Recovery {
-    recovery(slices, &[FAULT], Offered::Closed).remove(0)
+    recovery(slices, &[FAULT], LoadSchedule::Closed).remove(0)
 }
 
-fn back(left_s: Option<f64>, back_s: Option<f64>, watched_s: f64) -> Back {
-    Back {
+fn back(left_s: Option<f64>, back_s: Option<f64>, watched_s: f64) -> ReturnTime {
+    ReturnTime {
         left_s,
         back_s,
         watched_s,
@@ -76,7 +76,7 @@ fn a_planted_dip_has_its_depth_its_length_and_its_end() {
 }
 
 #[test]
-fn a_cluster_may_be_back_while_it_is_broken_and_leave_again_when_it_is_healed() {
+fn a_cluster_may_recover_under_a_fault_and_dip_after_healing() {
     let seen = alone(&slices(240, |at| match at {
         60..=64 | 91..=100 => (0.2, 1.0),
         _ => (1.0, 1.0),
@@ -87,7 +87,7 @@ fn a_cluster_may_be_back_while_it_is_broken_and_leave_again_when_it_is_healed() 
         seen.throughput.unwrap().healed,
         Some(back(Some(1.0), Some(11.0), 150.0))
     );
-    let long = Fault {
+    let long = FaultTimes {
         healing_s: Some(120.0),
         whole_s: Some(121.0),
         ..FAULT
@@ -99,7 +99,7 @@ fn a_cluster_may_be_back_while_it_is_broken_and_leave_again_when_it_is_healed() 
             (1.0, 1.0)
         }
     };
-    let seen = recovery(&slices(240, first), &[long], Offered::Closed).remove(0);
+    let seen = recovery(&slices(240, first), &[long], LoadSchedule::Closed).remove(0);
     let throughput = seen.throughput.unwrap();
     assert_eq!(throughput.injected, back(Some(0.0), Some(5.0), 180.0));
     assert_eq!(throughput.healed, Some(back(None, Some(0.0), 120.0)));
@@ -108,15 +108,15 @@ fn a_cluster_may_be_back_while_it_is_broken_and_leave_again_when_it_is_healed() 
 
 /// Two of three resets of a soak did not count among the effects of faults.
 #[test]
-fn a_fault_that_is_over_before_its_interval_is_has_the_dip_of_that_interval() {
-    let moment = Fault {
+fn a_fault_shorter_than_an_interval_has_the_intervals_dip() {
+    let moment = FaultTimes {
         injected_s: 60.2,
         healing_s: Some(60.21),
         whole_s: Some(60.22),
     };
     for ops in [1.0, 0.5] {
         let second = |at| (if at == 60 { ops } else { 1.0 }, 1.0);
-        let seen = recovery(&slices(200, second), &[moment], Offered::Closed).remove(0);
+        let seen = recovery(&slices(200, second), &[moment], LoadSchedule::Closed).remove(0);
         let dip = seen.dip.unwrap();
         assert_eq!((dip.depth, dip.seconds > 0.0), (1.0 - ops, ops < 1.0));
     }
@@ -140,7 +140,7 @@ fn without_a_dip_nothing_is_lost_and_nothing_is_noticed() {
 }
 
 #[test]
-fn what_does_not_come_back_or_is_not_watched_for_long_enough_has_no_time() {
+fn an_unobserved_recovery_has_no_time() {
     let never = alone(&slices(180, |at| (if at < 60 { 1.0 } else { 0.7 }, 1.0)));
     assert_eq!(
         never.throughput.unwrap().injected,
@@ -183,12 +183,12 @@ fn noise_makes_no_false_time_of_recovery() {
 }
 
 #[test]
-fn without_enough_before_it_or_a_level_there_nothing_is_said_of_it() {
-    let early = Fault {
+fn a_fault_without_enough_baseline_has_no_recovery() {
+    let early = FaultTimes {
         injected_s: 9.5,
         ..FAULT
     };
-    let seen = recovery(&slices(120, planted), &[early], Offered::Closed).remove(0);
+    let seen = recovery(&slices(120, planted), &[early], LoadSchedule::Closed).remove(0);
     let why = seen.before.unwrap_err();
     assert!(why.starts_with("9 intervals"), "{why}");
     assert_eq!((seen.dip, seen.throughput, seen.p99), (None, None, None));
@@ -198,12 +198,12 @@ fn without_enough_before_it_or_a_level_there_nothing_is_said_of_it() {
     assert!(wild.before.unwrap_err().contains("varied"));
     let idle = alone(&slices(120, |_| (0.0, 1.0)));
     assert!(idle.before.unwrap_err().contains("was 0"));
-    assert!(recovery(&[], &[FAULT], Offered::Closed)[0].before.is_err());
+    assert!(recovery(&[], &[FAULT], LoadSchedule::Closed)[0].before.is_err());
 }
 
 /// A rate is done late: throughput comes to the same, and p99 shows the delay.
 #[test]
-fn at_a_rate_what_is_made_up_for_is_not_lost_and_p99_says_how_long_it_took() {
+fn at_a_rate_caught_up_work_is_not_lost_and_p99_gives_recovery() {
     let stall = |at: usize| match at {
         70..=71 => (0.0, 1.0),
         72..=75 => (1.5, 300.0),
@@ -211,7 +211,7 @@ fn at_a_rate_what_is_made_up_for_is_not_lost_and_p99_says_how_long_it_took() {
         _ => (1.0, 1.0),
     };
     let of = |offered| recovery(&slices(200, stall), &[FAULT], offered).remove(0);
-    let (rate, closed) = (of(Offered::Rate), of(Offered::Closed));
+    let (rate, closed) = (of(LoadSchedule::Rate), of(LoadSchedule::Closed));
     assert_eq!(
         (rate.dip.unwrap().lost_ops, closed.dip.unwrap().lost_ops),
         (0.0, 20_000.0)
@@ -262,8 +262,8 @@ fn the_first_sign_is_what_was_more_than_in_any_second_before() {
 }
 
 #[test]
-fn what_another_fault_has_touched_is_no_measure_and_its_begin_ends_the_look() {
-    let at = |injected_s: f64| Fault {
+fn seconds_of_another_fault_are_excluded_and_end_the_recovery() {
+    let at = |injected_s: f64| FaultTimes {
         injected_s,
         healing_s: Some(injected_s + 10.0),
         whole_s: Some(injected_s + 11.0),
@@ -272,7 +272,7 @@ fn what_another_fault_has_touched_is_no_measure_and_its_begin_ends_the_look() {
     let slices = slices(300, |second| (if bad(second) { 0.5 } else { 1.0 }, 1.0));
     // Given out of order; the third overlaps the second.
     let faults = [at(200.0), at(60.0), at(205.0)];
-    let seen = recovery(&slices, &faults, Offered::Closed);
+    let seen = recovery(&slices, &faults, LoadSchedule::Closed);
     let before = |at: usize| seen[at].before.as_ref().unwrap();
     assert_eq!(
         (seen[0].beside.as_slice(), seen[1].beside.len()),
@@ -286,12 +286,12 @@ fn what_another_fault_has_touched_is_no_measure_and_its_begin_ends_the_look() {
         Some(10.0)
     );
     // After a fault without a seen end, everything is affected.
-    let open = Fault {
+    let open = FaultTimes {
         healing_s: None,
         whole_s: None,
         ..at(60.0)
     };
-    let seen = recovery(&slices, &[open, at(200.0)], Offered::Closed);
+    let seen = recovery(&slices, &[open, at(200.0)], LoadSchedule::Closed);
     assert_eq!(seen[1].before.as_ref().unwrap().slices.len(), 60);
     assert_eq!(seen[0].throughput.unwrap().healed, None);
 }
@@ -317,9 +317,9 @@ fn looks(unreachable: impl Fn(f64) -> f64, stored: f64, delivered: [f64; 2]) -> 
 }
 
 #[test]
-fn others_take_a_node_for_dead_keep_hints_for_it_and_deliver_them() {
+fn peers_mark_a_node_down_keep_hints_for_it_and_deliver_them() {
     let gone = |from: f64, to: f64| move |at: f64| f64::from(u8::from(at >= from && at < to));
-    let watched = Watched::from([
+    let watched = NodeReadings::from([
         // The broken node sees no other node either; it is not asked.
         ("node1".to_owned(), looks(gone(61.0, 99.0), 0.0, [0.0, 0.0])),
         (
@@ -368,9 +368,9 @@ fn others_take_a_node_for_dead_keep_hints_for_it_and_deliver_them() {
         repair(None, Some(&Hints::default()), Some(1e4)),
         Repair::NotNeeded(_)
     ));
-    assert_eq!(hints(&Watched::new(), &FAULT, 180.0), None);
+    assert_eq!(hints(&NodeReadings::new(), &FAULT, 180.0), None);
     assert_eq!(streamed(&watched, &FAULT, 180.0), Some(0.0));
-    assert_eq!(streamed(&Watched::new(), &FAULT, 180.0), None);
+    assert_eq!(streamed(&NodeReadings::new(), &FAULT, 180.0), None);
 }
 
 /// A node that was down has a look after a long gap, and its rate covers one second of it.
@@ -381,6 +381,6 @@ fn a_rate_counts_for_the_time_since_the_look_before_it() {
         streamed_per_s: vec![(1.0, 5.0), (62.0, 1000.0), (63.0, 500.0)],
         ..Looks::default()
     };
-    let watched = Watched::from([("node1".to_owned(), looks)]);
+    let watched = NodeReadings::from([("node1".to_owned(), looks)]);
     assert_eq!(streamed(&watched, &FAULT, 180.0), Some(1500.0));
 }

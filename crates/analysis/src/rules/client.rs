@@ -2,14 +2,14 @@
 
 use super::evidence::{Evidence, Window};
 use super::limits::Limits;
-use super::rule_outcome::{Outcome, below, percent};
+use super::rule_outcome::{RuleOutcome, below, percent};
 use crate::blocks::VALUES_ABOVE_MIN;
 use crate::warmup_end::SteadyState;
 use measure::ClientCount;
-use measure::Outcome as Ended;
+use measure::Outcome;
 use measure::number::count;
 
-type Judged = (Outcome, String);
+type RuleResult = (RuleOutcome, String);
 
 /// V1: operations were offered as scheduled, and on time.
 ///
@@ -17,15 +17,15 @@ type Judged = (Outcome, String);
 /// after the window, or never, are a shortfall, whatever the cause; with a limit in flight, the
 /// target did not keep up. Its latencies are right all the same, or shown as lower bounds, so that
 /// this only asks for care. Lateness that no limit explains is the client's own.
-pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(offered) = evidence.offered else {
         let detail = "closed loop: an operation is due when a slot is free, so none can be late";
-        return (Outcome::Pass, detail.to_owned());
+        return (RuleOutcome::Pass, detail.to_owned());
     };
     let window = &evidence.window;
     if offered.operations < 1.0 {
         return (
-            Outcome::Unknown,
+            RuleOutcome::Unknown,
             "no operation was due in the window".to_owned(),
         );
     }
@@ -47,18 +47,18 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
         share(window.client[ClientCount::Limited]),
         limits.late_share,
     ) {
-        Outcome::Pass => below(share(own), limits.late_share),
-        _ => below(share(own), limits.late_share).max(Outcome::Warn),
+        RuleOutcome::Pass => below(share(own), limits.late_share),
+        _ => below(share(own), limits.late_share).max(RuleOutcome::Warn),
     };
     let least = limits.achieved_share;
     let outcome = if due_share + chance < least {
-        Outcome::Fail
+        RuleOutcome::Fail
     } else if in_time + chance >= least {
         late_outcome
     } else if is_held_back {
-        late_outcome.max(Outcome::Warn)
+        late_outcome.max(RuleOutcome::Warn)
     } else {
-        Outcome::Fail
+        RuleOutcome::Fail
     };
     let detail = if in_time + chance < least && is_held_back {
         let kept = format!(
@@ -134,11 +134,11 @@ fn not_sent_in_time(window: &Window) -> impl Iterator<Item = String> {
 }
 
 /// V2: latency from the intended start and service time from the send, for the same operations.
-pub(super) fn two_clocks(evidence: &Evidence) -> Judged {
+pub(super) fn two_clocks(evidence: &Evidence) -> RuleResult {
     let window = &evidence.window;
     let [latency, service, _] = window.values_count;
     if latency == 0 && service == 0 {
-        return (Outcome::Unknown, "no operation succeeded".to_owned());
+        return (RuleOutcome::Unknown, "no operation succeeded".to_owned());
     }
     let mean_ms = |sum: f64, count: u64| sum / count.max(1) as f64 / 1e6;
     let means = [
@@ -152,15 +152,15 @@ pub(super) fn two_clocks(evidence: &Evidence) -> Judged {
         means[0], means[1]
     );
     if latency == service && ordered {
-        (Outcome::Pass, detail)
+        (RuleOutcome::Pass, detail)
     } else {
         let why = "the two must cover the same operations, and latency includes service time";
-        (Outcome::Fail, format!("{detail}: {why}"))
+        (RuleOutcome::Fail, format!("{detail}: {why}"))
     }
 }
 
 /// V6: every operation is in a histogram, once.
-pub(super) fn histograms_complete(evidence: &Evidence) -> Judged {
+pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     let window = &evidence.window;
     let [latency, service, errors] = window.values_count;
     let failed = window.errors_count();
@@ -188,23 +188,26 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> Judged {
         detail += &format!("; only {} different latencies", window.buckets_used);
     }
     let outcome = match (complete, degenerate || window.clamped > 0) {
-        (false, _) => Outcome::Fail,
-        (true, true) => Outcome::Warn,
-        (true, false) => Outcome::Pass,
+        (false, _) => RuleOutcome::Fail,
+        (true, true) => RuleOutcome::Warn,
+        (true, false) => RuleOutcome::Pass,
     };
     (outcome, detail)
 }
 
 /// V8: failures are within the budget; a client time-out fails the trial.
-pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     let (ended, failed) = (window.ended(), window.errors_count());
     if ended == 0 {
-        return (Outcome::Fail, "no operation ended in the window".to_owned());
+        return (
+            RuleOutcome::Fail,
+            "no operation ended in the window".to_owned(),
+        );
     }
     if failed == 0 {
         return (
-            Outcome::Pass,
+            RuleOutcome::Pass,
             format!("none of {} operations failed", count(ended)),
         );
     }
@@ -214,15 +217,15 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
         .iter()
         .map(|(how, number)| format!("{} {}", count(*number), how.name()))
         .collect();
-    let timed_out = limits.timeout_fails && window.errors_of(Ended::ClientTimeout) > 0;
+    let timed_out = limits.timeout_fails && window.errors_of(Outcome::ClientTimeout) > 0;
     // Failures during a fault or an upgrade are expected; the limit is for an undisturbed target.
     let beside = evidence.faults_words();
     let outcome = if beside.is_some() {
-        Outcome::Warn
+        RuleOutcome::Warn
     } else if timed_out || share > limits.errors_share {
-        Outcome::Fail
+        RuleOutcome::Fail
     } else {
-        Outcome::Warn
+        RuleOutcome::Warn
     };
     let rule = match (beside, timed_out) {
         (Some(kinds), _) => format!("in a trial with {kinds}"),
@@ -241,14 +244,14 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
 }
 
 /// V12: the window was long enough, warmed up, without drift, and has the samples for its p99.
-pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     if let Some(why) = &evidence.aborted {
         let detail = format!(
             "the trial ended after {:.1} s of the window: {why}",
             window.seconds
         );
-        return (Outcome::Fail, detail);
+        return (RuleOutcome::Fail, detail);
     }
     // The detail is also the reason of the verdict: the problems, or everything if there are none.
     let (mut wrong, mut right) = (Vec::new(), Vec::new());
@@ -287,9 +290,9 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
     let (is_drifting, drift) = drift_words(window, limits, evidence.warmup.is_none());
     note(is_drifting, drift);
     if wrong.is_empty() {
-        (Outcome::Pass, right.join(", "))
+        (RuleOutcome::Pass, right.join(", "))
     } else {
-        (Outcome::Warn, wrong.join(", "))
+        (RuleOutcome::Warn, wrong.join(", "))
     }
 }
 

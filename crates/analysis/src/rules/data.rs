@@ -5,14 +5,14 @@
 //! its reason. A loss that the configuration excludes invalidates the run.
 
 use super::evidence::{Evidence, LostWritesByAckTime, PresentRows, ReadBack, Registers};
-use super::rule_outcome::{Outcome, percent};
+use super::rule_outcome::{RuleOutcome, percent};
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
 
-type Judged = (Outcome, String);
+type RuleResult = (RuleOutcome, String);
 
 /// V14: reads returned what was written.
-pub(super) fn data(evidence: &Evidence) -> Judged {
+pub(super) fn data(evidence: &Evidence) -> RuleResult {
     let promise = evidence.promise.as_ref();
     let weak = evidence.weak_consistency;
     let parts = [
@@ -27,7 +27,7 @@ pub(super) fn data(evidence: &Evidence) -> Judged {
     });
     let (outcome, mut detail) = judged.unwrap_or_else(|| {
         let detail = "no read was compared with what was written";
-        (Outcome::Unknown, detail.to_owned())
+        (RuleOutcome::Unknown, detail.to_owned())
     });
     for why in &evidence.not_compared {
         detail += &format!("; {why}");
@@ -40,7 +40,7 @@ fn reads(
     has_strange_rows: bool,
     weak: bool,
     promise: Option<&Promise>,
-) -> Option<Judged> {
+) -> Option<RuleResult> {
     if checks.checked == 0 {
         return None;
     }
@@ -49,20 +49,20 @@ fn reads(
     let behind = checks.missing + checks.stale + checks.resurrected;
     let (allowed, why) = match promise {
         _ if weak => (
-            Outcome::Warn,
+            RuleOutcome::Warn,
             "; the consistency levels allow missing and stale reads",
         ),
         Some(Promise::None(_)) => (
-            Outcome::Warn,
+            RuleOutcome::Warn,
             "; the failures allow missing and stale reads",
         ),
-        _ => (Outcome::Fail, ""),
+        _ => (RuleOutcome::Fail, ""),
     };
     let outcome = match (checks.wrong, behind) {
-        (0, 0) => Outcome::Pass,
+        (0, 0) => RuleOutcome::Pass,
         (0, _) => allowed,
-        (_, 0) if are_strange => Outcome::Warn,
-        _ => Outcome::Fail,
+        (_, 0) if are_strange => RuleOutcome::Warn,
+        _ => RuleOutcome::Fail,
     };
     let wrong = if are_strange {
         "with values that this workload does not write"
@@ -93,15 +93,15 @@ const NOTHING_SHARE_MAX: f64 = 0.01;
 
 /// Judges reads that found no row although the study says that rows exist: they cost the server
 /// almost nothing.
-fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<Judged> {
+fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<RuleResult> {
     let share = found.nothing as f64 / found.reads.max(1) as f64;
     if share < NOTHING_SHARE_MAX {
         return None;
     }
     let outcome = match promise {
-        Some(Promise::None(_)) => Outcome::Warn,
-        _ if weak => Outcome::Warn,
-        _ => Outcome::Fail,
+        Some(Promise::None(_)) => RuleOutcome::Warn,
+        _ if weak => RuleOutcome::Warn,
+        _ => RuleOutcome::Fail,
     };
     let detail = format!(
         "{} of {} reads found no row although the study says that rows exist ({}; limit {})",
@@ -114,7 +114,7 @@ fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<
 }
 
 /// Judges all rows read back: the losses against the promise.
-fn read_back(back: &ReadBack, promise: Option<&Promise>) -> Judged {
+fn read_back(back: &ReadBack, promise: Option<&Promise>) -> RuleResult {
     let checks = &back.checks;
     let lost = checks.missing + checks.stale + checks.resurrected + checks.too_low;
     let never = checks.wrong + checks.too_high;
@@ -139,15 +139,15 @@ fn read_back(back: &ReadBack, promise: Option<&Promise>) -> Judged {
     };
     let rows = checks.checked + back.unread;
     let (allowed, why) = match back.lost.filter(|_| lost > 0) {
-        Some(by) if by.unexplained > 0 => (Outcome::Fail, unexplained(lost, by)),
+        Some(by) if by.unexplained > 0 => (RuleOutcome::Fail, unexplained(lost, by)),
         by => {
             let (outcome, why) = allowed(lost, promise);
             (outcome, why + &by.map_or_else(String::new, oldest))
         }
     };
     let outcome = match (never, back.unread) {
-        (1.., _) => Outcome::Fail,
-        (0, 1..) => allowed.max(Outcome::Warn),
+        (1.., _) => RuleOutcome::Fail,
+        (0, 1..) => allowed.max(RuleOutcome::Warn),
         (0, 0) => allowed,
     };
     (outcome, format!("{rows} rows read back: {found}{why}"))
@@ -169,11 +169,11 @@ fn oldest(by: LostWritesByAckTime) -> String {
     by.oldest_s.map_or_else(String::new, words)
 }
 
-fn registers(found: Registers, promise: Option<&Promise>) -> Judged {
+fn registers(found: Registers, promise: Option<&Promise>) -> RuleResult {
     let (allowed, why) = allowed(found.violated, promise);
     let outcome = match found.undecided {
         0 => allowed,
-        _ => allowed.max(Outcome::Warn),
+        _ => allowed.max(RuleOutcome::Warn),
     };
     let detail = format!(
         "{} registers checked: {} not linearizable, {} undecided{why}",
@@ -183,16 +183,16 @@ fn registers(found: Registers, promise: Option<&Promise>) -> Judged {
 }
 
 /// Judges a number of losses, with the reason in words.
-fn allowed(lost: u64, promise: Option<&Promise>) -> (Outcome, String) {
+fn allowed(lost: u64, promise: Option<&Promise>) -> (RuleOutcome, String) {
     match (lost, promise) {
-        (0, _) => (Outcome::Pass, String::new()),
+        (0, _) => (RuleOutcome::Pass, String::new()),
         (_, Some(Promise::None(why))) => (
-            Outcome::Pass,
+            RuleOutcome::Pass,
             format!(" (the configuration allows it: {why})"),
         ),
-        (_, Some(Promise::Kept(why))) => (Outcome::Fail, format!(" (must not be: {why})")),
-        (_, Some(Promise::Unknown(why))) => (Outcome::Warn, format!(" ({why})")),
-        (_, None) => (Outcome::Fail, " (limit 0)".to_owned()),
+        (_, Some(Promise::Kept(why))) => (RuleOutcome::Fail, format!(" (must not be: {why})")),
+        (_, Some(Promise::Unknown(why))) => (RuleOutcome::Warn, format!(" ({why})")),
+        (_, None) => (RuleOutcome::Fail, " (limit 0)".to_owned()),
     }
 }
 
@@ -225,19 +225,19 @@ mod tests {
         for (back, outcome, detail) in [
             (
                 aged(2, 0),
-                Outcome::Pass,
+                RuleOutcome::Pass,
                 "100 rows read back: 2 lost (the configuration allows it: power was lost); the \
                  oldest was acknowledged by 31.5 s",
             ),
             (
                 aged(5, 3),
-                Outcome::Fail,
+                RuleOutcome::Fail,
                 "100 rows read back: 5 lost (3 not allowed, since acknowledged outside of the 15 s \
                  before a failure; 2 allowed); the oldest was acknowledged by 31.5 s",
             ),
             (
                 aged(0, 0),
-                Outcome::Pass,
+                RuleOutcome::Pass,
                 "100 rows read back: every acknowledged write is there",
             ),
         ] {
@@ -258,15 +258,15 @@ mod tests {
         let (outcome, detail) = nothing(found(50), false, None).unwrap();
         let expected = "50 of 5000 reads found no row although the study says that rows exist \
                         (1.0 %; limit 1.0 %)";
-        assert_eq!((outcome, detail.as_str()), (Outcome::Fail, expected));
+        assert_eq!((outcome, detail.as_str()), (RuleOutcome::Fail, expected));
         for (weak, promise) in [(true, None), (false, Some(&none))] {
             let (outcome, _) = nothing(found(5000), weak, promise).unwrap();
-            assert_eq!(outcome, Outcome::Warn);
+            assert_eq!(outcome, RuleOutcome::Warn);
         }
     }
 
     #[test]
-    fn rows_that_others_may_have_written_are_not_called_wrong_without_knowing() {
+    fn rows_that_others_may_have_written_are_not_called_wrong() {
         let checks = |checked: u64, wrong: u64, stale: u64| CheckCounts {
             checked,
             wrong,
@@ -277,23 +277,28 @@ mod tests {
             (
                 checks(176, 155, 0),
                 true,
-                Outcome::Warn,
+                RuleOutcome::Warn,
                 "--set verify.reads=none",
             ),
             (
                 checks(176, 155, 0),
                 false,
-                Outcome::Fail,
+                RuleOutcome::Fail,
                 "155 wrong (limit 0)",
             ),
             (
                 checks(176, 3, 0),
                 true,
-                Outcome::Fail,
+                RuleOutcome::Fail,
                 "--set verify.reads=none",
             ),
-            (checks(176, 155, 1), true, Outcome::Fail, "1 stale"),
-            (checks(176, 0, 0), true, Outcome::Pass, "0 wrong (limit 0)"),
+            (checks(176, 155, 1), true, RuleOutcome::Fail, "1 stale"),
+            (
+                checks(176, 0, 0),
+                true,
+                RuleOutcome::Pass,
+                "0 wrong (limit 0)",
+            ),
         ] {
             let (found, detail) = reads(&checks, has_strange_rows, false, None).unwrap();
             assert_eq!(found, outcome, "{detail}");
@@ -303,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_loss_counts_as_what_was_promised() {
-        use Outcome::{Fail, Pass, Warn};
+        use RuleOutcome::{Fail, Pass, Warn};
         let kept = Some(Promise::Kept("two meet".to_owned()));
         let none = Some(Promise::None("power was lost".to_owned()));
         let unknown = Some(Promise::Unknown("no settings".to_owned()));
@@ -376,7 +381,7 @@ mod tests {
         };
         evidence.checks.checked = 5;
         let (outcome, detail) = data(&evidence);
-        assert_eq!(outcome, Outcome::Fail);
+        assert_eq!(outcome, RuleOutcome::Fail);
         assert_eq!(
             detail,
             "5 reads compared: 0 missing, 0 stale, 0 wrong (limit 0); 100 rows read back: every \

@@ -17,7 +17,7 @@ const TREND_VALUES_MAX: usize = 300;
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// Offered rate. `None` in a closed loop.
-    pub offered: Option<Offered>,
+    pub offered: Option<OfferedLoad>,
     /// Sums over the window.
     pub window: Window,
     /// Length that the plan asked for, s; 0 if it was bounded by operations.
@@ -40,7 +40,7 @@ pub struct Evidence {
     /// Movement of the machine's clock during the trial.
     pub clock: Option<ClockMove>,
     /// Use of the machine that the client runs on.
-    pub machine: Option<Machine>,
+    pub machine: Option<MachineUse>,
     /// Server's counts over the whole trial, or why they cannot be compared. `None` if they were
     /// not read.
     pub server: Option<Result<ServerCounts, String>>,
@@ -72,7 +72,7 @@ pub struct Evidence {
     /// Why nodes refused, as far as their logs and volumes tell: a sentence each.
     pub causes: Vec<String>,
     /// Planned faults.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<FaultEvidence>,
     /// Missing parts of the record: `seed`, `settings of node1`, …. Empty if it is complete.
     pub not_recorded: Option<Vec<String>>,
     /// Size of the data and of the memory that can cache it, in bytes, per node.
@@ -144,18 +144,18 @@ pub struct ClockMove {
 
 /// Open schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Offered {
+pub struct OfferedLoad {
     /// Operations that were due in the window.
     pub operations: f64,
     /// True if their number is random (Poisson).
     pub is_random: bool,
 }
 
-impl Offered {
+impl OfferedLoad {
     /// Returns the operations due in a window of `span_s` seconds at a rate. A run that ends by
     /// number offers `count` operations at most; its window lasts until the last answer. The first
     /// operation is due when the window begins, so a part of an interval has one too.
-    pub fn of(rate: u64, span_s: f64, count: Option<u64>, is_random: bool) -> Offered {
+    pub fn at_rate(rate: u64, span_s: f64, count: Option<u64>, is_random: bool) -> OfferedLoad {
         let due = rate as f64 * span_s;
         let due = if is_random {
             due
@@ -163,7 +163,7 @@ impl Offered {
             // A window of whole seconds is not exactly as long in floating point.
             (due - 1e-6 * due.max(1.0)).ceil()
         };
-        Offered {
+        OfferedLoad {
             operations: count.map_or(due, |count| due.min(count as f64)),
             is_random,
         }
@@ -173,7 +173,7 @@ impl Offered {
 /// Use of the machine that the client runs on: means over the window. Unreadable values are absent,
 /// and `unseen` says why.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Machine {
+pub struct MachineUse {
     /// CPU time as shares of the CPUs that the client may use.
     pub cpu: Option<CpuUse>,
     /// Share of time in which the busiest disk worked for neither nodes nor client.
@@ -489,7 +489,7 @@ pub struct NodeStatePeriod {
 
 /// A planned fault.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub struct FaultEvidence {
     /// Kind of the fault: `node-stop`, ….
     pub kind: String,
     /// True if an independent probe saw it. `None` if that is inconclusive.

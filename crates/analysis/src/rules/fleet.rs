@@ -7,13 +7,13 @@ use super::client_evidence::ClientSeen;
 use super::evidence::Evidence;
 use super::limits::Limits;
 use super::machine;
-use super::rule_outcome::{Outcome, Weighed, percent, ratio};
+use super::rule_outcome::{RuleOutcome, Weighed, percent, ratio};
 use std::cmp::Ordering;
 
-type Judged = (Outcome, String);
+type RuleResult = (RuleOutcome, String);
 
 /// V3: no client limited the result.
-pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> RuleResult {
     if evidence.clients.is_empty() {
         return machine::not_the_bottleneck(evidence, limits).judged();
     }
@@ -22,10 +22,10 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged
 }
 
 /// V4: every client was there from start to end.
-pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn present(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let lost: Vec<&str> = evidence.clients.iter().filter_map(|one| one.lost.as_deref()).collect();
     if !lost.is_empty() {
-        return (Outcome::Fail, lost.join("; "));
+        return (RuleOutcome::Fail, lost.join("; "));
     }
     if evidence.clients.is_empty() {
         return machine::present(evidence, limits).judged();
@@ -35,10 +35,10 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
 }
 
 /// V5: all clients began together, and the offsets of their clocks are known.
-pub(super) fn together(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn together(evidence: &Evidence, limits: &Limits) -> RuleResult {
     if evidence.clients.is_empty() {
         let detail = "one client process: one clock, no start skew";
-        return (Outcome::Pass, detail.to_owned());
+        return (RuleOutcome::Pass, detail.to_owned());
     }
     let each = evidence.clients.iter().flat_map(|client| not_together(client, limits));
     if let Some(bad) = Weighed::worst(each) {
@@ -52,7 +52,7 @@ pub(super) fn together(evidence: &Evidence, limits: &Limits) -> Judged {
         bound * 1e3,
         limits.clock_bound_s * 1e3
     );
-    (Outcome::Pass, detail)
+    (RuleOutcome::Pass, detail)
 }
 
 /// Returns all reasons why a client was not in step with the others.
@@ -63,7 +63,7 @@ fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<Weighed> {
         client.late_s, limits.start_late_s[0]
     );
     let warned = |value: f64, detail| Weighed {
-        outcome: Outcome::Warn,
+        outcome: RuleOutcome::Warn,
         over: ratio(value, limits.clock_bound_s),
         detail,
     };
@@ -84,7 +84,7 @@ fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<Weighed> {
     });
     let late = Weighed::below(client.late_s, limits.start_late_s, late);
     let all = [Some(late), moved, vague].into_iter().flatten();
-    all.filter(|one| one.outcome != Outcome::Pass).collect()
+    all.filter(|one| one.outcome != RuleOutcome::Pass).collect()
 }
 
 /// Returns the largest step of a clock: when, and by how much, s.
@@ -93,7 +93,7 @@ fn farthest(steps: &[(f64, f64)]) -> Option<(f64, f64)> {
 }
 
 /// V18: no other programs used the clients' machines. This machine has better evidence.
-pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::undisturbed(evidence, limits);
     let elsewhere = evidence.clients.iter().filter(|client| !client.is_here);
     let waited = elsewhere.filter_map(|client| {
@@ -113,7 +113,7 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     let outcome = machine::at_most_warned(elsewhere.outcome, limits);
     match outcome.cmp(&here.0) {
         Ordering::Greater => (outcome, elsewhere.detail),
-        Ordering::Equal if outcome > Outcome::Pass => {
+        Ordering::Equal if outcome > RuleOutcome::Pass => {
             (outcome, format!("{}; {}", here.1, elsewhere.detail))
         }
         Ordering::Equal | Ordering::Less => here,
@@ -121,7 +121,7 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
 }
 
 /// V20: the clocks of the machines whose clients set the timestamps of writes were not set.
-pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::clock_unset(evidence, limits);
     let set = evidence.clients.iter().filter_map(|client| {
         let (at_s, by_s) = farthest(&client.clock_set)?;
@@ -131,7 +131,7 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
             client.name
         );
         Some(Weighed {
-            outcome: Outcome::Warn,
+            outcome: RuleOutcome::Warn,
             over: by_s.abs(),
             detail,
         })
@@ -166,8 +166,8 @@ fn each_alone(
 }
 
 /// Returns the worst judgement of several clients.
-fn worst(all: impl Iterator<Item = Weighed>) -> Judged {
-    let none = || (Outcome::Unknown, "no client took part".to_owned());
+fn worst(all: impl Iterator<Item = Weighed>) -> RuleResult {
+    let none = || (RuleOutcome::Unknown, "no client took part".to_owned());
     Weighed::worst(all).map_or_else(none, Weighed::judged)
 }
 
@@ -182,7 +182,7 @@ fn throttled(client: &ClientSeen, limits: &Limits) -> Option<Weighed> {
     );
     let judged = Weighed::below(share, limits.silence_share, detail);
     // A good result is reported for the client as a whole.
-    (judged.outcome != Outcome::Pass).then_some(judged)
+    (judged.outcome != RuleOutcome::Pass).then_some(judged)
 }
 
 /// In a closed loop each worker does as much as its machine allows: a client that does much less
@@ -208,7 +208,7 @@ fn unequal(evidence: &Evidence, limits: &Limits) -> Option<Weighed> {
             percent(limits.clients_spread)
         );
         Weighed {
-            outcome: Outcome::Warn,
+            outcome: RuleOutcome::Warn,
             over: ratio(share, limits.clients_spread),
             detail,
         }
@@ -234,14 +234,14 @@ mod tests {
         }
     }
 
-    fn judged(change: impl Fn(&mut Evidence)) -> Vec<(String, Outcome, String)> {
+    fn judged(change: impl Fn(&mut Evidence)) -> Vec<(String, RuleOutcome, String)> {
         let mut evidence = Evidence {
             clients: vec![client("client1 (here)"), client("client2 (db7)")],
             ..healthy()
         };
         change(&mut evidence);
         let rules = judge(&evidence, &Limits::default()).rules.into_iter();
-        let bad = rules.filter(|rule| rule.outcome > Outcome::Pass);
+        let bad = rules.filter(|rule| rule.outcome > RuleOutcome::Pass);
         bad.map(
             |Rule {
                  id,
@@ -253,7 +253,7 @@ mod tests {
     }
 
     /// Returns the problem of the second client.
-    fn second(change: impl Fn(&mut ClientSeen)) -> (String, Outcome) {
+    fn second(change: impl Fn(&mut ClientSeen)) -> (String, RuleOutcome) {
         let judged = judged(|evidence| change(&mut evidence.clients[1]));
         let [(rule, outcome, detail)] = &judged[..] else {
             panic!("{judged:?}");
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn each_thing_that_can_be_wrong_with_one_client_names_it() {
-        use Outcome::{Fail, Warn};
+        use RuleOutcome::{Fail, Warn};
         let said = |rule: &str, outcome| (rule.to_owned(), outcome);
         let lost = second(|one| one.lost = Some("client2 (db7) has ended".to_owned()));
         assert_eq!(lost, said("V4", Fail));
@@ -310,7 +310,7 @@ mod tests {
             make(&mut evidence.clients[1], second);
             let rules = judge(&evidence, limits).rules;
             let found = rules.iter().find(|one| one.id == rule).expect("a rule");
-            assert!(found.outcome > Outcome::Pass, "{found:?}");
+            assert!(found.outcome > RuleOutcome::Pass, "{found:?}");
             assert!(
                 found.detail.contains(named),
                 "{rule} {first} {second}: {}",
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_clients_over_a_limit_the_one_farthest_over_it_is_named() {
+    fn the_client_farthest_over_a_limit_is_named() {
         let shared = Limits {
             shared_machine: true,
             ..Limits::default()
@@ -345,13 +345,13 @@ mod tests {
     }
 
     #[test]
-    fn in_a_closed_loop_clients_must_be_equal_and_at_a_rate_they_need_not() {
+    fn clients_must_be_equal_in_a_closed_loop_but_not_at_a_rate() {
         let slow = |one: &mut ClientSeen| one.window.ok_in_time /= 2;
-        assert_eq!(second(slow), ("V3".to_owned(), Outcome::Warn));
+        assert_eq!(second(slow), ("V3".to_owned(), RuleOutcome::Warn));
         let at_a_rate = judged(|evidence| {
             slow(&mut evidence.clients[1]);
             let operations = evidence.window.ended() as f64;
-            evidence.offered = Some(super::super::Offered {
+            evidence.offered = Some(super::super::OfferedLoad {
                 operations,
                 is_random: false,
             });

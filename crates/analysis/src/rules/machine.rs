@@ -8,13 +8,13 @@
 #[cfg(test)]
 mod tests;
 
-use super::evidence::{CpuUse, Evidence, Machine, Window};
+use super::evidence::{CpuUse, Evidence, MachineUse, Window};
 use super::limits::Limits;
-use super::rule_outcome::{Outcome, Weighed, below, percent, ratio};
+use super::rule_outcome::{RuleOutcome, Weighed, below, percent, ratio};
 use crate::autocorrelation::FEW_INCIDENTS;
 use measure::number::counted;
 
-type Judged = (Outcome, String);
+type RuleResult = (RuleOutcome, String);
 
 /// Length of an interval, s: time beyond it is time without an interval.
 const INTERVAL_S: f64 = 1.0;
@@ -25,7 +25,7 @@ const QUIET_MEDIANS: f64 = 5.0;
 pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighed {
     let window = &evidence.window;
     if window.seconds <= 0.0 {
-        return unweighed(Outcome::Unknown, "no window was measured");
+        return unweighed(RuleOutcome::Unknown, "no window was measured");
     }
     let cpu = window.cpu_ns as f64 / 1e9 / window.seconds / evidence.client_cores.max(1.0);
     let shared = if evidence.shares_cores {
@@ -36,18 +36,18 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
     let used = format!("the client used {} of its cores{shared}", percent(cpu));
     if evidence.target_is_null {
         let detail = format!("{used}; null target: the client is what is measured");
-        return unweighed(Outcome::Pass, detail);
+        return unweighed(RuleOutcome::Pass, detail);
     }
     let (cpu_outcome, limit) = match (evidence.offered.is_some(), evidence.shares_cores) {
-        (true, _) if cpu > limits.client_cpu_share => (Outcome::Warn, limits.client_cpu_share),
-        (true, _) => (Outcome::Pass, limits.client_cpu_share),
+        (true, _) if cpu > limits.client_cpu_share => (RuleOutcome::Warn, limits.client_cpu_share),
+        (true, _) => (RuleOutcome::Pass, limits.client_cpu_share),
         // Only its own work can fill cores of its own.
         (false, false) => (
             below(cpu, limits.client_full_share),
             limits.client_full_share[0],
         ),
         // It uses what the nodes leave: a high share means nothing.
-        (false, true) => (Outcome::Pass, f64::INFINITY),
+        (false, true) => (RuleOutcome::Pass, f64::INFINITY),
     };
     let cpu_detail = if limit.is_finite() {
         format!("{used} (limit {})", percent(limit))
@@ -56,7 +56,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
     };
     let of_ceiling = ceiling(evidence, limits);
     let outcome = match (cpu_outcome, of_ceiling.outcome) {
-        (Outcome::Pass, of_ceiling) => of_ceiling,
+        (RuleOutcome::Pass, of_ceiling) => of_ceiling,
         (of_cpu, of_ceiling) => of_cpu.max(of_ceiling),
     };
     Weighed {
@@ -67,7 +67,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
 }
 
 /// Returns a judgement without a number.
-fn unweighed(outcome: Outcome, detail: impl Into<String>) -> Weighed {
+fn unweighed(outcome: RuleOutcome, detail: impl Into<String>) -> Weighed {
     Weighed {
         outcome,
         over: 0.0,
@@ -87,7 +87,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> Weighed {
     let highest = ceilings.iter().copied().max_by(f64::total_cmp);
     let (Some(lowest), Some(highest)) = (lowest, highest) else {
         let detail = "its ceiling on the null target was not measured";
-        return unweighed(Outcome::Unknown, detail);
+        return unweighed(RuleOutcome::Unknown, detail);
     };
     let achieved = evidence.window.ops_per_s_mean();
     let of = |ceiling: f64| below(achieved / ceiling, limits.ceiling_share);
@@ -116,7 +116,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> Weighed {
         (worst, best) if worst == best => (worst, detail),
         (worst, _) if is_steady => (worst, detail),
         _ => (
-            Outcome::Warn,
+            RuleOutcome::Warn,
             format!("{detail}: such a ceiling cannot be trusted, so the client may be the limit"),
         ),
     };
@@ -132,7 +132,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Weighed {
     let window = &evidence.window;
     if window.ops_per_s.is_empty() {
         return Weighed {
-            outcome: Outcome::Fail,
+            outcome: RuleOutcome::Fail,
             over: f64::INFINITY,
             detail: "the client delivered no interval of the window".to_owned(),
         };
@@ -156,7 +156,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Weighed {
         "for {:.2} s of {:.0} s in all (limit {:.2} s)",
         window.stalled_s, window.seconds, together[0]
     );
-    let is_over = |value: f64, limits: [f64; 2]| below(value, limits) != Outcome::Pass;
+    let is_over = |value: f64, limits: [f64; 2]| below(value, limits) != RuleOutcome::Pass;
     let held_up = match (
         is_over(silence_s, longest),
         is_over(window.stalled_s, together),
@@ -178,14 +178,17 @@ fn without_interval_s(window: &Window) -> f64 {
 }
 
 /// V18: the machine belonged to the client, and to the nodes if they run on it.
-pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(machine) = &evidence.machine else {
-        return (Outcome::Unknown, "no probe watched the machine".to_owned());
+        return (
+            RuleOutcome::Unknown,
+            "no probe watched the machine".to_owned(),
+        );
     };
     if machine.has_strange_nodes {
         let why = "nodes that cassay did not start run on this machine, and their use of it cannot \
                    be separated from that of other programs";
-        return (Outcome::Unknown, why.to_owned());
+        return (RuleOutcome::Unknown, why.to_owned());
     }
     let seen = [
         cpu_of_others(machine, limits),
@@ -194,18 +197,18 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
         disk_of_others(machine, limits),
         pressure_of_memory(machine, limits),
     ];
-    let mut seen: Vec<Judged> = seen.into_iter().flatten().collect();
+    let mut seen: Vec<RuleResult> = seen.into_iter().flatten().collect();
     let unseen = machine.unseen.as_deref();
     if seen.is_empty() {
         let why = unseen.unwrap_or("no reading of the machine fell into the window");
-        return (Outcome::Unknown, why.to_owned());
+        return (RuleOutcome::Unknown, why.to_owned());
     }
     // The worst first: the detail is also the reason of the verdict.
     seen.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
     let worst = seen[0].0;
     let outcome = at_most_warned(worst, limits);
     // A good result is not a reason.
-    let is_said = |(one, _): &Judged| worst == Outcome::Pass || *one != Outcome::Pass;
+    let is_said = |(one, _): &RuleResult| worst == RuleOutcome::Pass || *one != RuleOutcome::Pass;
     let parts: Vec<String> = seen
         .into_iter()
         .filter(is_said)
@@ -217,7 +220,7 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
 
 /// CPU time of other programs warns and never fails: its effect on client and nodes shows in their
 /// waiting. A window measured while a browser runs is worse, but still a measurement.
-fn cpu_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
+fn cpu_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let cpu = machine.cpu?;
     let detail = format!(
         "other programs used {} of this machine's {} (limit {}; the nodes {}, the client {})",
@@ -238,7 +241,7 @@ fn share_of_others(cpu: CpuUse, window: &Window) -> f64 {
 }
 
 /// Judges the time in which the workers waited for a CPU that other programs had.
-fn waiting(evidence: &Evidence, machine: &Machine, limits: &Limits) -> Option<Judged> {
+fn waiting(evidence: &Evidence, machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let window = &evidence.window;
     let (cpu, wait_ns) = (machine.cpu?, window.wait_ns?);
     let waited = wait_ns as f64 / 1e9 / window.seconds.max(1e-9) / evidence.client_cores.max(1.0);
@@ -254,7 +257,11 @@ fn waiting(evidence: &Evidence, machine: &Machine, limits: &Limits) -> Option<Ju
 
 /// Judges the time in which any task of this machine, nodes included, waited for a CPU that other
 /// programs had.
-fn pressure_of_cpu(evidence: &Evidence, machine: &Machine, limits: &Limits) -> Option<Judged> {
+fn pressure_of_cpu(
+    evidence: &Evidence,
+    machine: &MachineUse,
+    limits: &Limits,
+) -> Option<RuleResult> {
     let (cpu, stalled) = (machine.cpu?, machine.pressure.cpu?);
     let for_others = stalled * share_of_others(cpu, &evidence.window);
     let detail = format!(
@@ -267,17 +274,17 @@ fn pressure_of_cpu(evidence: &Evidence, machine: &Machine, limits: &Limits) -> O
 }
 
 /// For a cause, or for an estimate: warns, and never fails.
-fn warn_if(is_over: bool) -> Outcome {
+fn warn_if(is_over: bool) -> RuleOutcome {
     if is_over {
-        Outcome::Warn
+        RuleOutcome::Warn
     } else {
-        Outcome::Pass
+        RuleOutcome::Pass
     }
 }
 
 /// Judges the disk use of other programs. The kernel writes a process's data later and in its own
 /// name, so this only warns.
-fn disk_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
+fn disk_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let share = machine.disk_others?;
     let is_over = share >= limits.others_disk_share;
     let waited = match machine.pressure.io {
@@ -293,7 +300,7 @@ fn disk_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
 }
 
 /// A machine that is short of memory measures its disk, whatever program took the memory.
-fn pressure_of_memory(machine: &Machine, limits: &Limits) -> Option<Judged> {
+fn pressure_of_memory(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let share = machine.pressure.memory?;
     let is_over = share >= limits.memory_pressure_share;
     let detail = format!(
@@ -305,9 +312,9 @@ fn pressure_of_memory(machine: &Machine, limits: &Limits) -> Option<Judged> {
 }
 
 /// On a machine that is declared as shared, other programs do not invalidate a trial.
-pub(super) fn at_most_warned(outcome: Outcome, limits: &Limits) -> Outcome {
+pub(super) fn at_most_warned(outcome: RuleOutcome, limits: &Limits) -> RuleOutcome {
     if limits.shared_machine {
-        outcome.min(Outcome::Warn)
+        outcome.min(RuleOutcome::Warn)
     } else {
         outcome
     }
@@ -316,10 +323,10 @@ pub(super) fn at_most_warned(outcome: Outcome, limits: &Limits) -> Outcome {
 /// V19: the target answered all the time. A silence is a result, and a rare one: this window cannot
 /// tell how often it comes. At 2 % of the window, twice as many operations of an open loop fall
 /// into it as lie above p99. Then p99 describes this silence alone.
-pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     if window.ended() == 0 {
-        return (Outcome::Unknown, "no operation ended".to_owned());
+        return (RuleOutcome::Unknown, "no operation ended".to_owned());
     }
     let [least, most] = limits.quiet_s;
     let limit_s = (limits.quiet_share * window.seconds).clamp(least, most);
@@ -327,23 +334,23 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
     let detail =
         format!("the longest time without any answer was {quiet_s:.2} s (limit {limit_s:.2} s)");
     if quiet_s < limit_s {
-        return (Outcome::Pass, detail);
+        return (RuleOutcome::Pass, detail);
     }
     if quiet_s < QUIET_MEDIANS * window.latency_median_s() {
         let detail = format!("{detail}: the target's answers take that long");
-        return (Outcome::Pass, detail);
+        return (RuleOutcome::Pass, detail);
     }
     // A client that stalled has itself heard nothing.
     if window.stall_longest_s.unwrap_or(0.0) >= quiet_s / 2.0 {
         return (
-            Outcome::Pass,
+            RuleOutcome::Pass,
             format!("{detail}: the client itself stalled then (V4)"),
         );
     }
     let alike = window.quiet_s.iter().filter(|s| **s >= quiet_s / 2.0).count();
     if alike >= FEW_INCIDENTS {
         let detail = format!("{detail}: {alike} seconds had one at least half as long");
-        return (Outcome::Pass, detail);
+        return (RuleOutcome::Pass, detail);
     }
     let often = match alike {
         0 | 1 => "once",
@@ -353,16 +360,16 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
         "the target stopped answering for up to {quiet_s:.2} s {often} (limit {limit_s:.2} s); a \
          longer window shows how often that happens"
     );
-    (Outcome::Warn, detail)
+    (RuleOutcome::Warn, detail)
 }
 
 /// V20: the machine's clock was not set. Writes are ordered by their timestamps: after a step back,
 /// a write may lose against an earlier one. A disciplined clock is moved by up to 0.5 ms each
 /// second (`ntpd`), which is not a step.
-pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(clock) = evidence.clock else {
         return (
-            Outcome::Unknown,
+            RuleOutcome::Unknown,
             "the run did not compare the clocks".to_owned(),
         );
     };
@@ -375,10 +382,10 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
     );
     if clock.moved_s.abs() > limit_s {
         (
-            Outcome::Warn,
+            RuleOutcome::Warn,
             format!("{detail}: timestamps do not show the order of writes"),
         )
     } else {
-        (Outcome::Pass, detail)
+        (RuleOutcome::Pass, detail)
     }
 }

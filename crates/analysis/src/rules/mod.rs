@@ -19,11 +19,12 @@ mod tests;
 
 pub use client_evidence::ClientSeen;
 pub use evidence::{
-    ClockMove, CpuUse, Environment, Evidence, Fault, LostWritesByAckTime, Machine, NodeStatePeriod,
-    Offered, PresentRows, Pressure, ReadBack, Registers, ServerCounts, Settle, Window,
+    ClockMove, CpuUse, Environment, Evidence, FaultEvidence, LostWritesByAckTime, MachineUse,
+    NodeStatePeriod, OfferedLoad, PresentRows, Pressure, ReadBack, Registers, ServerCounts, Settle,
+    Window,
 };
 pub use limits::Limits;
-pub use rule_outcome::Outcome;
+pub use rule_outcome::RuleOutcome;
 
 use std::cmp::Reverse;
 
@@ -33,7 +34,7 @@ pub struct Rule {
     /// `V1` to `V21`.
     pub id: &'static str,
     /// Outcome of the rule.
-    pub outcome: Outcome,
+    pub outcome: RuleOutcome,
     /// Observation and limit: one sentence without a full stop.
     pub detail: String,
 }
@@ -73,9 +74,9 @@ pub struct Judgement {
 }
 
 /// Outcome of a rule, with the words for it.
-type Judged = (Outcome, String);
+type RuleResult = (RuleOutcome, String);
 
-type Judge = fn(&Evidence, &Limits) -> Judged;
+type Judge = fn(&Evidence, &Limits) -> RuleResult;
 
 /// Every rule: its name, its title, and its judge.
 const RULES: [(&str, &str, Judge); 21] = [
@@ -186,13 +187,13 @@ pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
             detail,
         }
     });
-    let is_bad = |rule: &&Rule| matches!(rule.outcome, Outcome::Warn | Outcome::Fail);
+    let is_bad = |rule: &&Rule| matches!(rule.outcome, RuleOutcome::Warn | RuleOutcome::Fail);
     let mut bad: Vec<&Rule> = rules.iter().filter(is_bad).collect();
     bad.sort_by_key(|rule| (Reverse(rule.outcome), seriousness(rule.id)));
     let reasons = bad.iter().map(|rule| format!("{}: {}", rule.id, rule.detail)).collect();
     let verdict = match rules.iter().map(|rule| rule.outcome).max() {
-        Some(Outcome::Fail) => Verdict::Invalid,
-        Some(Outcome::Warn) => Verdict::Suspect,
+        Some(RuleOutcome::Fail) => Verdict::Invalid,
+        Some(RuleOutcome::Warn) => Verdict::Suspect,
         _ => Verdict::Valid,
     };
     Judgement {

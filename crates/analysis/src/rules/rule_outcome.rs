@@ -3,7 +3,7 @@
 measure::word_enum! {
     /// Outcome of one rule.
     #[derive(Default, PartialOrd, Ord)]
-    pub enum Outcome {
+    pub enum RuleOutcome {
         /// The rule has no evidence.
         #[default]
         Unknown = "unknown",
@@ -17,13 +17,13 @@ measure::word_enum! {
 }
 
 /// Judges a number that should stay below two limits.
-pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> Outcome {
+pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> RuleOutcome {
     if value >= fail {
-        Outcome::Fail
+        RuleOutcome::Fail
     } else if value >= warn {
-        Outcome::Warn
+        RuleOutcome::Warn
     } else {
-        Outcome::Pass
+        RuleOutcome::Pass
     }
 }
 
@@ -31,7 +31,7 @@ pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> Outcome {
 #[derive(Clone, Debug)]
 pub(super) struct Weighed {
     /// Outcome of the judgement.
-    pub outcome: Outcome,
+    pub outcome: RuleOutcome,
     /// Value ÷ limit: 1 at the limit.
     pub over: f64,
     /// Words for it.
@@ -60,7 +60,7 @@ impl Weighed {
     }
 
     /// Returns the judgement without its weight.
-    pub(super) fn judged(self) -> (Outcome, String) {
+    pub(super) fn judged(self) -> (RuleOutcome, String) {
         (self.outcome, self.detail)
     }
 }

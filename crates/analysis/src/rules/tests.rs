@@ -1,11 +1,11 @@
 //! Tests the rules on evidence that is healthy except for one thing.
 
-use super::Outcome::{Fail, Warn};
+use super::RuleOutcome::{Fail, Warn};
 use super::*;
 use crate::warmup_end::SteadyState;
 use measure::ClientCount::{DueNeverSent, Late, Limited};
 use measure::interval::{CheckCounts, ClientInterval};
-use measure::{Interval, KindInterval, Outcome as Ended, Summed};
+use measure::{Interval, KindInterval, Outcome, Summed};
 
 mod causes;
 mod schedule;
@@ -15,7 +15,7 @@ mod words;
 const SECOND: u64 = 1_000_000_000;
 
 /// Second `index` of a trial: `count` operations of 1 ms, some failed.
-fn second(index: u64, count: u64, failed: &[(Ended, u64)]) -> Interval {
+fn second(index: u64, count: u64, failed: &[(Outcome, u64)]) -> Interval {
     let mut kind = KindInterval::default();
     for n in 0..count {
         kind.succeed(false, 1_000_000 + n * 1000, 900_000 + n * 1000, 1);
@@ -41,7 +41,7 @@ fn push(window: &mut Window, interval: Interval) {
     window.push(&Summed::new(interval.into()));
 }
 
-fn window(failed: &[(Ended, u64)]) -> Window {
+fn window(failed: &[(Outcome, u64)]) -> Window {
     let mut window = Window::default();
     (0..10).for_each(|index| push(&mut window, second(index, 2000, failed)));
     window
@@ -74,11 +74,13 @@ pub(super) fn healthy() -> Evidence {
 
 /// Judges healthy evidence after one change. Returns the verdict and the rules that are neither
 /// passed nor unknown.
-pub(super) fn after(change: impl FnOnce(&mut Evidence)) -> (Verdict, Vec<(&'static str, Outcome)>) {
+pub(super) fn after(
+    change: impl FnOnce(&mut Evidence),
+) -> (Verdict, Vec<(&'static str, RuleOutcome)>) {
     let mut evidence = healthy();
     change(&mut evidence);
     let judgement = judge(&evidence, &Limits::default());
-    let bad = judgement.rules.iter().filter(|rule| rule.outcome >= Outcome::Warn);
+    let bad = judgement.rules.iter().filter(|rule| rule.outcome >= RuleOutcome::Warn);
     (
         judgement.verdict,
         bad.map(|rule| (rule.id, rule.outcome)).collect(),
@@ -98,7 +100,7 @@ fn a_healthy_short_run_is_valid_and_lists_what_nobody_looked_at() {
     let ids: Vec<&str> = judgement.rules.iter().map(|rule| rule.id).collect();
     let all: Vec<String> = (1..=names().count()).map(|n| format!("V{n}")).collect();
     assert_eq!(ids, all);
-    let unknown = judgement.rules.iter().filter(|rule| rule.outcome == Outcome::Unknown);
+    let unknown = judgement.rules.iter().filter(|rule| rule.outcome == RuleOutcome::Unknown);
     assert_eq!(
         unknown.map(|rule| rule.id).collect::<Vec<_>>(),
         ["V10", "V11", "V16", "V17", "V18", "V20", "V21"]
@@ -112,11 +114,11 @@ fn a_trial_of_which_nothing_is_known_is_invalid() {
 }
 
 type Change = Box<dyn FnOnce(&mut Evidence)>;
-type Case = (&'static str, Change, &'static [(&'static str, Outcome)]);
+type Case = (&'static str, Change, &'static [(&'static str, RuleOutcome)]);
 
 fn schedule_and_client_cases() -> Vec<Case> {
     let open = |operations: f64| {
-        Some(Offered {
+        Some(OfferedLoad {
             operations,
             is_random: false,
         })
@@ -319,8 +321,8 @@ fn set_server(evidence: &mut Evidence, writes: u64) {
     counts(evidence).server[1] = writes;
 }
 
-fn fault(confirmed: Option<bool>, healed: bool) -> Fault {
-    Fault {
+fn fault(confirmed: Option<bool>, healed: bool) -> FaultEvidence {
+    FaultEvidence {
         kind: "node-stop".to_owned(),
         confirmed,
         healed,
@@ -328,32 +330,32 @@ fn fault(confirmed: Option<bool>, healed: bool) -> Fault {
 }
 
 #[test]
-fn one_client_time_out_fails_a_trial_and_a_few_other_errors_make_it_suspect() {
+fn one_client_timeout_invalidates_and_few_errors_are_suspect() {
     for (failed, limits, expected) in [
         (
-            vec![(Ended::ClientTimeout, 1)],
+            vec![(Outcome::ClientTimeout, 1)],
             Limits::default(),
-            Outcome::Fail,
+            RuleOutcome::Fail,
         ),
         (
-            vec![(Ended::ClientTimeout, 1)],
+            vec![(Outcome::ClientTimeout, 1)],
             Limits {
                 timeout_fails: false,
                 ..Limits::default()
             },
-            Outcome::Warn,
+            RuleOutcome::Warn,
         ),
         (
-            vec![(Ended::Overloaded, 1)],
+            vec![(Outcome::Overloaded, 1)],
             Limits::default(),
-            Outcome::Warn,
+            RuleOutcome::Warn,
         ),
         (
-            vec![(Ended::Overloaded, 30)],
+            vec![(Outcome::Overloaded, 30)],
             Limits::default(),
-            Outcome::Fail,
+            RuleOutcome::Fail,
         ),
-        (vec![], Limits::default(), Outcome::Pass),
+        (vec![], Limits::default(), RuleOutcome::Pass),
     ] {
         let evidence = Evidence {
             window: window(&failed),
@@ -406,12 +408,12 @@ fn counts_that_cannot_be_compared_accuse_nobody_and_say_why() {
     let said = (rule.outcome, rule.detail.as_str());
     assert_eq!(
         said,
-        (Outcome::Unknown, "not compared: `SELECT ...` has IN")
+        (RuleOutcome::Unknown, "not compared: `SELECT ...` has IN")
     );
 }
 
 #[test]
-fn uncertain_operations_may_be_on_either_side_of_the_servers_count() {
+fn uncertain_operations_may_count_on_the_server_or_not() {
     let (_, bad) = after(|e| {
         set_server(e, 20_400);
         counts(e).uncertain = 400;
@@ -452,18 +454,18 @@ fn a_fragment_of_an_interval_does_not_weigh_as_a_whole_one() {
 }
 
 #[test]
-fn a_large_drift_that_may_be_chance_is_said_to_be_so_and_is_no_pass_of_few_values() {
+fn a_large_drift_within_chance_is_named_and_is_not_a_pass() {
     let seven = [900.0, 1300.0, 800.0, 1200.0, 1500.0, 900.0, 1400.0];
     let twelve = [1000.0, 900.0, 1300.0, 800.0, 1200.0].into_iter().chain(seven);
     for (series, outcome, said) in [
         (
             twelve.collect(),
-            Outcome::Pass,
+            RuleOutcome::Pass,
             "no more than chance (limit 10 %)",
         ),
         (
             seven.to_vec(),
-            Outcome::Warn,
+            RuleOutcome::Warn,
             "7 values are too few to tell",
         ),
     ] {

@@ -21,12 +21,12 @@
 //! inference", 2.6).
 
 use super::models::{Amdahl, Model, TwoLevel};
-use super::{Machine, Point};
+use super::{MachineSize, Point};
 use crate::curves::{self, BLOCKS_MIN, Law, NONE_MAX, OFF_MAX, Peak};
-use crate::least_squares::{self, Curve, Held, Measured, Noise, Observations};
+use crate::least_squares::{self, Curve, FixedCoefficients, Measured, Noise, Observations};
 
 /// A place, and its throughput by block.
-type Place<A> = (A, Vec<Option<f64>>);
+type FitPoint<A> = (A, Vec<Option<f64>>);
 
 /// Distance in AICc within which curves count as equally good.
 pub const RIVALS_WITHIN: f64 = 2.0;
@@ -117,7 +117,7 @@ pub enum NoBest {
 }
 
 /// Fits every model through the points.
-pub fn fits(points: &[Point], machine: Machine) -> Vec<(Model, Result<Fit, NoFit>)> {
+pub fn fits(points: &[Point], machine: MachineSize) -> Vec<(Model, Result<Fit, NoFit>)> {
     let places: Vec<(Vec<f64>, &[Option<f64>])> = points
         .iter()
         .filter(|point| point.is_usable())
@@ -141,7 +141,7 @@ pub fn fits(points: &[Point], machine: Machine) -> Vec<(Model, Result<Fit, NoFit
 
 /// Returns the places that are connected by blocks with a trial of several; of several such sets
 /// the largest. A block with one trial does not compare places.
-fn bound(places: &Measured<'_, Vec<f64>>) -> Vec<Place<Vec<f64>>> {
+fn bound(places: &Measured<'_, Vec<f64>>) -> Vec<FitPoint<Vec<f64>>> {
     let of = least_squares::by_block(places, &least_squares::once(places)).bound();
     let size = |set: usize| of.iter().filter(|one| **one == set).count();
     let sets = (0..of.len()).rev();
@@ -213,7 +213,7 @@ fn usl(totals: &Measured<'_, f64>) -> Result<Fit, NoFit> {
     Ok(raw.fit(Model::Usl, Some(peak)))
 }
 
-fn two_level(places: &Measured<'_, Vec<f64>>, machine: Machine) -> Result<Fit, NoFit> {
+fn two_level(places: &Measured<'_, Vec<f64>>, machine: MachineSize) -> Result<Fit, NoFit> {
     let seen = by_block(places);
     let [sockets, units] = levels(&seen);
     if machine.sockets < 2 || sockets < 2 {
@@ -225,7 +225,7 @@ fn two_level(places: &Measured<'_, Vec<f64>>, machine: Machine) -> Result<Fit, N
     // Contention and coherency differ in how throughput bends within a socket: two numbers of units
     // on it do not show that, nor do too few points.
     let bends = units > 2 && seen.places.len() > 4;
-    let held: Held<3> = [None, if bends { None } else { Some(0.0) }, None];
+    let held: FixedCoefficients<3> = [None, if bends { None } else { Some(0.0) }, None];
     let free = least_squares::free_count(&held);
     enough(seen.places.len(), free)?;
     let makes_one = |seen: &Observations<'_, Vec<f64>>| {
@@ -275,7 +275,7 @@ type MakesOne<'f, A> = &'f dyn Fn(&Observations<'_, A>) -> bool;
 /// Raw fit of a curve of `P` coefficients.
 struct Raw<const P: usize> {
     found: least_squares::Fit<P>,
-    held: Held<P>,
+    held: FixedCoefficients<P>,
     points: usize,
     intervals: [[f64; 2]; P],
     from_blocks: bool,
@@ -287,7 +287,7 @@ struct Raw<const P: usize> {
 
 fn raw<const P: usize, C: Curve<P>>(
     measured: &Measured<'_, C::At>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
     makes_one: MakesOne<'_, C::At>,
 ) -> Result<Raw<P>, NoFit> {
     let seen = by_block(measured);
@@ -298,8 +298,8 @@ fn raw<const P: usize, C: Curve<P>>(
     }
     // With connected places, and more of them than coefficients and a scale, both noises are known.
     let more = "there are more places than coefficients";
-    let of_places = least_squares::of_places::<P, C>(&seen, &found, held).expect(more);
-    let of_trials = least_squares::of_trials::<P, C>(&seen, &found, held).expect(more);
+    let of_places = least_squares::noise_of_places::<P, C>(&seen, &found, held).expect(more);
+    let of_trials = least_squares::noise_of_trials::<P, C>(&seen, &found, held).expect(more);
     let profiled = |noise: Noise| least_squares::profiled::<P, C>(&seen, &found, held, noise);
     let drawn = drawn::<P, C>(measured, &seen, held, &found);
     let all = [Some(profiled(of_trials)), Some(profiled(of_places)), drawn];
@@ -324,7 +324,7 @@ fn raw<const P: usize, C: Curve<P>>(
 fn drawn<const P: usize, C: Curve<P>>(
     measured: &Measured<'_, C::At>,
     seen: &Observations<'_, C::At>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
     found: &least_squares::Fit<P>,
 ) -> Option<[[f64; 2]; P]> {
     let blocks = (0..seen.places.len())
@@ -375,7 +375,7 @@ impl<const P: usize> Raw<P> {
 /// Returns the distance of each point from the curve through the others.
 fn left_out_off<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
     makes_one: MakesOne<'_, C::At>,
 ) -> Option<f64> {
     let mut sum = 0.0;
@@ -406,7 +406,7 @@ fn left_out_off<const P: usize, C: Curve<P>>(
 fn aicc<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &least_squares::Fit<P>,
-    held: &Held<P>,
+    held: &FixedCoefficients<P>,
 ) -> Option<f64> {
     // The noise is a fitted number as well.
     let looked_for = least_squares::free_count(held) + seen.levels_count() + 1;

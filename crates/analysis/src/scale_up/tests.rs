@@ -8,7 +8,7 @@ use crate::test_series::Chance;
 use proptest::prelude::*;
 
 /// Two sockets of four units.
-const TWO_BY_FOUR: Machine = Machine {
+const TWO_BY_FOUR: MachineSize = MachineSize {
     units_per_socket: 4,
     sockets: 2,
 };
@@ -60,7 +60,7 @@ fn near(seen: f64, expected: f64, by: f64) {
 }
 
 #[test]
-fn the_published_efficiencies_come_out_of_throughputs_that_have_them() {
+fn published_efficiencies_follow_from_matching_throughputs() {
     let one = |ops: f64| [ops, 1.02 * ops, 0.99 * ops];
     let points = [
         point(1, 1, &one(10_000.0)),
@@ -81,7 +81,7 @@ fn the_published_efficiencies_come_out_of_throughputs_that_have_them() {
 }
 
 #[test]
-fn two_levels_say_both_published_efficiencies_and_one_level_does_not() {
+fn two_levels_give_both_published_efficiencies_and_one_does_not() {
     let points = planted((Model::TwoLevel, &PAPER), &LADDER, 5, 0.0, 1);
     let found = read_all(&points);
     let two = fit_of(&found, Model::TwoLevel).unwrap();
@@ -100,7 +100,7 @@ fn two_levels_say_both_published_efficiencies_and_one_level_does_not() {
 }
 
 #[test]
-fn a_law_over_the_published_efficiencies_alone_stays_within_its_bounds() {
+fn a_law_fitted_to_published_efficiencies_stays_in_its_bounds() {
     let points: Vec<Point> = [(1, 1, 1.0), (2, 1, 0.994), (4, 1, 0.98), (8, 2, 0.90)]
         .map(|(units, sockets, share)| point(units, sockets, &[X1 * f64::from(units) * share]))
         .into();
@@ -164,7 +164,7 @@ fn the_curve_that_made_the_points_is_the_best() {
 #[test]
 fn a_peak_is_told_where_kappa_is_and_nowhere_else() {
     let places = [1, 2, 4, 8, 16].map(|units| (units, 1));
-    let machine = Machine {
+    let machine = MachineSize {
         units_per_socket: 16,
         sockets: 1,
     };
@@ -189,7 +189,7 @@ fn a_peak_is_told_where_kappa_is_and_nowhere_else() {
 
 #[test]
 fn of_two_points_there_is_an_efficiency_and_no_curve() {
-    let machine = Machine {
+    let machine = MachineSize {
         units_per_socket: 2,
         sockets: 1,
     };
@@ -200,7 +200,7 @@ fn of_two_points_there_is_an_efficiency_and_no_curve() {
     let found = read(&points, machine, Metric::THROUGHPUT);
     near(found.socket.unwrap().value, 0.9486, 1e-3);
     assert!(found.socket.unwrap().ci95.is_some());
-    assert_eq!(found.system, Err(Untold::OneSocket));
+    assert_eq!(found.system, Err(MissingRatio::OneSocket));
     assert_eq!(
         fit_of(&found, Model::Amdahl),
         Err(NoFit::FewPoints {
@@ -222,7 +222,7 @@ fn one_block_has_ratios_without_intervals() {
     let found = read_all(&points);
     assert_eq!(found.points[3].efficiency.unwrap().ci95, None);
     assert_eq!(found.points[3].ops_per_s_ci95, None);
-    assert_eq!(found.cross, Err(Untold::NotMeasured(Of::System)));
+    assert_eq!(found.cross, Err(MissingRatio::NotMeasured(Of::System)));
     // Four trials are too few to compare curves.
     assert_eq!(found.best, Err(NoBest::FewTrials));
     let said = found.sentences().join("\n");
@@ -251,19 +251,22 @@ fn what_is_missing_is_missing_and_said() {
     // Sides that never ran in the same block.
     points[0].ops_per_s = vec![Some(X1), None, None, None];
     points[3].ops_per_s[0] = None;
-    assert_eq!(reading(&points).socket, Err(Untold::NoCommonBlock));
+    assert_eq!(reading(&points).socket, Err(MissingRatio::NoCommonBlock));
     points[0].ops_per_s = vec![None; 4];
     let found = reading(&points);
-    assert_eq!(found.system, Err(Untold::NotUsable(Of::Unit)));
+    assert_eq!(found.system, Err(MissingRatio::NotUsable(Of::Unit)));
     assert_eq!(
         found.points[0].efficiency,
-        Err(Untold::NotUsable(Of::Point))
+        Err(MissingRatio::NotUsable(Of::Point))
     );
     assert_eq!(found.points[0].ops_per_s, None);
     // Sockets can still be compared, and so can curves.
     assert!(found.cross.is_ok() && found.best.is_ok());
     points.remove(0);
-    assert_eq!(reading(&points).system, Err(Untold::NotMeasured(Of::Unit)));
+    assert_eq!(
+        reading(&points).system,
+        Err(MissingRatio::NotMeasured(Of::Unit))
+    );
     assert!(reading(&[]).best.is_err());
 }
 
@@ -306,7 +309,7 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
 }
 
 #[test]
-fn a_second_socket_that_brings_nothing_is_no_curve_over_all_units() {
+fn a_second_socket_without_gain_gives_no_curve_over_all_units() {
     // The usual practice, by the published factors: the machine does 1.04 of a socket's throughput.
     let points = planted((Model::TwoLevel, &[0.01, 0.0, 0.92]), &LADDER, 3, 0.002, 5);
     let found = read_all(&points);
@@ -330,14 +333,14 @@ fn too_little_bend_holds_coherency_at_nothing() {
     near(fit.coefficients[0].value, PAPER[0], 1e-5);
     near(fit.coefficients[2].value, PAPER[2], 1e-5);
     assert!(found.sentences().join(" ").contains("κ₁ is held at 0"));
-    let machine = Machine {
+    let machine = MachineSize {
         units_per_socket: 1,
         sockets: 4,
     };
     let sockets = [(1, 1), (2, 2), (3, 3), (4, 4)];
     let points = planted((Model::TwoLevel, &[0.0, 0.0, 0.1]), &sockets, 3, 0.0, 1);
     let found = read(&points, machine, Metric::THROUGHPUT);
-    assert_eq!(found.socket, Err(Untold::UnitIsSocket));
+    assert_eq!(found.socket, Err(MissingRatio::UnitIsSocket));
     near(found.cross.unwrap().value, 1.0 / 1.3, 1e-6);
     assert_eq!(fit_of(&found, Model::TwoLevel), Err(NoFit::OneLevelOfUnits));
     // With a socket as the unit, a fixed cost of each further one is Amdahl's law.
@@ -395,7 +398,7 @@ fn an_arm_is_compared_at_the_same_units() {
         ..both[0].clone()
     };
     let found = improvements(&[none], &both[..1], TWO_BY_FOUR, Metric::THROUGHPUT);
-    assert_eq!(found[0].ratio, Err(Untold::NotUsable(Of::Other)));
+    assert_eq!(found[0].ratio, Err(MissingRatio::NotUsable(Of::Other)));
 }
 
 fn any_point() -> impl Strategy<Value = Point> {
@@ -421,7 +424,7 @@ proptest! {
     #[test]
     fn whatever_was_measured_nothing_is_no_number(
         points in prop::collection::vec(any_point(), 0..8), n in 0u32..5, sockets in 0u32..4) {
-        let machine = Machine { units_per_socket: n, sockets };
+        let machine = MachineSize { units_per_socket: n, sockets };
         let found = read(&points, machine, Metric::THROUGHPUT);
         let said = format!("{found:?} {:?}", found.sentences());
         prop_assert!(!said.contains("NaN"), "{said}");

@@ -2,7 +2,7 @@
 
 use super::fits::{Fit, NoBest, NoFit, RIVALS_WITHIN, rivals};
 use super::models::{Model, symbol};
-use super::{Of, ScaleUp, Untold};
+use super::{MissingRatio, Of, ScaleUp};
 use crate::curves::{OFF_MAX, Peak};
 use measure::number::{significant, whole};
 
@@ -19,17 +19,19 @@ impl Of {
     }
 }
 
-impl Untold {
+impl MissingRatio {
     /// Returns the reason in words.
     pub fn words(self) -> String {
         match self {
-            Untold::OneSocket => "the machine has one socket".to_owned(),
-            Untold::UnitIsSocket => "a socket is the unit: there is nothing within it".to_owned(),
-            Untold::NotMeasured(of) => format!("{} was not measured", of.words()),
-            Untold::NotUsable(of) => {
+            MissingRatio::OneSocket => "the machine has one socket".to_owned(),
+            MissingRatio::UnitIsSocket => {
+                "a socket is the unit: there is nothing within it".to_owned()
+            }
+            MissingRatio::NotMeasured(of) => format!("{} was not measured", of.words()),
+            MissingRatio::NotUsable(of) => {
                 format!("no trial of {} may be used", of.words())
             }
-            Untold::NoCommonBlock => "no block has a usable trial of both sides".to_owned(),
+            MissingRatio::NoCommonBlock => "no block has a usable trial of both sides".to_owned(),
         }
     }
 }
@@ -78,15 +80,15 @@ impl ScaleUp {
     /// Returns sentences on what these points can and cannot show of the machine.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
-        said.extend(self.of_the_machine());
-        said.extend(self.of_the_points());
-        said.extend(self.of_the_curves());
+        said.extend(self.machine_sentences());
+        said.extend(self.point_sentences());
+        said.extend(self.curve_sentences());
         said
     }
 
-    fn of_the_machine(&self) -> Vec<String> {
+    fn machine_sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
-        let why = |of: Result<_, Untold>| of.err();
+        let why = |of: Result<_, MissingRatio>| of.err();
         let named = [
             ("within a socket", why(self.socket)),
             ("of the whole machine", why(self.system)),
@@ -99,7 +101,7 @@ impl ScaleUp {
         }
         for (what, why) in named {
             match why {
-                None | Some(Untold::OneSocket) => {}
+                None | Some(MissingRatio::OneSocket) => {}
                 Some(why) => said.push(format!(
                     "The efficiency {what} is unknown: {}.",
                     why.words()
@@ -109,7 +111,7 @@ impl ScaleUp {
         said
     }
 
-    fn of_the_points(&self) -> Vec<String> {
+    fn point_sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         let usable = self.points.iter().filter(|point| point.blocks > 0);
         let most = usable.clone().map(|point| point.blocks).max();
@@ -146,7 +148,7 @@ impl ScaleUp {
         more.any(|point| point.efficiency.is_ok())
     }
 
-    fn of_the_curves(&self) -> Vec<String> {
+    fn curve_sentences(&self) -> Vec<String> {
         let fitted = || self.fits.iter().filter_map(|(_, fit)| fit.as_ref().ok());
         let usable = self.points.iter().filter(|point| point.blocks > 0).count();
         if fitted().next().is_none() {
@@ -177,7 +179,7 @@ impl ScaleUp {
                 beyond.join(" and ")
             ));
         }
-        fitted().for_each(|fit| said.extend(of_fit(fit)));
+        fitted().for_each(|fit| said.extend(fit_sentences(fit)));
         said
     }
 
@@ -224,7 +226,7 @@ impl ScaleUp {
 }
 
 /// Returns sentences on the open questions of a curve, and on its peak.
-fn of_fit(fit: &Fit) -> Vec<String> {
+fn fit_sentences(fit: &Fit) -> Vec<String> {
     let mut said = Vec::new();
     let title = fit.model.title();
     for held in fit.coefficients.iter().filter(|of| of.is_held) {

@@ -21,7 +21,7 @@ pub struct Design {
 
 /// Expected outcome of a design.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Expected {
+pub struct ExpectedOutcome {
     /// Average number of blocks until it is answered, or until the last.
     pub blocks: f64,
     /// Share of studies that find a difference.
@@ -36,7 +36,7 @@ const DRAWS: usize = 40_000;
 
 impl Design {
     /// Returns the design of a study whose contenders share the levels.
-    pub fn of(looks: Looks, blocks: [usize; 2], contenders: usize) -> Design {
+    pub fn for_study(looks: Looks, blocks: [usize; 2], contenders: usize) -> Design {
         let among = contenders.max(1) as f64;
         Design {
             looks,
@@ -48,7 +48,7 @@ impl Design {
 
     /// Returns the expected outcome if the ratio of two trials of a block scatters by `noise` and
     /// is truly 1 + `effect`.
-    pub fn expect(&self, metric: Metric, noise: f64, effect: f64) -> Expected {
+    pub fn expect(&self, metric: Metric, noise: f64, effect: f64) -> ExpectedOutcome {
         let studies = (DRAWS / self.blocks[1].max(1)).clamp(400, 4000);
         self.simulate(metric, [noise, effect], studies, 1)
     }
@@ -60,7 +60,7 @@ impl Design {
         [noise, effect]: [f64; 2],
         studies: usize,
         seed: u64,
-    ) -> Expected {
+    ) -> ExpectedOutcome {
         let [least, most] = self.blocks;
         // By number of blocks: reach of the interval and of the word, in standard errors.
         let reach = |level: f64, blocks: usize| {
@@ -99,7 +99,7 @@ impl Design {
             blocks_sum += count;
         }
         let share = |count: usize| count as f64 / studies.max(1) as f64;
-        Expected {
+        ExpectedOutcome {
             blocks: share(blocks_sum),
             different: share(counts[0]),
             equivalent: share(counts[1]),

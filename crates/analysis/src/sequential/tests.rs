@@ -234,13 +234,13 @@ fn what_looking_costs_is_what_others_have_simulated() {
 }
 
 #[test]
-fn of_equal_variants_one_in_thirty_is_called_different_however_often_one_looks() {
+fn equal_variants_differ_in_1_of_30_however_often_one_looks() {
     for (looks, blocks) in [
         (Looks::Repeated { min: 4, max: 12 }, [4, 12]),
         (Looks::Repeated { min: 3, max: 30 }, [3, 30]),
         (Looks::Anytime, [2, 30]),
     ] {
-        let design = Design::of(looks, blocks, 1);
+        let design = Design::for_study(looks, blocks, 1);
         for noise in [0.01, 0.02, 0.05, 0.10] {
             let seen = design.simulate(Metric::THROUGHPUT, [noise, 0.0], 4000, 3);
             // 3 %, and 3.5 times the error of 4,000 studies.
@@ -251,7 +251,7 @@ fn of_equal_variants_one_in_thirty_is_called_different_however_often_one_looks()
 
 #[test]
 fn five_percent_at_a_noise_of_two_take_less_than_seven_blocks() {
-    let design = Design::of(Looks::Repeated { min: 4, max: 12 }, [4, 12], 1);
+    let design = Design::for_study(Looks::Repeated { min: 4, max: 12 }, [4, 12], 1);
     let seen = design.simulate(Metric::THROUGHPUT, [0.02, 0.05], 4000, 3);
     assert!(seen.blocks <= 7.0 && seen.different >= 0.99, "{seen:?}");
     let equal = design.expect(Metric::THROUGHPUT, 0.05, 0.0);

@@ -100,7 +100,7 @@ fn a_knee_needs_a_p99_that_has_grown_for_certain() {
 }
 
 #[test]
-fn a_sweep_that_still_rises_has_no_knee_and_says_that_its_best_is_its_last() {
+fn a_rising_sweep_has_no_knee_and_its_best_point_is_the_last() {
     let sweep = points(&[
         (4.0, 10_000.0, 1.0),
         (8.0, 19_000.0, 1.1),
@@ -118,7 +118,7 @@ fn a_sweep_that_still_rises_has_no_knee_and_says_that_its_best_is_its_last() {
 }
 
 #[test]
-fn throughput_that_stops_growing_while_latency_does_not_grow_is_no_knee() {
+fn flat_throughput_without_rising_latency_is_not_a_knee() {
     // A client at its own limit, for example: V3 says so.
     let sweep = points(&[(4.0, 10_000.0, 1.0), (8.0, 10_050.0, 1.0)]);
     assert_eq!(read_sweep(&sweep, None).knee, Knee::Untold);
@@ -139,7 +139,7 @@ fn steps_that_are_shorter_than_the_noise_show_no_knee() {
 }
 
 #[test]
-fn one_pair_that_brings_nothing_is_no_knee_when_throughput_grows_after_it() {
+fn a_flat_pair_before_more_growth_is_not_a_knee() {
     let sweep = points(&[
         (8.0, 20_000.0, 1.0),
         (16.0, 20_100.0, 2.2),
@@ -172,7 +172,7 @@ fn saturated_rates_are_read_and_not_passed_over() {
 }
 
 #[test]
-fn unusable_points_are_passed_over_and_of_equals_the_lower_load_is_best() {
+fn unusable_points_are_skipped_and_the_lowest_equal_load_wins() {
     let mut sweep = points(&[(4.0, 10.0, 1.0), (8.0, 10.0, 2.0), (16.0, 90.0, 9.0)]);
     sweep[2].state = State::Unusable;
     let seen = read_sweep(&sweep, None);
@@ -221,7 +221,7 @@ const SHORT: [f64; 6] = [64.0, 65.0, 66.0, 67.0, 68.0, 70.0];
 const HALVES: [f64; 6] = [8.0, 12.0, 16.0, 24.0, 32.0, 48.0];
 
 #[test]
-fn of_ladders_that_rise_to_the_end_at_most_one_in_twenty_has_a_knee() {
+fn of_rising_ladders_at_most_1_in_20_has_a_knee() {
     let mut chance = Chance::new(41);
     for loads in [DOUBLING, SHORT, HALVES] {
         for elasticity in [0.5, 0.8, 1.0] {

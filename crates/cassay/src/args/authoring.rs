@@ -9,8 +9,8 @@ pub struct NewArgs {
     #[arg(value_parser = template)]
     pub template: Option<&'static crate::command::new::Template>,
     /// Target of the study: null, local or attach:HOST[:PORT].
-    #[arg(long, value_name = "TARGET", value_parser = crate::command::new::Place::parse)]
-    pub target: Option<crate::command::new::Place>,
+    #[arg(long, value_name = "TARGET", value_parser = crate::command::new::TargetChoice::parse)]
+    pub target: Option<crate::command::new::TargetChoice>,
     /// Answer one question: a key of the study and its value. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,

@@ -20,13 +20,13 @@ pub fn unseen(mut error: Error) -> Error {
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else {
         return error;
     };
-    let said = said(value);
+    let said = key(value);
     error.insert(ContextKind::InvalidValue, ContextValue::String(said));
     error
 }
 
 /// Returns the name before `=`, if it is a plain name, and `…` for the rest.
-fn said(value: &str) -> String {
+fn key(value: &str) -> String {
     let is_name = |name: &&str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         !name.is_empty() && name.chars().all(is_plain)
@@ -77,13 +77,13 @@ mod tests {
 
     #[test]
     fn only_what_looks_like_a_name_is_said_of_a_value() {
-        assert_eq!(said("db=hunter2"), "db=…");
+        assert_eq!(key("db=hunter2"), "db=…");
         assert_eq!(
-            said("target.attach.password=x=y"),
+            key("target.attach.password=x=y"),
             "target.attach.password=…"
         );
-        assert_eq!(said("hunter2"), "…");
-        assert_eq!(said("=hunter2"), "…");
-        assert_eq!(said("user:hunter2@db=x"), "…");
+        assert_eq!(key("hunter2"), "…");
+        assert_eq!(key("=hunter2"), "…");
+        assert_eq!(key("user:hunter2@db=x"), "…");
     }
 }

@@ -60,7 +60,7 @@ pub struct VersionArgs {
 
 /// Parses a release of Cassandra.
 pub fn release(text: &str) -> Result<Release, String> {
-    Release::of(text).map_err(|unknown| format!("{}; {}", unknown.why, unknown.hint))
+    Release::parse(text).map_err(|unknown| format!("{}; {}", unknown.why, unknown.hint))
 }
 
 /// Parses a SHA-256 in hexadecimal digits.

@@ -184,7 +184,7 @@ fn word<W: serde::de::DeserializeOwned>(text: &str) -> Result<W, String> {
 fn placing(text: &str) -> Result<target_spec::Placing, String> {
     use target_spec::Placing;
     let names = || Placing::ALL.map(Placing::name).join(", ");
-    Placing::of_name(text).ok_or_else(|| format!("it is one of {}", names()))
+    Placing::from_name(text).ok_or_else(|| format!("it is one of {}", names()))
 }
 
 /// Parses `none`, `perftune`, a number of cores, or `cpus:LIST`.

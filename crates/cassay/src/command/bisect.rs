@@ -133,7 +133,7 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
 }
 
 /// Result of a step.
-enum Step {
+enum BisectStep {
     /// The metric that was compared, and its effect.
     Compared(String, Effect),
     /// The program ends here: the user pressed Ctrl-C, or the study has mistakes.
@@ -182,8 +182,8 @@ impl Bisection<'_> {
                 self.builds[0].name
             ));
             let (metric, effect) = match self.step(build, before, &out) {
-                Ok(Step::Compared(metric, effect)) => (metric, effect),
-                Ok(Step::Ends(exit)) => {
+                Ok(BisectStep::Compared(metric, effect)) => (metric, effect),
+                Ok(BisectStep::Ends(exit)) => {
                     terminal::say("bisect: the same command continues from here");
                     return Ok(exit);
                 }
@@ -214,7 +214,7 @@ impl Bisection<'_> {
     /// # Errors
     /// The build cannot be compared: it cannot be built, does not start, or too few trials are
     /// usable.
-    fn step(&self, build: usize, before: usize, out: &Path) -> Result<Step> {
+    fn step(&self, build: usize, before: usize, out: &Path) -> Result<BisectStep> {
         let common = Common {
             json: false,
             out: out.to_owned(),
@@ -243,12 +243,12 @@ impl Bisection<'_> {
             }
         };
         if matches!(exit, Exit::Interrupted | Exit::Usage) {
-            return Ok(Step::Ends(exit));
+            return Ok(BisectStep::Ends(exit));
         }
         // A run with a comparison may be read, even if it missed a requirement.
         let run = store::find(out, "latest")?;
         let (metric, effect) = self.effect_of(&run, &self.builds[build].name)?;
-        Ok(Step::Compared(metric, effect))
+        Ok(BisectStep::Compared(metric, effect))
     }
 
     /// Returns the study of a step.

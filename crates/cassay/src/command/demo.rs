@@ -24,7 +24,7 @@ const NO_CASSANDRA: &str = "the null target is not Cassandra, but a server in ca
 pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     let (target, scale) = match args.target {
         DemoTarget::Local => {
-            java::find(&JavaWanted::of(&LocalSpec::default())).context(
+            java::find(&JavaWanted::from_spec(&LocalSpec::default())).context(
                 "a demo on a real Cassandra; `cassay demo --target null` needs no Java and uses a \
                  server in cassay",
             )?;

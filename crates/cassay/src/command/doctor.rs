@@ -5,7 +5,7 @@ use crate::args::{Common, DoctorArgs, MachineAt};
 use crate::exit::Exit;
 use crate::terminal;
 use ::cluster::{Cluster, kept_cluster};
-use ::doctor::{Examined, Finding, Level};
+use ::doctor::{Examined, Finding, Severity};
 use ::target_spec::Ability;
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -37,32 +37,32 @@ fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
     }
     args.ssh.nothing()?;
     if let Some(MachineAt::Attach(target)) = &args.target {
-        return of_attached(&attached(target, &args.way_in)?);
+        return examine_attached(&attached(target, &args.way_in)?);
     }
     args.way_in.nothing()?;
     match &args.target {
         Some(MachineAt::Local) => Ok(vec![::doctor::here()]),
-        Some(MachineAt::Kept | MachineAt::Ssh(_) | MachineAt::Attach(_)) => of_kept(args),
-        None if args.cluster.cluster.is_some() || is_one_kept()? => of_kept(args),
+        Some(MachineAt::Kept | MachineAt::Ssh(_) | MachineAt::Attach(_)) => examine_kept(args),
+        None if args.cluster.cluster.is_some() || is_one_kept()? => examine_kept(args),
         None => Ok(vec![::doctor::here()]),
     }
 }
 
-fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
+fn examine_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
     let say = &mut |text: &str| terminal::say(text);
     let cluster = kept_cluster::open(&dirs()?, args.cluster.cluster.as_deref(), say)?;
-    of_cluster(&cluster)
+    examine_cluster(&cluster)
 }
 
 /// Examines an attached cluster; its JVMs are asked if their MBeans are accessible.
-fn of_attached(cluster: &Cluster) -> Result<Vec<Examined>> {
+fn examine_attached(cluster: &Cluster) -> Result<Vec<Examined>> {
     if cluster.can(Ability::Mbeans) {
-        return of_cluster(cluster);
+        return examine_cluster(cluster);
     }
-    ::doctor::of_cluster(cluster, &[])
+    ::doctor::examine_cluster(cluster, &[])
 }
 
-fn of_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
+fn examine_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
     // A node that does not answer still has a command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
@@ -70,7 +70,7 @@ fn of_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
         ));
         ::cluster::Observed::default()
     });
-    ::doctor::of_cluster(cluster, &told.nodes)
+    ::doctor::examine_cluster(cluster, &told.nodes)
 }
 
 /// One setting, and the hosts that share it, with their nodes or devices.
@@ -135,7 +135,7 @@ fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
     }
     let all = shared(hosts);
     let count = |level| all.iter().filter(|one| one.finding.level == level).count();
-    let is_shown = |one: &&Shared<'_>| with_all || one.finding.level != Level::Ok;
+    let is_shown = |one: &&Shared<'_>| with_all || one.finding.level != Severity::Ok;
     let shown: Vec<&Shared<'_>> = all.iter().filter(is_shown).collect();
     let head = ["Verdict", "Host", "Setting", "On", "Value", "Wanted"];
     let row = |one: &&Shared<'_>| {
@@ -145,7 +145,7 @@ fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
             _ => names(&one.hosts),
         };
         let value = match finding.level {
-            Level::NotTold => "?",
+            Severity::NotTold => "?",
             _ => &finding.value,
         };
         let cells = [
@@ -173,10 +173,10 @@ fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
     }
     text + &format!(
         "\n{} to mend, {} to consider, {} not told, {} as they should be{}\n",
-        count(Level::Warning),
-        count(Level::Advice),
-        count(Level::NotTold),
-        count(Level::Ok),
+        count(Severity::Warning),
+        count(Severity::Advice),
+        count(Severity::NotTold),
+        count(Severity::Ok),
         if with_all { "" } else { " (--all shows them)" }
     )
 }
@@ -184,9 +184,9 @@ fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
 /// Returns the text below a row: the reason and the fix, or why the setting is not known.
 fn explained(finding: &Finding, columns: usize) -> String {
     match finding.level {
-        Level::Ok => String::new(),
-        Level::NotTold => wrapped(&finding.value, columns),
-        Level::Advice | Level::Warning => {
+        Severity::Ok => String::new(),
+        Severity::NotTold => wrapped(&finding.value, columns),
+        Severity::Advice | Severity::Warning => {
             let check = match finding.start_check {
                 "" => String::new(),
                 check => format!(" Cassandra's own check at start: {check}."),
@@ -235,7 +235,7 @@ fn to_json(host: &Examined) -> Value {
 mod tests {
     use super::*;
 
-    fn finding(setting: &'static str, level: Level) -> Finding {
+    fn finding(setting: &'static str, level: Severity) -> Finding {
         Finding {
             setting,
             on: String::new(),
@@ -258,10 +258,10 @@ mod tests {
             findings,
             unseen: Vec::new(),
         };
-        let (bad, well) = (finding("a", Level::Warning), finding("b", Level::Ok));
+        let (bad, well) = (finding("a", Severity::Warning), finding("b", Severity::Ok));
         let hosts = [
             host("host1", vec![bad.clone(), well.clone()]),
-            host("host2", vec![bad, well, finding("c", Level::Advice)]),
+            host("host2", vec![bad, well, finding("c", Severity::Advice)]),
         ];
         let said = text(&hosts, false, 80);
         let expected = "host1: 2 CPUs\nhost2: 2 CPUs\n\n  \
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_reason_is_broken_between_words_and_a_command_is_not() {
-        let mut one = finding("a", Level::Warning);
+        let mut one = finding("a", Severity::Warning);
         one.why = "word ".repeat(30);
         one.fix = "command ".repeat(30);
         let said = explained(&one, 60);

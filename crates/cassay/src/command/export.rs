@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use store::Run;
-use tables::{ExportRequest, Exported, Format, Written};
+use tables::{ExportRequest, Exported, Format, WrittenFile};
 
 /// Default folder for the files, inside the run's folder.
 const FOLDER: &str = "export";
@@ -98,7 +98,7 @@ fn figures(
     Ok(written)
 }
 
-fn file_json(file: &Written) -> Value {
+fn file_json(file: &WrittenFile) -> Value {
     json!({
         "table": file.table,
         "format": file.format,
@@ -112,7 +112,7 @@ fn figure_json((path, format): &(PathBuf, &str)) -> Value {
 }
 
 /// Formats a line: `results/…/export/trials.csv: 4 rows`.
-fn file_line(file: &Written) -> String {
+fn file_line(file: &WrittenFile) -> String {
     let rows = if file.rows == 1 { "row" } else { "rows" };
     format!(
         "{}: {} {rows}",

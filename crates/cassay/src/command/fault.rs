@@ -8,13 +8,13 @@ use crate::args::{
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::{Cluster, Dirs, Permit, kept_cluster};
-use ::fault::{FaultStep, FaultVerdict, Live, Order, Outcome};
+use ::fault::{FaultResult, FaultStep, FaultVerdict, Live, Order};
 use anyhow::{Context, Result, bail, ensure};
 use measure::clock;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use target_spec::fault::{FaultOption, Hit, KINDS, Kind, Length, Options, Place};
+use target_spec::fault::{FaultKind, FaultOption, FaultPlace, Hit, KINDS, Length, Options};
 use target_spec::{Capability, DiskSpec, NO_HA_OF_MACHINES};
 
 /// Time that `test` holds a fault.
@@ -75,14 +75,14 @@ fn at(args: &BrokenArgs) -> Result<Cluster> {
 }
 
 /// Returns the reasons why a kind is not possible; empty if it is.
-fn refused(kind: &Kind, capabilities: &[Capability]) -> Vec<String> {
+fn refused(kind: &FaultKind, capabilities: &[Capability]) -> Vec<String> {
     let of = |ability| capabilities.iter().find(|one| one.ability == ability);
     let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
     missing.map(|one| format!("{}: {}", one.ability.name(), one.detail)).collect()
 }
 
 /// Returns the same for a cluster, including acts that are not allowed on it.
-fn refused_by(kind: &Kind, cluster: &Cluster) -> Vec<String> {
+fn refused_by(kind: &FaultKind, cluster: &Cluster) -> Vec<String> {
     let mut refused = refused(kind, cluster.capabilities());
     let acts = kind.acts().into_iter().flatten();
     let not_allowed = acts.filter_map(|act| Some(format!("{:#}", cluster.may_do(*act).err()?)));
@@ -102,7 +102,7 @@ fn hosts_count(cluster: &Cluster) -> Result<usize> {
 fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
     let capabilities = capabilities(name, &dirs()?)?;
     if common.json {
-        let of = |kind: &Kind| {
+        let of = |kind: &FaultKind| {
             let refused = refused(kind, &capabilities);
             let knobs: Vec<&str> = kind.takes.iter().map(|knob| knob.name()).collect();
             json!({
@@ -116,7 +116,7 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let head = ["Kind", "Breaks", "There", "Effect, or reason"].map(str::to_owned);
-    let row = |kind: &Kind| {
+    let row = |kind: &FaultKind| {
         let refused = refused(kind, &capabilities);
         let (there, what) = if refused.is_empty() {
             ("yes", described(kind))
@@ -135,7 +135,7 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn described(kind: &Kind) -> String {
+fn described(kind: &FaultKind) -> String {
     let knobs: Vec<&str> = kind.takes.iter().map(|knob| knob.name()).collect();
     if knobs.is_empty() {
         kind.what.to_string()
@@ -144,20 +144,20 @@ fn described(kind: &Kind) -> String {
     }
 }
 
-fn place(place: Place) -> &'static str {
+fn place(place: FaultPlace) -> &'static str {
     match place {
-        Place::Node => "node",
-        Place::Host => "host",
-        Place::Split => "hosts",
-        Place::Cluster => "all nodes",
+        FaultPlace::Node => "node",
+        FaultPlace::Host => "host",
+        FaultPlace::Split => "hosts",
+        FaultPlace::Cluster => "all nodes",
     }
 }
 
 /// Result of one fault.
 struct FaultRun {
-    kind: Kind,
+    kind: FaultKind,
     on: String,
-    outcome: Outcome,
+    outcome: FaultResult,
 }
 
 fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
@@ -179,7 +179,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
         }
         // The last node or host, which is not a seed.
         let hit = last(kind, &cluster)?;
-        let held = Held::AfterSeen(TRIED_FOR);
+        let held = HoldTime::AfterSeen(TRIED_FOR);
         let options = kind.options(&Options::tried());
         let tried = one(kind, &hit, &options, held, &mut cluster)?;
         let is_whole = tried.outcome.whole;
@@ -200,13 +200,13 @@ const IN_A_STUDY: &str = "it is only possible in a study, whose nodes start from
                           afterwards: a downgrade is not possible";
 
 /// Returns the last target of a kind's sort.
-fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
+fn last(kind: &FaultKind, cluster: &Cluster) -> Result<Hit> {
     let hosts = hosts_count(cluster)?;
     Ok(match kind.place {
-        Place::Node => Hit::Node(cluster.nodes().len() - 1),
-        Place::Host => Hit::Host(hosts - 1),
-        Place::Split => Hit::Split(vec![hosts - 1], (0..hosts - 1).collect()),
-        Place::Cluster => Hit::Cluster,
+        FaultPlace::Node => Hit::Node(cluster.nodes().len() - 1),
+        FaultPlace::Host => Hit::Host(hosts - 1),
+        FaultPlace::Split => Hit::Split(vec![hosts - 1], (0..hosts - 1).collect()),
+        FaultPlace::Cluster => Hit::Cluster,
     })
 }
 
@@ -229,7 +229,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     }
     let options = options(&args.knobs);
     for knob in FaultOption::ALL {
-        let said = knob.said(&options).is_some();
+        let said = knob.describe(&options).is_some();
         if said && !kind.takes(knob) {
             bail!("{} does not apply to {}: remove it", knob.name(), kind.name);
         }
@@ -257,7 +257,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
             );
         }
     }
-    let held = Held::For(Duration::from_nanos(args.for_ns));
+    let held = HoldTime::For(Duration::from_nanos(args.for_ns));
     let done = one(kind, &hit, &options, held, &mut cluster)?;
     finish(&[done], common)
 }
@@ -277,13 +277,13 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
         place.with_context(|| format!("the machine of {name} cannot be reached"))
     };
     match (args.kind.place, args.node, args.host) {
-        (Place::Node, Some(number), _) => Ok(Hit::Node(index(number, nodes, "node")?)),
-        (Place::Node, None, Some(number)) => Ok(Hit::Node(index(number, hosts, "host")?)),
-        (Place::Host, None, Some(number)) => Ok(Hit::Host(index(number, hosts, "host")?)),
-        (Place::Host, Some(number), _) => {
+        (FaultPlace::Node, Some(number), _) => Ok(Hit::Node(index(number, nodes, "node")?)),
+        (FaultPlace::Node, None, Some(number)) => Ok(Hit::Node(index(number, hosts, "host")?)),
+        (FaultPlace::Host, None, Some(number)) => Ok(Hit::Host(index(number, hosts, "host")?)),
+        (FaultPlace::Host, Some(number), _) => {
             Ok(Hit::Host(index(number, nodes, "node").and_then(of_host)?))
         }
-        (Place::Split, ..) if !args.hosts.is_empty() => {
+        (FaultPlace::Split, ..) if !args.hosts.is_empty() => {
             let all = |numbers: &[usize]| -> Result<Vec<usize>> {
                 numbers.iter().map(|number| index(*number, hosts, "host")).collect()
             };
@@ -295,14 +295,14 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
             };
             Ok(Hit::Split(of, from))
         }
-        (Place::Cluster, None, None) if args.hosts.is_empty() => Ok(Hit::Cluster),
-        (Place::Cluster, ..) => bail!(
+        (FaultPlace::Cluster, None, None) if args.hosts.is_empty() => Ok(Hit::Cluster),
+        (FaultPlace::Cluster, ..) => bail!(
             "{} takes all nodes: remove --node, --host and --hosts",
             args.kind.name
         ),
-        (Place::Node, ..) => bail!("which node? use --node NUMBER"),
-        (Place::Host, ..) => bail!("which host? use --host NUMBER"),
-        (Place::Split, ..) => bail!("which hosts? use --hosts NUMBERS"),
+        (FaultPlace::Node, ..) => bail!("which node? use --node NUMBER"),
+        (FaultPlace::Host, ..) => bail!("which host? use --host NUMBER"),
+        (FaultPlace::Split, ..) => bail!("which hosts? use --hosts NUMBERS"),
     }
 }
 
@@ -334,7 +334,7 @@ fn listen() -> Result<()> {
 
 /// Time that a fault is held.
 #[derive(Clone, Copy)]
-enum Held {
+enum HoldTime {
     /// From its injection, or from its completion.
     For(Duration),
     /// From its observation.
@@ -343,21 +343,21 @@ enum Held {
 
 /// Injects one fault, and prints its progress.
 fn one(
-    kind: &Kind,
+    kind: &FaultKind,
     hit: &Hit,
     options: &Options,
-    held: Held,
+    held: HoldTime,
     cluster: &mut Cluster,
 ) -> Result<FaultRun> {
-    let on = named(hit, cluster);
+    let on = describe(hit, cluster);
     terminal::say(&format!("{} of {on}", kind.name));
     let (order, orders) = ::fault::orders();
     let order = Arc::new(order);
     let mut live = Live::new(cluster.handles()?, orders);
     let began_ns = clock::now_ns();
     let planned = match held {
-        Held::For(length) => length,
-        Held::AfterSeen(length) => tried_within(kind) + length,
+        HoldTime::For(length) => length,
+        HoldTime::AfterSeen(length) => tried_within(kind) + length,
     };
     // Step from which the fault is held.
     let shown = if kind.length.works() {
@@ -370,12 +370,12 @@ fn one(
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
         let length = match (held, step.what) {
             _ if !kind.length.is_said() => return,
-            (Held::For(length), what) if what == ::fault::holds_from(kind) => length,
+            (HoldTime::For(length), what) if what == ::fault::holds_from(kind) => length,
             // Injecting takes as long as it needs, or until Ctrl-C.
-            (Held::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
-            (Held::AfterSeen(length), what) if what == shown => length,
+            (HoldTime::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
+            (HoldTime::AfterSeen(length), what) if what == shown => length,
             // It may never be observed.
-            (Held::AfterSeen(_), FaultStep::Injecting) => tried_within(kind),
+            (HoldTime::AfterSeen(_), FaultStep::Injecting) => tried_within(kind),
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {
@@ -398,7 +398,7 @@ fn one(
 }
 
 /// Returns the time limit until a fault is observed.
-fn tried_within(kind: &Kind) -> Duration {
+fn tried_within(kind: &FaultKind) -> Duration {
     if kind.length.works() {
         DONE_WITHIN
     } else {
@@ -422,7 +422,7 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
 }
 
 /// Describes the target by the names of nodes and hosts.
-fn named(hit: &Hit, cluster: &Cluster) -> String {
+fn describe(hit: &Hit, cluster: &Cluster) -> String {
     let hosts = cluster.host_names();
     match hit {
         Hit::Node(index) => cluster.nodes()[*index].name.clone(),
@@ -467,8 +467,7 @@ fn finish(done: &[FaultRun], common: &Common) -> Result<Exit> {
 }
 
 fn to_json(done: &FaultRun) -> Value {
-    let step =
-        |step: &::fault::Step| json!({"at_ns": step.at_ns, "step": step.what, "said": step.words});
+    let step = |step: &::fault::LifeCycleStep| json!({"at_ns": step.at_ns, "step": step.what, "said": step.words});
     let steps: Vec<Value> = done.outcome.steps.iter().map(step).collect();
     json!({
         "kind": done.kind.name,

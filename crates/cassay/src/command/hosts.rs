@@ -5,7 +5,7 @@ use crate::args::{Common, HostsCommand};
 use crate::exit::Exit;
 use crate::terminal;
 use ::cluster::machines::{DiskSpeed, MachineSeen, look};
-use ::doctor::Level;
+use ::doctor::Severity;
 use ::target_spec::{HostSpec, JavaWanted, LocalSpec, memory_bytes};
 use anyhow::{Result, bail};
 use measure::number::{bytes, counted};
@@ -23,12 +23,12 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
         | HostsCommand::Bench { file }
         | HostsCommand::Clean { file, .. } => file,
     };
-    let Some(wanted) = machines::of(Some(file), common)? else {
+    let Some(wanted) = machines::read(Some(file), common)? else {
         return Ok(Exit::Usage);
     };
     let mut away = Vec::new();
     let mut seen = Vec::new();
-    let java = JavaWanted::of(&LocalSpec::default());
+    let java = JavaWanted::from_spec(&LocalSpec::default());
     for (machine, answer) in wanted.iter().zip(look(&wanted, (&HostSpec::default(), &java))?) {
         match answer {
             Ok(machine) => seen.push(machine),
@@ -66,15 +66,15 @@ struct Away {
 }
 
 /// Problems of a machine, and remarks.
-struct Judged {
+struct HostReadiness {
     hindrances: Vec<String>,
     remarks: Vec<String>,
 }
 
-fn judged(machine: &MachineSeen) -> Result<Judged> {
+fn judged(machine: &MachineSeen) -> Result<HostReadiness> {
     let mut remarks = machine.remarks();
     let settings = ::doctor::there(machine.agent(), &machine.name)?;
-    let is_warning = |level: Level| level == Level::Warning;
+    let is_warning = |level: Severity| level == Severity::Warning;
     let warnings = settings.findings.iter().filter(|one| is_warning(one.level)).count();
     if warnings > 0 {
         remarks.push(format!(
@@ -83,7 +83,7 @@ fn judged(machine: &MachineSeen) -> Result<Judged> {
             machine.name
         ));
     }
-    Ok(Judged {
+    Ok(HostReadiness {
         hindrances: machine.hindrances(1, HEAP_BYTES, &HostSpec::default()),
         remarks,
     })
@@ -180,7 +180,7 @@ fn clock(machine: &MachineSeen) -> String {
     )
 }
 
-fn to_json(machine: &MachineSeen, judged: &Judged) -> Value {
+fn to_json(machine: &MachineSeen, judged: &HostReadiness) -> Value {
     let seen = &machine.seen;
     let left = seen
         .clusters
@@ -310,15 +310,15 @@ fn disk_table(seen: &[MachineSeen], disks: &[DiskSpeed]) -> String {
     terminal::table(&rows, &[false, false, true, true, true, true, false])
 }
 
-type Way<'a> = (
+type NetworkPath<'a> = (
     &'a MachineSeen,
     &'a MachineSeen,
     Option<(f64, Option<Duration>)>,
 );
 
-fn way_table(ways: &[Way<'_>]) -> String {
+fn way_table(ways: &[NetworkPath<'_>]) -> String {
     let head = ["From", "To", "One connection", "Connect"];
-    let row = |(from, to, way): &Way<'_>| {
+    let row = |(from, to, way): &NetworkPath<'_>| {
         let rate = way.map(|(rate, _)| format!("{:.2} Gbit/s", rate / 1e9));
         let in_ms = |took: Duration| format!("{:.2} ms", took.as_secs_f64() * 1e3);
         let connect = way.and_then(|(_, connect)| connect.map(in_ms));

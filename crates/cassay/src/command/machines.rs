@@ -11,7 +11,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn of(file: Option<&Path>, common: &Common) -> Result<Option<Vec<RemoteHost>>> {
+pub fn read(file: Option<&Path>, common: &Common) -> Result<Option<Vec<RemoteHost>>> {
     let Some(file) = file else {
         return Ok(Some(Vec::new()));
     };

@@ -70,7 +70,7 @@ fn machines(args: &StudyArgs) -> Option<String> {
 
 /// Attaches to the cluster of the command line, with its nodes' machines if they are named.
 fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
-    let target = target_from_args::named(target, &way_in.set, &way_in.secret)
+    let target = target_from_args::parse_target(target, &way_in.set, &way_in.secret)
         .map_err(StudyError::Mistakes)?;
     ::cluster::start(&target, &dirs()?, &mut |text| terminal::say(text))
 }

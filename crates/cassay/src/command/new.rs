@@ -8,7 +8,7 @@ mod place;
 mod template;
 mod text;
 
-pub use place::Place;
+pub use place::TargetChoice;
 pub use template::Template;
 
 use crate::args::{Common, NewArgs};
@@ -90,7 +90,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Answers the questions that the command line leaves open: by asking, or with defaults.
-fn answer_all(template: &Template, place: &Place, answers: &mut Answers, asks: bool) {
+fn answer_all(template: &Template, place: &TargetChoice, answers: &mut Answers, asks: bool) {
     let gaps = text::filled(template, place, &Answers::new());
     for question in template.questions {
         let is_asked = gaps.contains(&format!("<{}>", question.key));
@@ -112,7 +112,7 @@ fn list(common: &Common) {
             let questions = template.questions.iter().map(|question| {
                 let place = template.usual_place();
                 let usual = question.usual(&place, &usual_answers(template, &place));
-                json!({"key": question.key, "asks": question.asked(&place), "default": usual})
+                json!({"key": question.key, "asks": question.question(&place), "default": usual})
             });
             json!({
                 "template": template.name,
@@ -152,9 +152,9 @@ fn set(template: &Template, set: &[String]) -> Result<Answers> {
     Ok(answers)
 }
 
-fn ask_place(template: &Template) -> Place {
+fn ask_place(template: &Template) -> TargetChoice {
     let (asks, usual) = match template.usual_place() {
-        Place::Attach(address) => (
+        TargetChoice::Attach(address) => (
             "Which cluster has it? attach:HOST[:PORT]",
             format!("attach:{address}"),
         ),
@@ -165,7 +165,7 @@ fn ask_place(template: &Template) -> Place {
     };
     loop {
         let answer = terminal::ask(asks, &usual);
-        match Place::parse(&answer) {
+        match TargetChoice::parse(&answer) {
             Ok(place) if template.takes(&place) => return place,
             Ok(_) => terminal::say("the table is on an existing cluster: attach:HOST[:PORT]"),
             Err(why) => terminal::say(&why),
@@ -176,13 +176,13 @@ fn ask_place(template: &Template) -> Place {
 /// Asks until the answer makes a valid study with the answers so far.
 fn ask(
     template: &Template,
-    place: &Place,
+    place: &TargetChoice,
     answers: &Answers,
     question: &template::Question,
 ) -> String {
     let usual = question.usual(place, answers);
     loop {
-        let answer = terminal::ask(&question.asked(place), &usual);
+        let answer = terminal::ask(&question.question(place), &usual);
         let mut with = answers.clone();
         with.insert(question.key, answer.clone());
         // Sides without defaults are asked for next.
@@ -204,7 +204,7 @@ fn ask(
 }
 
 /// Fills in the defaults of all open questions. Returns true if one has none.
-fn complete(template: &Template, place: &Place, answers: &mut Answers) -> bool {
+fn complete(template: &Template, place: &TargetChoice, answers: &mut Answers) -> bool {
     let mut is_open = false;
     for question in template.questions {
         let usual = question.usual(place, answers);
@@ -214,7 +214,7 @@ fn complete(template: &Template, place: &Place, answers: &mut Answers) -> bool {
     is_open
 }
 
-fn usual_answers(template: &Template, place: &Place) -> Answers {
+fn usual_answers(template: &Template, place: &TargetChoice) -> Answers {
     let mut answers = Answers::new();
     complete(template, place, &mut answers);
     answers
@@ -226,7 +226,7 @@ fn say_first(mistakes: &Diagnostics) {
 }
 
 /// Returns the whole text of the file.
-fn text(template: &Template, place: &Place, answers: &Answers, path: &Path) -> String {
+fn text(template: &Template, place: &TargetChoice, answers: &Answers, path: &Path) -> String {
     let mut text = String::new();
     let beside = path.parent().unwrap_or(Path::new("")).join(SCHEMA);
     if beside.exists() {
@@ -256,10 +256,10 @@ fn is_there(path: &Path) -> anyhow::Error {
 }
 
 /// Prints the file's name and the next commands.
-fn tell(path: &Path, study: &Study, place: &Place, template: &Template, common: &Common) {
+fn tell(path: &Path, study: &Study, place: &TargetChoice, template: &Template, common: &Common) {
     let file = units::quoted(&path.display().to_string());
     let allow = match place {
-        Place::Attach(_) if template.text.contains("<keyspace>") => {
+        TargetChoice::Attach(_) if template.text.contains("<keyspace>") => {
             format!(" --allow create={}", place::keyspace_name(template.name))
         }
         _ => String::new(),

@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Serves until Ctrl-C.
 pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
     let interrupt = interrupt::flag()?;
-    let error = |(name, share): &(String, f64)| match ErrorCode::of_any_request(name) {
+    let error = |(name, share): &(String, f64)| match ErrorCode::parse_for_any_request(name) {
         Some(code) => Ok((code, *share)),
         None => bail!("`{name}` is not an error of the null target"),
     };

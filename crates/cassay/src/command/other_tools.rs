@@ -21,7 +21,7 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use definition::Defined;
 use engine::workers_auto;
-use imports::{Connection, Import, Step, Tool};
+use imports::{Connection, Import, ImportStep, Tool};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let mut compiled = compile(tool, &words, &overrides);
     let mut defined = Defined::default();
     if tool == Tool::Stress && compiled.0.is_err() {
-        defined = definition::of_cluster(&words, &compiled.1, &overrides)?;
+        defined = definition::define_from_cluster(&words, &compiled.1, &overrides)?;
         if !defined.profiles.is_empty() {
             overrides.inputs = std::mem::take(&mut defined.profiles);
             compiled = compile(tool, &words, &overrides);
@@ -64,14 +64,19 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let (import, inputs) = compiled;
     let import = match import {
         Ok(import) => import,
-        Err(mistakes) => return Ok(study_errors::refuse(&defined.told(mistakes), common.json)),
+        Err(mistakes) => {
+            return Ok(study_errors::refuse(
+                &defined.add_answer(mistakes),
+                common.json,
+            ));
+        }
     };
     if let Some(count) = options.sample {
         print_samples(&import, count, common);
         return Ok(Exit::Done);
     }
     overrides.inputs = inputs;
-    let secret = Secret::of(&import.connection)?;
+    let secret = Secret::for_connection(&import.connection)?;
     let shown = secret.hidden_in(tool, &words);
     let workers = workers(&overrides.set);
     let text = study_text(tool, &shown, (&import.connection, workers), &secret);
@@ -120,7 +125,7 @@ fn overrides_of(options: &ImportOptions) -> Overrides {
 
 /// Prints the first operations of each step, as they would be sent.
 fn print_samples(import: &Import, count: u64, common: &Common) {
-    let of = |step: &Step| {
+    let of = |step: &ImportStep| {
         let (program, stage) = (&step.program, step.stage);
         workload::sample(program, stage, step.first_operation, count)
     };
@@ -242,7 +247,7 @@ impl Secret {
         password.map_or_else(|| words.to_vec(), |p| tool.without_password(words, p))
     }
 
-    fn of(connection: &Connection) -> Result<Secret> {
+    fn for_connection(connection: &Connection) -> Result<Secret> {
         let password = connection.password.as_ref().map(|p| p.reveal().to_owned());
         let named = match (&password, &connection.password_file) {
             (None, Some(name)) => {

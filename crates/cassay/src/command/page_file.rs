@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_way_is_relative_and_there_is_none_between_places_that_share_only_the_root() {
+    fn a_path_is_relative_unless_only_the_root_is_shared() {
         let way = |folder, file| between(Path::new(folder), Path::new(file));
         let report = "/a/results/a/1/report.html";
         for (folder, expected) in [

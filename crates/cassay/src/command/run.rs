@@ -10,7 +10,7 @@ use crate::terminal::{Line, Tone};
 use crate::tool_output::Compat;
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
-use engine::{Interrupted, Options, Outcome, missing_capabilities};
+use engine::{Interrupted, Options, RunEnd, missing_capabilities};
 use report::{Headline, Page, RunView, Verdict};
 use serde_json::json;
 use std::io::{self, ErrorKind};
@@ -151,7 +151,7 @@ enum Voice<'a> {
 
 fn with_options(
     end: &End<'_>,
-    work: impl FnOnce(&Options<'_>, &mut Show) -> Result<Outcome>,
+    work: impl FnOnce(&Options<'_>, &mut Show) -> Result<RunEnd>,
 ) -> Result<Exit> {
     let dirs = dirs()?;
     let interrupt = interrupt::flag()?;
@@ -216,7 +216,7 @@ fn shared_machine() -> bool {
 
 impl End<'_> {
     /// Writes the report, prints the answer, and returns the exit code.
-    fn finish(&self, outcome: &Outcome) -> Result<Exit> {
+    fn finish(&self, outcome: &RunEnd) -> Result<Exit> {
         let path = &outcome.path;
         let Some(findings) = &outcome.findings else {
             say_remains(outcome);
@@ -281,7 +281,7 @@ fn weakness(headline: &Headline, again: &str) -> Option<String> {
 }
 
 /// Prints the tables that remain on clusters that cassay did not start.
-fn say_remains(outcome: &Outcome) {
+fn say_remains(outcome: &RunEnd) {
     for remains in &outcome.remains {
         terminal::say(&remains.words());
     }
@@ -315,7 +315,7 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
 }
 
 /// Report that was written.
-pub struct Written {
+pub struct WrittenReport {
     /// Its file.
     pub path: PathBuf,
     /// Summary at the top of the report.
@@ -323,13 +323,13 @@ pub struct Written {
 }
 
 /// Writes `report.html` from the files of the run, and the summary files for pipelines.
-pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<Written> {
+pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<WrittenReport> {
     let view = RunView::read(&Run::open(path)?)?;
     let page = report::page(&view);
     let figure = report::figure_file(&page);
     let to = RunWriter::reopen(path)?.write_report(&report::html(&page), figure.as_deref())?;
     write_summaries(&view, &page, &to, summaries)?;
-    Ok(Written {
+    Ok(WrittenReport {
         path: to,
         headline: page.headline,
     })
@@ -360,23 +360,24 @@ pub fn write_summaries(
 /// Returns the verdict, the answer and the main reasons against it, as at the top of the report.
 fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
-    let mut lines =
-        vec![Line::of(&format!("{}: ", headline.study)).with(tone_of(verdict), verdict.name())];
+    let mut lines = vec![
+        Line::from_text(&format!("{}: ", headline.study)).with(tone_of(verdict), verdict.name()),
+    ];
     if headline.is_missed {
         lines[0] = std::mem::take(&mut lines[0]).with(Tone::Bad, ", requirements missed");
     }
     lines.extend(headline.answer.iter().map(|sentence| {
         if headline.alarms.contains(sentence) {
-            Line::of("  ").with(Tone::Bad, sentence)
+            Line::from_text("  ").with(Tone::Bad, sentence)
         } else {
-            Line::of(&format!("  {sentence}"))
+            Line::from_text(&format!("  {sentence}"))
         }
     }));
     let reasons = headline.main_reasons().iter();
-    lines.extend(reasons.map(|reason| Line::of(&format!("  ! {reason}"))));
+    lines.extend(reasons.map(|reason| Line::from_text(&format!("  ! {reason}"))));
     if let Some(next) = &headline.next {
-        lines.push(Line::of(&format!("  next: {}:", next.says)));
-        lines.push(Line::of(&format!("    {}", next.command)));
+        lines.push(Line::from_text(&format!("  next: {}:", next.says)));
+        lines.push(Line::from_text(&format!("    {}", next.command)));
     }
     lines
 }

@@ -31,11 +31,11 @@ fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     let has_blocks = trials.iter().any(|trial| trial.block > 0);
     let names: Vec<String> = trials.iter().map(|trial| name_of(trial, has_blocks)).collect();
     // Names and causes are complete: data is never shortened.
-    let columns = FigureColumns::of_lines(usize::MAX, names.iter().map(String::as_str));
+    let columns = FigureColumns::for_lines(usize::MAX, names.iter().map(String::as_str));
     let mut lines = Vec::new();
     for (trial, name) in trials.iter().zip(&names) {
-        lines.push(columns.finished(name, &TrialFigures::of(trial)));
-        lines.extend(trial.reasons.iter().map(|reason| Line::of(&format!("    {reason}"))));
+        lines.push(columns.finished(name, &TrialFigures::from_finding(trial)));
+        lines.extend(trial.reasons.iter().map(|reason| Line::from_text(&format!("    {reason}"))));
         lines.extend(missed_rows(trial));
     }
     terminal::data_lines(&lines);
@@ -52,13 +52,13 @@ fn missed_rows(trial: &TrialFinding) -> impl Iterator<Item = Line> {
         } else {
             format!(": {}", one.read_by)
         };
-        Line::of(&format!("    row {} ({}){read_by}", one.row, one.missed))
+        Line::from_text(&format!("    row {} ({}){read_by}", one.row, one.missed))
     })
 }
 
 /// Formats a trial's name: `writes, 28 threads, block 2`.
 fn name_of(trial: &TrialFinding, has_blocks: bool) -> String {
-    let variant = trial.variant.named().map(str::to_owned);
+    let variant = trial.variant.name().map(str::to_owned);
     let point = trial.point.map(|point| engine::point_words(Some(point)));
     let block = has_blocks.then(|| format!("block {}", trial.block + 1));
     let parts: Vec<String> = variant.into_iter().chain(point).chain(block).collect();

@@ -21,7 +21,7 @@ static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 /// A study or a workload file in the program.
 struct Shipped {
     name: &'static str,
-    kind: Kind,
+    kind: StudyFileKind,
     file: &'static File<'static>,
     /// The folder that contains it and the files that it names.
     folder: Option<&'static Dir<'static>>,
@@ -30,16 +30,16 @@ struct Shipped {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum StudyFileKind {
     Study,
     Workload,
 }
 
-impl Kind {
+impl StudyFileKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Study => "study",
-            Kind::Workload => "workload",
+            StudyFileKind::Study => "study",
+            StudyFileKind::Workload => "workload",
         }
     }
 }
@@ -77,7 +77,7 @@ fn study_of(
     value("study: ")?;
     Some(Shipped {
         name: file.path().file_stem()?.to_str()?,
-        kind: Kind::Study,
+        kind: StudyFileKind::Study,
         file,
         folder,
         about: value("question: ")?.to_owned(),
@@ -88,7 +88,7 @@ fn workload_of(file: &'static File<'static>) -> Option<Shipped> {
     let first = file.contents_utf8()?.lines().next()?;
     Some(Shipped {
         name: file.path().file_stem()?.to_str()?,
-        kind: Kind::Workload,
+        kind: StudyFileKind::Workload,
         file,
         folder: None,
         about: first.trim_start_matches(['#', ' ']).to_owned(),
@@ -134,7 +134,7 @@ fn copy(args: &CopyArgs, common: &Common) -> Result<()> {
 
 /// Shipped files that were written.
 struct CopiedFiles {
-    kind: Kind,
+    kind: StudyFileKind,
     /// Path of the study or workload itself.
     path: PathBuf,
     /// Path of that file, and of those that it needs.
@@ -183,8 +183,8 @@ fn tell(copied: &CopiedFiles, common: &Common) {
     let CopiedFiles { kind, path, files } = copied;
     let file = quoted(&path.display().to_string());
     let next = match kind {
-        Kind::Study => vec![format!("cassay plan {file}"), format!("cassay run {file}")],
-        Kind::Workload => vec![format!("cassay workload check {file}")],
+        StudyFileKind::Study => vec![format!("cassay plan {file}"), format!("cassay run {file}")],
+        StudyFileKind::Workload => vec![format!("cassay workload check {file}")],
     };
     if common.json {
         terminal::json(&json!({"file": path, "files": files, "next": next}));
@@ -230,7 +230,9 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
 /// Returns a hint for a study that does not exist as a file but is shipped under that name.
 pub fn hint(path: &Path) -> Option<String> {
     let name = path.file_stem()?.to_str()?;
-    let found = shipped().into_iter().find(|one| one.kind == Kind::Study && one.name == name)?;
+    let found = shipped()
+        .into_iter()
+        .find(|one| one.kind == StudyFileKind::Study && one.name == name)?;
     let file = written_as(&found);
     Some(format!(
         "it is included: `cassay studies copy {name}` writes {}",
@@ -269,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_study_and_workload_file_of_the_repository_is_in_the_program() {
+    fn the_program_contains_every_study_and_workload_file() {
         for (of, folder) in [("studies", &STUDIES), ("workloads", &WORKLOADS)] {
             let mut left = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(of)];
             let root = left[0].clone();
@@ -312,12 +314,12 @@ mod tests {
                 .filter(|text| text.lines().any(|line| line.starts_with("study: ")))
                 .count()
         };
-        let studies = all.iter().filter(|one| one.kind == Kind::Study).count();
+        let studies = all.iter().filter(|one| one.kind == StudyFileKind::Study).count();
         assert_eq!(studies, yaml(&STUDIES), "a question is one line");
     }
 
     #[test]
-    fn a_study_is_written_with_the_files_that_it_names_and_never_over_another_one() {
+    fn a_study_is_written_with_its_files_and_never_overwrites() {
         let to = tempfile::tempdir().unwrap();
         for name in ["dse-peak", "dse-vsan", "first-look", "orders"] {
             let args = CopyArgs {

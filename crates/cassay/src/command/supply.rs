@@ -34,7 +34,7 @@ pub fn run(command: &SupplyCommand, common: &Common) -> Result<Exit> {
 fn list(common: &Common) -> Result<()> {
     let cache = dirs()?.cache;
     let jars = ::supply::list(&cache)?;
-    let java = java::find(&JavaWanted::of(&LocalSpec::default()));
+    let java = java::find(&JavaWanted::from_spec(&LocalSpec::default()));
     if common.json {
         terminal::json(&json!({
             "cache": cache,
@@ -159,7 +159,7 @@ fn heard<T>(work: impl FnOnce(&mut ::supply::Voice<'_>) -> Result<T>) -> Result<
     }
     let done = work(&mut |said| match said {
         Message::Line(line) => terminal::say(line),
-        Message::Progress(progress) => show_moving(&Line::of(&progress.words())),
+        Message::Progress(progress) => show_moving(&Line::from_text(&progress.words())),
     });
     end_moving();
     done

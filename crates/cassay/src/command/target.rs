@@ -42,7 +42,7 @@ pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
 }
 
 fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
-    let Some(machines) = super::machines::of(args.machines.as_deref(), common)? else {
+    let Some(machines) = super::machines::read(args.machines.as_deref(), common)? else {
         return Ok(Exit::Usage);
     };
     let like = args.like.as_deref().map(Export::read).transpose()?;
@@ -58,7 +58,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         ..hosts_of(&args.host, count)
     });
     let shared = hosts.as_ref().map(|hosts| hosts.nodes(args.nodes_per_host.unwrap_or(1)));
-    let like = like.as_ref().map(Like::of).transpose()?.unwrap_or_default();
+    let like = like.as_ref().map(Like::read).transpose()?.unwrap_or_default();
     let release = args.cassandra.clone().or(like.release);
     let release = release.unwrap_or_else(|| versions::DEFAULT.release());
     let yaml = args.yaml.iter().cloned().collect();
@@ -75,7 +75,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         collector: args.gc,
         jvm_options: args.jvm.clone(),
         class_sharing: args.class_sharing,
-        topology: super::topology::asked(&args.placing),
+        topology: super::topology::requested(&args.placing),
         start_timeout: Duration::from_nanos(args.start_timeout),
         authentication: if args.authentication {
             Authentication::Password
@@ -93,7 +93,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         }
         cluster => cluster?,
     };
-    status::show(&[status::of_kept(&cluster, None)], common);
+    status::show(&[status::kept_status(&cluster, None)], common);
     terminal::say(&match &cluster.login {
         Some(_) => "it runs until `cassay target down`".to_owned(),
         None => format!(
@@ -111,7 +111,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
 
 /// Returns the release of an export.
 fn release_of(version: &str) -> Result<Release> {
-    Release::of(version).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
+    Release::parse(version).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }
 
 /// Properties that a cluster takes from an export that will be imported; empty without one.
@@ -125,7 +125,7 @@ struct Like {
 }
 
 impl Like {
-    fn of(export: &Export) -> Result<Like> {
+    fn read(export: &Export) -> Result<Like> {
         let nodes = export.nodes.iter();
         let first = export.nodes.first().map(|node| node.datacenter.as_str());
         let other = nodes.clone().find(|node| Some(node.datacenter.as_str()) != first);
@@ -171,12 +171,12 @@ fn show_status(args: &StatusArgs, dirs: &Dirs, common: &Common) -> Result<Exit> 
     let shown = match &args.target {
         Some(point) => {
             let cluster = attach(point, dirs)?;
-            vec![status::of_attached(&cluster, point, keyspace)]
+            vec![status::attached_status(&cluster, point, keyspace)]
         }
         None => {
             let clusters = kept_cluster::status(dirs);
             let each = clusters.iter();
-            each.map(|one| status::of_kept(one, keyspace)).collect()
+            each.map(|one| status::kept_status(one, keyspace)).collect()
         }
     };
     if shown.is_empty() {

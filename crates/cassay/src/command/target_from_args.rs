@@ -12,7 +12,7 @@ use yaml::Diagnostics;
 ///
 /// # Errors
 /// Mistakes in them.
-pub(super) fn named(
+pub(super) fn parse_target(
     target: &str,
     set: &[String],
     secrets: &[(String, SecretSource)],

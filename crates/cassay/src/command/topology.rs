@@ -18,7 +18,7 @@ use foreign::FileKind;
 use serde_json::{Value, json};
 use std::path::Path;
 
-pub use apply::asked;
+pub use apply::requested;
 
 /// Runs the command.
 pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
@@ -32,9 +32,9 @@ pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
 }
 
 /// A machine and its name.
-type Named = (String, Machine);
+type NamedMachine = (String, Machine);
 
-fn machines(args: &MachineArgs) -> Result<Vec<Named>> {
+fn machines(args: &MachineArgs) -> Result<Vec<NamedMachine>> {
     if let Some(path) = &args.machine {
         return Ok(vec![(path.display().to_string(), Machine::read(path)?)]);
     }
@@ -325,7 +325,7 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     let text =
         foreign::text(FileKind::Placement, &args.file).with_context(|| format!("read {path}"))?;
     let placement = (format.read)(&text).with_context(|| format!("read {path}"))?;
-    let said = said(&placement);
+    let said = properties(&placement);
     if common.json {
         terminal::json(&Value::Object(said.into_iter().collect()));
         return Ok(Exit::Done);
@@ -341,7 +341,7 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Returns the properties of a file's placement, without those that its format cannot express.
-fn said(placement: &Placement) -> Vec<(String, Value)> {
+fn properties(placement: &Placement) -> Vec<(String, Value)> {
     let set = |set: &::topology::CpuSet| json!(set.to_string());
     let guest = placement.guest.as_ref().map(|guest| {
         json!({

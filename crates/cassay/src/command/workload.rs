@@ -2,7 +2,7 @@
 //! files, existing tables and recorded traffic.
 
 mod check;
-mod recorded;
+mod recorded_traffic;
 mod twin;
 
 use crate::args::{Common, WorkloadCommand};
@@ -13,7 +13,7 @@ use foreign::FileKind;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
-use study::compile_workload::Named;
+use study::compile_workload::NamedWorkload;
 use study::settings::Folder;
 use workload::{Program, Sample, Spec, Stage};
 use yaml::Diagnostics;
@@ -43,7 +43,7 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
         }
         WorkloadCommand::Check(args) => return check::run(args, common),
         WorkloadCommand::Twin(args) => return twin::run(args, common),
-        WorkloadCommand::Recorded(args) => return recorded::run(args, common),
+        WorkloadCommand::Recorded(args) => return recorded_traffic::run(args, common),
         WorkloadCommand::Sample { name, rows, seed } => {
             return print_samples(name, *rows, *seed, common);
         }
@@ -125,7 +125,7 @@ fn spec(name: &str, seed: u64) -> Spec {
     Spec::new(name, study::settings::ROWS_UNLOADED, seed)
 }
 
-fn text(named: &Named) -> String {
+fn text(named: &NamedWorkload) -> String {
     let mix: Vec<_> = named.mix.iter().map(|(kind, weight)| format!("{kind}: {weight}")).collect();
     let mut text = format!(
         "{}\n  {}\n  kinds {}, default mix {{{}}}, keyspace {}\n",
@@ -141,7 +141,7 @@ fn text(named: &Named) -> String {
     text
 }
 
-fn to_json(named: &Named) -> Value {
+fn to_json(named: &NamedWorkload) -> Value {
     let params = named.params.iter().map(
         |(name, default, meaning)| json!({"name": name, "default": default, "meaning": meaning}),
     );

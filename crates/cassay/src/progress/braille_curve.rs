@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_second_stands_right_and_fills_its_column_from_below() {
+    fn the_newest_second_is_rightmost_and_fills_from_below() {
         let [empty, right, both] = ['\u{2800}', '\u{28b8}', '\u{28ff}'];
         assert_eq!(cells_of(&[4], 2, 0), format!("{empty}{right}"));
         assert_eq!(cells_of(&[8, 8], 2, 1), format!("{empty}{both}"));

@@ -171,13 +171,13 @@ fn standing(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
     let count = over.count();
     if count > 0 {
         let of = format!("{count} of {} over", state.faults.len());
-        lines.push(named("Faults", Line::of(&of)));
+        lines.push(name_line("Faults", Line::from_text(&of)));
     }
     lines.truncate(faults_max);
     lines
 }
 
-fn named(name: &str, line: Line) -> Line {
+fn name_line(name: &str, line: Line) -> Line {
     Line::default().with(Tone::Faint, &format!("{name:<8}")).then(line)
 }
 
@@ -187,7 +187,7 @@ fn errors(state: &RunState) -> Line {
     let kinds: Vec<String> = seen
         .map(|(kind, errors)| format!("{} {}", kind.replace('_', " "), count(*errors)))
         .collect();
-    named(
+    name_line(
         "Errors",
         if all == 0 {
             Line::default().with(Tone::Good, "none")
@@ -219,7 +219,7 @@ fn nodes(state: &RunState) -> Line {
         1..=3 => line.with(Tone::Good, &format!("{} up", up.join(", "))),
         many => line.with(Tone::Good, &format!("{many} up")),
     };
-    named("Nodes", line)
+    name_line("Nodes", line)
 }
 
 fn cpu(state: &RunState) -> Option<Line> {
@@ -228,7 +228,7 @@ fn cpu(state: &RunState) -> Option<Line> {
         "nodes {:.0} % · client {:.0} % · other programs {:.0} %",
         cpu.nodes, cpu.client, cpu.others
     );
-    Some(named("CPU", Line::of(&text)))
+    Some(name_line("CPU", Line::from_text(&text)))
 }
 
 fn broken(fault: &FaultState, now: &Now) -> Line {
@@ -248,7 +248,7 @@ fn broken(fault: &FaultState, now: &Now) -> Line {
         "{} of {}: {stage} since {since}{rest}",
         planned.kind, planned.place
     );
-    named("Faults", Line::default().with(Tone::Warn, &text))
+    name_line("Faults", Line::default().with(Tone::Warn, &text))
 }
 
 fn to_come(fault: &FaultState, state: &RunState, now: &Now) -> Line {
@@ -262,9 +262,9 @@ fn to_come(fault: &FaultState, state: &RunState, now: &Now) -> Line {
         None => format!("{:.0} s after the measured window begins", planned.at_s),
     };
     let length = units::seconds_for_people(planned.for_s);
-    named(
+    name_line(
         "Next",
-        Line::of(&format!(
+        Line::from_text(&format!(
             "{} of {} {when}, for {length}",
             planned.kind, planned.place
         )),
@@ -279,7 +279,7 @@ fn trials(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let current = state.current.unwrap_or(0);
     let last = (current + 1 + COMING).max(shown).min(all);
     let first = last.saturating_sub(shown);
-    let figures = FigureColumns::of_table(
+    let figures = FigureColumns::for_table(
         columns,
         state.trials.iter().map(|trial| trial.name.as_str()),
     );
@@ -344,6 +344,6 @@ fn help() -> Vec<Line> {
         "A verdict is valid, suspect (read its reasons) or invalid (nothing is concluded).",
         "Reasons stand in the report, and in: cassay show --trials",
     ]
-    .map(Line::of)
+    .map(Line::from_text)
     .into()
 }

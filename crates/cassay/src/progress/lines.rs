@@ -75,7 +75,7 @@ fn left(state: &RunState, now_ns: u64) -> String {
 pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
     let (place, name) = state.current().unwrap_or_default();
     let Some(progress) = state.phase.progress else {
-        return Line::of(&still(state, now_ns));
+        return Line::from_text(&still(state, now_ns));
     };
     let figures = format!(
         " · {} op/s · p99 {} ms · {} · {} left",
@@ -90,7 +90,7 @@ pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
         Some(less) if less >= NAME_LEAST.min(name.width()) => (phase, less),
         _ => (String::new(), room),
     };
-    Line::of(&format!(
+    Line::from_text(&format!(
         "{place} {}{phase}{figures}",
         shortened_name(name, room)
     ))
@@ -98,12 +98,12 @@ pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
 
 /// Returns the plain line of a finished trial, with the first reason after the figures.
 pub fn finished(name: &str, finding: &TrialFinding) -> String {
-    let figures = TrialFigures::of(finding);
+    let figures = TrialFigures::from_finding(finding);
     let mut line = format!(
         "{INDENT}{name}: {} op/s · p50 {} ms · p99 {} ms · {} · {}",
         whole(figures.ops_per_s),
-        known(figures.p50_ms),
-        known(figures.p99_ms),
+        text(figures.p50_ms),
+        text(figures.p99_ms),
         counted(figures.errors, "error"),
         figures.verdict,
     );
@@ -113,7 +113,7 @@ pub fn finished(name: &str, finding: &TrialFinding) -> String {
     line
 }
 
-fn known(value: Known) -> String {
+fn text(value: Known) -> String {
     format!("{}{}", value.sign(), significant(value.least(), 3))
 }
 
@@ -142,12 +142,12 @@ impl FigureColumns {
     }
 
     /// Computes the widths for single lines of `columns` columns.
-    pub fn of_lines<'n>(columns: usize, names: impl Iterator<Item = &'n str>) -> FigureColumns {
+    pub fn for_lines<'n>(columns: usize, names: impl Iterator<Item = &'n str>) -> FigureColumns {
         FigureColumns::new(columns, LINE_FIGURES, names)
     }
 
     /// Computes the widths for a table of `columns` columns.
-    pub fn of_table<'n>(columns: usize, names: impl Iterator<Item = &'n str>) -> FigureColumns {
+    pub fn for_table<'n>(columns: usize, names: impl Iterator<Item = &'n str>) -> FigureColumns {
         FigureColumns::new(columns, TABLE_FIGURES, names)
     }
 
@@ -158,13 +158,13 @@ impl FigureColumns {
 
     /// Returns a name in its column.
     pub fn name(&self, name: &str, tone: Tone) -> Line {
-        Line::of(INDENT)
+        Line::from_text(INDENT)
             .then(Line::default().with(tone, &shortened_name(name, self.name)).fitted(self.name))
     }
 
     /// Returns the header of a table, with the title of its first column.
     pub fn head(&self, name: &str) -> Line {
-        let name = Line::of(name).fitted(INDENT.len() + self.name).plain();
+        let name = Line::from_text(name).fitted(INDENT.len() + self.name).plain();
         let figures = format!(
             "{:>8}{:>8}{:>9}{:>7}  verdict",
             "op/s", "p50 ms", "p99 ms", "errors"
@@ -177,8 +177,8 @@ impl FigureColumns {
         let text = format!(
             "{:>8}{:>8}{:>9}{:>7}  ",
             whole(figures.ops_per_s),
-            known(figures.p50_ms),
-            known(figures.p99_ms),
+            text(figures.p50_ms),
+            text(figures.p99_ms),
             count(figures.errors),
         );
         let line = self.name(name, Tone::Plain).with(Tone::Plain, &text);
@@ -190,8 +190,8 @@ impl FigureColumns {
         let text = format!(
             "  {:>7} op/s  p50 {:>5}  p99 {:>6} ms  {:>8}  ",
             whole(figures.ops_per_s),
-            known(figures.p50_ms),
-            known(figures.p99_ms),
+            text(figures.p50_ms),
+            text(figures.p99_ms),
             counted(figures.errors, "error"),
         );
         let line = self.name(name, Tone::Plain).with(Tone::Plain, &text);
@@ -200,7 +200,7 @@ impl FigureColumns {
 
     /// Adds the verdict, with its cause if there is room.
     fn with_verdict(&self, line: Line, figures: &TrialFigures) -> Line {
-        let verdict = Verdict::of(Some(figures.verdict));
+        let verdict = Verdict::from_record(Some(figures.verdict));
         let line = line.with(tone_of(verdict), verdict.name());
         let cause = figures.cause.map(|cause| format!(": {}", in_a_sentence(cause)));
         match cause.filter(|cause| cause.width() <= self.rest) {

@@ -127,10 +127,10 @@ fn head(word: &str, columns: usize, figures: usize, text: &str) -> Line {
     Line::default().with(Tone::Faint, &format!("{word:<NAMED$}{:name$}{text}", ""))
 }
 
-fn named(name: &str, columns: usize, figures: usize) -> Line {
+fn name_line(name: &str, columns: usize, figures: usize) -> Line {
     let width = name_columns(columns, figures);
-    let name = Line::of(&shortened_name(name, width)).fitted(width);
-    Line::of(&" ".repeat(NAMED)).then(name)
+    let name = Line::from_text(&shortened_name(name, width)).fitted(width);
+    Line::from_text(&" ".repeat(NAMED)).then(name)
 }
 
 fn client_head(columns: usize) -> Line {
@@ -160,7 +160,7 @@ fn trouble(client: &ClientNow) -> Option<(Tone, String)> {
 }
 
 fn client_row(client: &ClientNow, columns: usize) -> Line {
-    let line = named(&name_of(client), columns, CLIENT_FIGURES);
+    let line = name_line(&name_of(client), columns, CLIENT_FIGURES);
     if let Some((tone, text)) = trouble(client) {
         return line.with(tone, &format!("  {text}"));
     }
@@ -179,7 +179,7 @@ fn client_row(client: &ClientNow, columns: usize) -> Line {
 }
 
 fn client_sentence(client: &ClientNow) -> Line {
-    let line = Line::of(&shortened_name(&name_of(client), NAME_IN_SENTENCE));
+    let line = Line::from_text(&shortened_name(&name_of(client), NAME_IN_SENTENCE));
     if let Some((tone, text)) = trouble(client) {
         return line.with(tone, &format!(" {text}"));
     }
@@ -221,7 +221,7 @@ fn nodes_of(host: &HostNow, state: &RunState) -> (Tone, String) {
 fn host_row(host: &HostNow, state: &RunState, columns: usize) -> Line {
     let [cpu, disk, busy] = host_figures(host);
     let (tone, nodes) = nodes_of(host, state);
-    named(&host.name, columns, HOST_FIGURES)
+    name_line(&host.name, columns, HOST_FIGURES)
         .with(Tone::Plain, &format!("{cpu:>11}{disk:>11}{busy:>7}  "))
         .with(tone, &nodes)
 }
@@ -229,7 +229,7 @@ fn host_row(host: &HostNow, state: &RunState, columns: usize) -> Line {
 fn host_sentence(host: &HostNow, state: &RunState) -> Line {
     let [cpu, disk, busy] = host_figures(host);
     let (tone, nodes) = nodes_of(host, state);
-    Line::of(&format!(
+    Line::from_text(&format!(
         "{} {cpu} · disk {disk} MB/s, busy {busy} · ",
         host.name
     ))

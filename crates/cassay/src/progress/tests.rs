@@ -265,7 +265,7 @@ fn of_a_hundred_clients_the_worst_are_shown_first() {
 }
 
 #[test]
-fn before_anything_is_measured_and_while_it_stops_the_screen_says_so() {
+fn the_screen_says_when_nothing_is_measured_yet_or_it_stops() {
     let mut state = RunState::default();
     picture(&state, 80, 24, &now(1));
     begun_run(&mut state);
@@ -357,7 +357,7 @@ fn what_is_left_of_a_load_is_told_by_how_it_went() {
 }
 
 #[test]
-fn the_line_that_moves_shortens_the_name_first_and_cuts_no_figure() {
+fn the_moving_line_shortens_the_name_first_and_no_number() {
     let mut state = in_the_middle();
     state.trials[1].name = "zstd with chunks of 64 KiB, 32 threads, block 3".to_owned();
     let figures = "15,000 op/s · p99 42.5 ms · 24 errors · 1 min 50 s left";
@@ -394,10 +394,10 @@ fn finished_trials_stand_below_each_other() {
     let name = "mixed reads and writes, 128 threads";
     let figures = TrialFigures {
         cause: Some("The clock was set"),
-        ..TrialFigures::of(&finding(Verdict::Invalid))
+        ..TrialFigures::from_finding(&finding(Verdict::Invalid))
     };
     let shown = |columns: usize| {
-        let line = FigureColumns::of_lines(columns, [name].into_iter()).finished(name, &figures);
+        let line = FigureColumns::for_lines(columns, [name].into_iter()).finished(name, &figures);
         assert!(line.width() <= columns);
         line.plain()
     };

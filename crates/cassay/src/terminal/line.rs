@@ -49,7 +49,7 @@ pub struct Line(Vec<(Tone, String)>);
 
 impl Line {
     /// Creates a line of plain text.
-    pub fn of(text: &str) -> Line {
+    pub fn from_text(text: &str) -> Line {
         Line::default().with(Tone::Plain, text)
     }
 
@@ -176,28 +176,28 @@ mod tests {
             ("表表表", 4, "表… "),
             ("abc", 0, ""),
         ] {
-            let line = Line::of(text).fitted(columns);
+            let line = Line::from_text(text).fitted(columns);
             assert_eq!(line.plain(), expected);
             assert_eq!(line.width(), columns, "{text}");
         }
-        let two = Line::of("ab").with(Tone::Bad, "cdef").fitted(4);
+        let two = Line::from_text("ab").with(Tone::Bad, "cdef").fitted(4);
         assert_eq!(two.plain(), "abc…");
         assert_eq!(
-            Line::of("ab").with(Tone::Bad, "cd").fitted(4).plain(),
+            Line::from_text("ab").with(Tone::Bad, "cd").fitted(4).plain(),
             "abcd"
         );
     }
 
     #[test]
     fn no_text_of_others_commands_the_terminal_or_breaks_the_line() {
-        let line = Line::of("a\x1b[2Jb\nc");
+        let line = Line::from_text("a\x1b[2Jb\nc");
         assert_eq!(line.ansi(true), "a\\u{1b}[2Jb c");
         assert_eq!(line.width(), 13);
     }
 
     #[test]
     fn colours_are_left_out_where_they_are_not_wanted() {
-        let line = Line::of("it is ").with(Tone::Warn, "suspect");
+        let line = Line::from_text("it is ").with(Tone::Warn, "suspect");
         assert_eq!(line.ansi(true), "it is \x1b[33msuspect\x1b[0m");
         assert_eq!(line.ansi(false), "it is suspect");
     }

@@ -12,7 +12,7 @@ pub fn has_summary(words: &[String]) -> bool {
 }
 
 /// Returns the settings of a command line; empty if it asks for none of them.
-pub fn of(words: &[String]) -> Settings {
+pub fn from_words(words: &[String]) -> Settings {
     let Ok(Command {
         task: Task::Run(run),
         ..
@@ -174,7 +174,7 @@ mod tests {
         let line = "write n=1000000 no-warmup cl=ONE -rate threads=4 -mode native cql3 user=u \
                     password=hunter2 -schema keyspace=ks -node a,b";
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let text = stress::settings(&of(&words));
+        let text = stress::settings(&from_words(&words));
         for row in [
             "******************** Stress Settings ********************\nCommand:\n",
             "  Type: write\n  Count: 1,000,000\n  No Warmup: true\n  Consistency Level: ONE\n",
@@ -189,8 +189,8 @@ mod tests {
         }
         assert!(!text.contains("hunter2"));
         let silent = [&words[..], &["-log".to_owned(), "no-settings".to_owned()]].concat();
-        assert_eq!(stress::settings(&of(&silent)), "");
-        let anonymous = stress::settings(&of(&words[..2]));
+        assert_eq!(stress::settings(&from_words(&silent)), "");
+        let anonymous = stress::settings(&from_words(&words[..2]));
         assert!(
             anonymous.contains("  Username: null\n  Password: null\n"),
             "{anonymous}"

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use engine::{ClientTimes, Event};
 use imports::stress::{Uncertainty, threads};
-use imports::{Offer, Step, StepLimit};
+use imports::{ImportStep, Offer, StepLimit};
 use measure::{Histogram, Interval, KindCount, KindInterval, Outcome};
 use report::compat::stress::{self, Length, Lines, Sample, Timing};
 use report::compat::stress_means;
@@ -39,7 +39,7 @@ pub struct Stress {
 }
 
 impl Stress {
-    pub fn new(words: &[String], step: &Step) -> Stress {
+    pub fn new(words: &[String], step: &ImportStep) -> Stress {
         let name = |name: &str| {
             if PREDEFINED.contains(&name) {
                 name.to_uppercase()
@@ -70,7 +70,7 @@ impl Stress {
             runs: Vec::new(),
             lines: Lines::default(),
             has_summary: settings::has_summary(words),
-            settings: stress::settings(&settings::of(words)),
+            settings: stress::settings(&settings::from_words(words)),
             uncertainty: Uncertainty::default(),
             measuring: false,
             clients: Vec::new(),

@@ -3,7 +3,7 @@
 use crate::terminal;
 use engine::{ClientTimes, Event};
 use foreign::FileKind;
-use imports::Step;
+use imports::ImportStep;
 use measure::{Histogram, Interval, KindCount, KindInterval, Outcome, clock};
 use report::compat::ycsb::{self, Exporter, Measurement, Series};
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ pub struct Ycsb {
 }
 
 impl Ycsb {
-    pub fn new(words: &[String], step: &Step) -> Ycsb {
+    pub fn new(words: &[String], step: &ImportStep) -> Ycsb {
         let sum = |kind: &workload::Kind| Sum {
             name: kind.name.clone(),
             ..Sum::default()
@@ -108,7 +108,7 @@ impl Ycsb {
                 Some("both") => ycsb::Interval::Both,
                 _ => ycsb::Interval::Op,
             },
-            exporter: Exporter::of_class(&property("exporter").unwrap_or_default()),
+            exporter: Exporter::from_class(&property("exporter").unwrap_or_default()),
             file: property("exportfile"),
             kinds: step.program.kinds().iter().map(sum).collect(),
             clients: Vec::new(),

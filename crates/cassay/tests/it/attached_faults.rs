@@ -85,7 +85,7 @@ fn each_is_what_was_seen_of_it_and_nothing_stays() {
 }
 
 #[test]
-fn what_is_broken_when_the_program_is_killed_is_healed_and_resuming_asks_for_trust() {
+fn faults_of_a_killed_program_heal_and_resume_asks_for_trust() {
     let long = STUDY
         .replace("measure: 9s", "measure: 600s")
         .replace("1s, kind: file, for: 1s", "1s, kind: file, for: 300s");

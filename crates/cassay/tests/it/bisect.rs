@@ -30,7 +30,7 @@ const BISECT: [&str; 7] = [
 ];
 
 #[test]
-fn the_first_build_that_is_slower_is_found_and_asked_again_nothing_is_measured() {
+fn the_first_slower_build_is_found_and_not_measured_again() {
     let lab = Lab::with(STUDY);
     lab.write("builds.yaml", BUILDS);
     let said = lab.cassay(&BISECT).ended_with(0);
@@ -57,7 +57,7 @@ fn the_first_build_that_is_slower_is_found_and_asked_again_nothing_is_measured()
 
 /// The build in the middle answers only with errors, so it is unknown whether it is slower.
 #[test]
-fn a_build_that_cannot_be_measured_is_passed_over_and_said_where_it_hides_the_answer() {
+fn an_unmeasurable_build_is_skipped_and_named_if_it_matters() {
     let lab = Lab::with(STUDY);
     let broken = "b3: {target: {null: {errors: {server_error: 1}}}}\n";
     let builds = BUILDS.replace("b3: {target: {null: {latency: 2ms}}}\n", broken);
@@ -76,7 +76,7 @@ fn a_build_that_cannot_be_measured_is_passed_over_and_said_where_it_hides_the_an
 }
 
 #[test]
-fn a_study_with_sides_of_its_own_and_a_row_that_is_none_are_refused() {
+fn a_study_with_its_own_sides_and_an_invalid_row_are_refused() {
     let lab = Lab::with(&format!("{STUDY}variants: {{a: {{}}, b: {{}}}}\n"));
     let refused = |study: &str, builds: &str, says: &str| {
         lab.write("study.yaml", study);

@@ -16,7 +16,7 @@ mod faults;
 pub(crate) mod hosts;
 mod lexer;
 mod machines;
-mod placed;
+mod placement;
 mod power;
 mod probes;
 mod refusals;
@@ -64,7 +64,7 @@ verify: {reads: all, sample: 2000}
 /// Returns small nodes, for tests that call the target directly.
 fn small(nodes: usize) -> LocalSpec {
     let usual = LocalSpec::default();
-    let release = line().map(|line| versions::Release::of(&line).expect("a line"));
+    let release = line().map(|line| versions::Release::parse(&line).expect("a line"));
     LocalSpec {
         release: release.unwrap_or_else(|| usual.release.clone()),
         nodes,

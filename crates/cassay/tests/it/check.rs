@@ -64,7 +64,7 @@ fn check<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn statements_are_prepared_in_a_keyspace_that_is_gone_afterwards() {
+fn statements_are_prepared_in_a_keyspace_that_is_then_dropped() {
     let (server, lab, target) = lab();
     let said = lab.cassay(&check(&target, &["--json"])).ended_with(0);
     let prepared = &said.json()["prepared"];
@@ -100,7 +100,7 @@ fn a_keyspace_that_a_killed_check_has_left_is_named_and_stays() {
 }
 
 #[test]
-fn tables_that_are_there_are_asked_and_what_they_take_is_compared_at_the_marker() {
+fn values_are_compared_with_the_types_of_existing_tables() {
     let (server, lab, target) = lab();
     let mut session = session(&server);
     for cql in [

@@ -82,7 +82,7 @@ fn a_wrong_command_line_ends_with_2_and_says_what_is_wrong() {
 }
 
 #[test]
-fn a_mistake_on_the_command_line_of_a_study_is_shown_where_it_stands() {
+fn a_mistake_on_the_command_line_is_shown_in_its_place() {
     let lab = Lab::with(SMALL);
     for (arguments, part) in [
         (["--set", "window.measure=5"], "it has no unit"),
@@ -210,7 +210,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
 }
 
 #[test]
-fn a_key_that_stands_twice_is_refused_beside_all_that_are_missing() {
+fn a_duplicate_key_is_reported_with_all_missing_keys() {
     check_mistakes(
         "study: a\nstudy: b\n",
         expect![[r#"
@@ -335,7 +335,7 @@ fn a_plan_starts_nothing_and_is_the_same_twice() {
 }
 
 #[test]
-fn a_plan_that_may_end_early_says_what_is_certain_and_what_decides_over_the_rest() {
+fn a_plan_that_may_end_early_names_its_certain_part() {
     let lab = Lab::with(&SMALL.replace("[2, 4]", "[2, 4, 8], until: timeout"));
     let said = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
     let decided_by = "A variant's points end after the trial in which a request times out.";
@@ -416,7 +416,7 @@ fn a_machine_without_clusters_has_nothing_to_stop() {
 /// Comparing and resuming runs relies on this. A deliberate change of a plan must also change the
 /// recorded fingerprint.
 #[test]
-fn the_plans_of_the_shipped_studies_are_those_of_earlier_versions() {
+fn plans_of_shipped_studies_equal_those_of_earlier_versions() {
     let lab = Lab::new();
     let fingerprint = |name: &str| {
         let path = format!("{}/../../studies/{name}.yaml", env!("CARGO_MANIFEST_DIR"));

@@ -205,7 +205,7 @@ fn refusals_have_their_own_outcome_and_their_own_series() {
 }
 
 #[test]
-fn a_forgotten_statement_is_prepared_again_and_the_operation_succeeds() {
+fn a_forgotten_statement_is_prepared_again_and_succeeds() {
     let errors = vec![(ErrorCode::Unprepared, 0.01)];
     let server = null(NullSpec {
         errors,
@@ -222,7 +222,7 @@ fn a_forgotten_statement_is_prepared_again_and_the_operation_succeeds() {
 }
 
 #[test]
-fn an_operation_without_an_answer_fails_in_time_and_its_late_answer_is_not_mixed_up() {
+fn an_unanswered_operation_times_out_without_its_late_answer() {
     // Far apart, so that the answer does not come first on a busy machine. The run is longer than
     // an answer takes, so that late answers arrive within it.
     let ns = 1000 * clock::MILLISECOND_NS;
@@ -240,7 +240,7 @@ fn an_operation_without_an_answer_fails_in_time_and_its_late_answer_is_not_mixed
 }
 
 #[test]
-fn compression_and_authentication_change_nothing_that_is_counted() {
+fn compression_and_authentication_change_no_count() {
     let credentials = Some(("ada".to_owned(), "s3cret".to_owned()));
     let reads = Reads::Row { cell_bytes: 34 };
     let server = null(NullSpec {
@@ -299,7 +299,7 @@ fn reads_are_compared_with_what_the_seed_says() {
 /// The server goes away in the middle and comes back on the same port. Operations in flight have
 /// failed, those due meanwhile were dropped or sent late, and nothing is counted twice.
 #[test]
-fn a_node_that_goes_away_and_comes_back_costs_operations_but_no_count() {
+fn a_node_that_leaves_and_returns_costs_operations_but_no_count() {
     let mut server = Some(null_that_comes_back());
     let address = server.as_ref().expect("just started").address();
     let schedule = Schedule::Fixed { ops_per_s: 2000.0 };
@@ -372,7 +372,7 @@ fn a_caller_can_end_a_run_after_any_interval() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused_before_anything_is_sent() {
+fn senseless_settings_are_refused_before_anything_is_sent() {
     let server = null(NullSpec::default());
     let second = Limit::Duration(Duration::from_secs(1));
     let closed = |in_flight| config(&server, Schedule::Closed { in_flight }, second);

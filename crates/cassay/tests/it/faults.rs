@@ -7,18 +7,18 @@ use cluster::{
     RestartMode, Row, View,
 };
 use fault::{
-    Agents, Client, ExecutedBy, FaultStep, FaultVerdict, Healed, HostSeen, Live, Mbeans, NodeFiles,
-    NodeSeen, Order, Outcome, Pods, Starter, Timer, World,
+    Agents, Client, ExecutedBy, FaultResult, FaultStep, FaultVerdict, HealResult, HostSeen, Live,
+    Mbeans, NodeFiles, NodeSeen, Order, Pods, Starter, Timer, World,
 };
 use host::process::{self, Identity};
-use host::{Agent, Injection, Join, Query, QueryAnswer, Restartable, Step};
+use host::{Agent, FileStep, Injection, Join, Query, QueryAnswer, Restartable};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use target_spec::Ability;
-use target_spec::fault::{Hit, Kind, Options};
+use target_spec::fault::{FaultKind, Hit, Options};
 
 fn server(port: u16) -> Command {
     let mut command = process::command(Path::new(env!("CARGO_BIN_EXE_cassay")));
@@ -76,19 +76,20 @@ fn alone(node: NodeHandle) -> Handles {
 }
 
 /// Returns the kinds that need only a process and no parameters.
-fn kinds() -> impl Iterator<Item = &'static Kind> {
+fn kinds() -> impl Iterator<Item = &'static FaultKind> {
     let kinds = target_spec::fault::KINDS.iter();
     let of_process = [
         Ability::Provision,
         Ability::NodeSignals,
         Ability::NodeControl,
     ];
-    let needs_no_more = move |kind: &Kind| kind.needs.iter().all(|one| of_process.contains(one));
+    let needs_no_more =
+        move |kind: &FaultKind| kind.needs.iter().all(|one| of_process.contains(one));
     kinds.filter(move |kind| needs_no_more(kind) && kind.must.is_empty())
 }
 
 /// Runs a fault that is healed as soon as a step `until` is reached.
-fn run(kind: &Kind, world: &mut dyn World, order: Order, until: FaultStep) -> Outcome {
+fn run(kind: &FaultKind, world: &mut dyn World, order: Order, until: FaultStep) -> FaultResult {
     let length = Duration::from_secs(600);
     let what = (&Hit::Node(0), &Options::default());
     fault::run(kind, what, world, length, &mut |step| {
@@ -102,7 +103,7 @@ fn run(kind: &Kind, world: &mut dyn World, order: Order, until: FaultStep) -> Ou
 fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
     let root = tempfile::tempdir().unwrap();
     let id = format!("test-faults-{}", std::process::id());
-    let agent = Arc::new(Agent::of_machine(&id, &root.path().join("cluster")).unwrap());
+    let agent = Arc::new(Agent::start_on_machine(&id, &root.path().join("cluster")).unwrap());
     for kind in kinds() {
         let node = node(&agent, root.path());
         let before = node.process.unwrap();
@@ -157,8 +158,8 @@ impl Agents for Astray {
         self.0.renew(within)
     }
 
-    fn heal(&mut self) -> Result<Healed> {
-        Ok(Healed::default())
+    fn heal(&mut self) -> Result<HealResult> {
+        Ok(HealResult::default())
     }
 
     fn heal_node(&mut self, _: usize) -> Result<()> {
@@ -203,7 +204,7 @@ impl Starter for Astray {
         self.0.anew(node, how)
     }
 
-    fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [Step; 2])> {
+    fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
         self.0.shifted(node, by_ms)
     }
 
@@ -242,11 +243,15 @@ impl NodeFiles for Astray {
         self.0.put_files_back(node)
     }
 
-    fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<Step>> {
+    fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>> {
         self.0.clearing(node, keyspaces, tag)
     }
 
-    fn configured(&mut self, node: usize, yaml: &Map<String, Value>) -> Result<(Step, Step)> {
+    fn configured(
+        &mut self,
+        node: usize,
+        yaml: &Map<String, Value>,
+    ) -> Result<(FileStep, FileStep)> {
         self.0.configured(node, yaml)
     }
 }
@@ -330,7 +335,7 @@ impl Pods for Astray {
 fn a_fault_of_the_wrong_process_is_a_mismatch() {
     let root = tempfile::tempdir().unwrap();
     let id = format!("test-astray-{}", std::process::id());
-    let agent = Arc::new(Agent::of_machine(&id, &root.path().join("cluster")).unwrap());
+    let agent = Arc::new(Agent::start_on_machine(&id, &root.path().join("cluster")).unwrap());
     let node = node(&agent, root.path());
     let mut sleep = process::command(Path::new("/bin/sleep"));
     sleep.arg("600");

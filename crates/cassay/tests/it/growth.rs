@@ -23,7 +23,7 @@ verify: {sample: all}
 
 #[test]
 #[ignore = "three real Cassandras on an idle machine, as root: cargo xtask audit"]
-fn audit_of_a_node_that_joins_under_load_and_leaves_and_nothing_is_lost() {
+fn audit_of_a_node_that_joins_and_leaves_under_load() {
     if let Some(why) = refusal() {
         return skip(&why);
     }

@@ -19,11 +19,11 @@ fn fresh(lab: &Lab, arguments: &[&str]) -> Said {
     ] {
         command.env_remove(name).env_remove(name.to_lowercase());
     }
-    Said::of(command.output().expect("the program runs"))
+    Said::from_output(command.output().expect("the program runs"))
 }
 
 #[test]
-fn a_study_that_is_shipped_is_one_command_away_and_can_be_planned() {
+fn a_shipped_study_can_be_planned_with_one_command() {
     let lab = Lab::new();
     let said = lab.cassay(&["run", "first-look"]).ended_with(1);
     said.says(&[
@@ -53,7 +53,7 @@ fn a_demo_writes_over_no_study() {
 }
 
 #[test]
-fn a_plan_says_which_jars_are_missing_and_a_fetch_that_fails_what_to_do() {
+fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     let lab = Lab::new();
     fresh(&lab, &["studies", "copy", "first-look"]).ended_with(0);
     let said = fresh(&lab, &["plan", "first-look.yaml"]).ended_with(0);

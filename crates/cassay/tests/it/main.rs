@@ -11,6 +11,7 @@
 )]
 
 mod attached_faults;
+mod authoring;
 mod bisect;
 mod cassandra;
 mod check;
@@ -34,7 +35,6 @@ mod strange_files;
 mod tls;
 mod topology;
 mod trust;
-mod written;
 
 /// Runs before `main`, as the first line of the binary does. Targets that a test starts directly
 /// have this program as their agents.

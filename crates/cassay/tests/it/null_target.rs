@@ -15,7 +15,7 @@ mod imports;
 mod interruption;
 mod leaving;
 mod record;
-pub(crate) mod recorded;
+pub(crate) mod recorded_traffic;
 mod requests;
 mod screen;
 mod screening;
@@ -275,7 +275,7 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 #[test]
-fn two_runs_of_one_seed_plan_the_same_trials_and_can_be_compared() {
+fn two_runs_of_one_seed_have_the_same_trials_and_compare() {
     let lab = Lab::with(SMALL);
     let run = |seed: &str| {
         let one_point = ["--set", "procedure.sweep.threads=[2]"];

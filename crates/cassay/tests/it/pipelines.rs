@@ -34,7 +34,7 @@ fn gate(lab: &Lab, more: &[&str]) -> Said {
         .arg(&script)
         .args(["study.yaml", "kept"])
         .args(more);
-    Said::of(command.output().expect("sh"))
+    Said::from_output(command.output().expect("sh"))
 }
 
 /// Returns the targets of a Markdown text's links and pictures.
@@ -44,7 +44,7 @@ fn targets(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_pipeline_fails_with_a_picture_where_a_study_is_slower_than_before() {
+fn a_pipeline_fails_with_a_figure_if_a_study_became_slower() {
     let lab = Lab::with(STUDY);
     let first = gate(&lab, &[]);
     // A busy machine makes a run invalid, which a pipeline must not treat as a regression.
@@ -112,7 +112,7 @@ fn install(lab: &Lab, variables: &[(&str, &str)]) -> Said {
          (cd release && sha256sum *.tar.gz > SHA256SUMS)"
     );
     let made = command("sh").current_dir(lab.path()).args(["-c", &made]).output();
-    Said::of(made.expect("sh")).ended_with(0);
+    Said::from_output(made.expect("sh")).ended_with(0);
     let mut command = command(pipelines().join("install"));
     command
         .current_dir(lab.path())
@@ -120,11 +120,11 @@ fn install(lab: &Lab, variables: &[(&str, &str)]) -> Said {
         .env("CASSAY_VERSION", "1.2.3")
         .envs(variables.iter().copied())
         .arg("programs");
-    Said::of(command.output().expect("the script"))
+    Said::from_output(command.output().expect("the script"))
 }
 
 #[test]
-fn a_job_takes_the_program_of_a_release_only_with_the_digest_that_it_should_have() {
+fn a_job_accepts_a_release_program_only_with_its_digest() {
     let lab = Lab::with(STUDY);
     let said = install(&lab, &[]).ended_with(0);
     let program = said.stdout.trim();

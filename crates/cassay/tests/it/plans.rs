@@ -16,7 +16,7 @@ fn a_plan_ends_as_a_run_would_where_the_cluster_is_not_in_reach() {
             let words = [words, &["--trust"]].concat();
             let mut command = lab.command(&words);
             let said = command.env("KUBECONFIG", "/nonexistent").output();
-            Said::of(said.expect("the program runs"))
+            Said::from_output(said.expect("the program runs"))
         };
         let run = trusted(&["run", "study.yaml"]).ended_with(1);
         let error = |said: &Said| {
@@ -34,7 +34,7 @@ fn a_plan_ends_as_a_run_would_where_the_cluster_is_not_in_reach() {
 
 /// Accord (6.0) refuses the default level of most drivers for every request.
 #[test]
-fn a_level_that_accord_does_not_take_is_refused_before_anything_starts() {
+fn a_level_that_accord_refuses_is_refused_before_the_start() {
     let study = SMALL
         .replace(
             "{null: {}}",

@@ -53,7 +53,7 @@ pub fn vector() -> &'static str {
 
 /// Returns true if the tested line is `oldest` or newer; the default line is.
 pub fn is_line_since(oldest: &str) -> bool {
-    let age = |name: &str| versions::Line::of(name).expect("a line").age();
+    let age = |name: &str| versions::Line::find(name).expect("a line").age();
     let tested = line().unwrap_or_else(|| versions::DEFAULT.name.to_owned());
     age(&tested) >= age(oldest)
 }
@@ -178,7 +178,7 @@ impl Lab {
 
     /// Runs the program to its end.
     pub fn cassay(&self, arguments: &[&str]) -> Said {
-        Said::of(self.command(arguments).output().expect("the program runs"))
+        Said::from_output(self.command(arguments).output().expect("the program runs"))
     }
 
     /// Starts the program, and reads its stderr.
@@ -214,7 +214,7 @@ pub struct Said {
 
 impl Said {
     /// Returns the output of a program that has ended.
-    pub fn of(output: Output) -> Said {
+    pub fn from_output(output: Output) -> Said {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Said {
             code: output.status.code(),
@@ -242,7 +242,7 @@ impl Said {
         for rule in findings.trials.iter().flat_map(|trial| &trial.rules) {
             let of_the_machine = OF_THE_MACHINE.contains(&rule.rule.as_str());
             assert!(
-                rule.result != store::record::Outcome::Fail || of_the_machine,
+                rule.result != store::record::RuleOutcome::Fail || of_the_machine,
                 "{rule:?}\n{self}"
             );
         }

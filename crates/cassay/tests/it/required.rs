@@ -21,7 +21,7 @@ fn was_missed(code: Option<i32>) -> bool {
 }
 
 #[test]
-fn a_missed_requirement_ends_a_run_with_its_own_code_and_is_said_everywhere() {
+fn a_missed_requirement_has_its_exit_code_and_is_always_shown() {
     let lab = Lab::with(REQUIRED);
     let run = [
         "run",

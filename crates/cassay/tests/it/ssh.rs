@@ -7,7 +7,7 @@ pub(crate) mod sshd;
 
 use crate::program::{Said, Started, skip, wait_until};
 use rustix::process::Signal;
-use sshd::{Machine, Machines, keygen, missing, script};
+use sshd::{Machines, TestMachine, keygen, missing, script};
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
@@ -35,7 +35,7 @@ fn programs(folder: &Path) -> Vec<(PathBuf, u64)> {
 #[test]
 fn the_program_is_put_there_once_and_again_when_it_is_damaged() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::bare("db1"));
+    let machines = Machines::with(&TestMachine::bare("db1"));
     let hosts = machines.show(&["--target", "ssh:db1"]).ended_with(0).json();
     assert_eq!(hosts[0]["host"], "db1");
     let first = programs(&machines.cache("db1"));
@@ -69,9 +69,9 @@ fn leave(machines: &Machines, file: &str, age_s: u64) {
 }
 
 #[test]
-fn of_the_programs_there_the_last_two_stay_and_nothing_else_is_touched() {
+fn the_last_two_programs_stay_and_nothing_else_is_touched() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::bare("db1"));
+    let machines = Machines::with(&TestMachine::bare("db1"));
     machines.show(&["--target", "ssh:db1"]).ended_with(0);
     let own = programs(&machines.cache("db1")).remove(0).0;
     let old = |digit: &str, more: &str| format!("agent-{}{more}", digit.repeat(64));
@@ -102,7 +102,7 @@ fn of_the_programs_there_the_last_two_stay_and_nothing_else_is_touched() {
 #[test]
 fn a_program_that_is_installed_is_used_if_it_is_ours() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     machines.show(&["--target", "ssh:db1"]).ended_with(0);
     assert!(!machines.cache("db1").exists(), "nothing was put there");
     fs::remove_file(machines.folder("db1").join("bin/cassay")).unwrap();
@@ -130,7 +130,7 @@ fn a_program_that_is_installed_is_used_if_it_is_ours() {
 #[test]
 fn who_gets_no_way_in_is_told_why_and_what_to_do() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     let said =
         |name: &str| machines.show(&["--target", &format!("ssh:{name}")]).ended_with(1).stderr;
     let told = |name: &str, parts: &[&str]| {
@@ -177,11 +177,11 @@ fn who_gets_no_way_in_is_told_why_and_what_to_do() {
 #[test]
 fn a_folder_where_nothing_can_be_started_or_written_is_named() {
     needs_sshd!();
-    let machines = Machines::with(&Machine {
+    let machines = Machines::with(&TestMachine {
         before: "mkdir $HOME/noexec $HOME/full; \
                  mount -t tmpfs -o noexec,mode=0777 none $HOME/noexec; \
                  mount -t tmpfs -o size=64k,mode=0777 none $HOME/full",
-        ..Machine::bare("db1")
+        ..TestMachine::bare("db1")
     });
     let home = machines.home("db1");
     let told = |folder: &str, parts: &[&str]| {
@@ -201,9 +201,9 @@ fn a_folder_where_nothing_can_be_started_or_written_is_named() {
 }
 
 #[test]
-fn sudo_is_used_where_it_is_asked_for_and_told_of_where_it_does_not_go() {
+fn sudo_is_used_if_requested_and_reported_if_it_fails() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     let as_root = ["--target", "ssh:db1", "--sudo"];
     let said = machines.show(&as_root).ended_with(1);
     said.says(&["db1: there is no sudo", "root@HOST"]);
@@ -249,15 +249,15 @@ fn any_login_shell_will_do_that_starts_another_one() {
     ];
     let installed = shells.map(Path::new).into_iter().filter(|shell| shell.exists());
     for shell in installed.chain([shell.as_path()]) {
-        let machines = Machines::with(&Machine {
+        let machines = Machines::with(&TestMachine {
             shell: shell.to_str().unwrap(),
-            ..Machine::new("db1")
+            ..TestMachine::new("db1")
         });
         machines.show(&["--target", "ssh:db1"]).ended_with(0);
     }
-    let machines = Machines::with(&Machine {
+    let machines = Machines::with(&TestMachine {
         shell: "/bin/false",
-        ..Machine::new("db1")
+        ..TestMachine::new("db1")
     });
     let said = machines.show(&["--target", "ssh:db1"]).ended_with(1);
     said.says(&[
@@ -267,13 +267,13 @@ fn any_login_shell_will_do_that_starts_another_one() {
 }
 
 #[test]
-fn what_start_files_and_banners_say_is_passed_over_up_to_a_limit() {
+fn output_of_start_files_and_banners_is_skipped_up_to_a_limit() {
     needs_sshd!();
     let folder = Machines::new();
     let banner = folder.lab.write("banner", &"You are watched.\n".repeat(12_000));
-    let machines = Machines::with(&Machine {
+    let machines = Machines::with(&TestMachine {
         sshd: &format!("Banner {}", banner.display()),
-        ..Machine::new("db1")
+        ..TestMachine::new("db1")
     });
     let says = |text: &str| {
         machines.write("db1", ".ssh/rc", text.as_bytes());
@@ -289,11 +289,11 @@ fn what_start_files_and_banners_say_is_passed_over_up_to_a_limit() {
 }
 
 #[test]
-fn all_machines_that_are_not_reached_are_named_and_the_others_left_in_peace() {
+fn unreachable_machines_are_named_and_the_others_left_alone() {
     needs_sshd!();
     let mut machines = Machines::new();
     for name in ["db1", "db3", "db5"] {
-        machines.start(&Machine::new(name));
+        machines.start(&TestMachine::new(name));
     }
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     machines.name("db2", nobody);
@@ -317,11 +317,11 @@ fn all_machines_that_are_not_reached_are_named_and_the_others_left_in_peace() {
 #[test]
 fn nothing_runs_there_after_the_near_side_was_killed() {
     needs_sshd!();
-    let mut machines = Machines::with(&Machine::new("db1"));
+    let mut machines = Machines::with(&TestMachine::new("db1"));
     // It accepts the login and sends nothing, so that the other one has to wait.
-    machines.start(&Machine {
+    machines.start(&TestMachine {
         sshd: "ForceCommand cat > /dev/null",
-        ..Machine::new("silent")
+        ..TestMachine::new("silent")
     });
     for signal in [Signal::KILL, Signal::INT] {
         let near = Started::new(machines.command(&["doctor", "--target", "ssh:silent,db1"]));
@@ -334,7 +334,7 @@ fn nothing_runs_there_after_the_near_side_was_killed() {
 }
 
 #[test]
-fn a_machine_that_takes_a_connection_and_says_nothing_is_not_waited_for_without_end() {
+fn a_machine_that_accepts_and_stays_silent_times_out() {
     needs_sshd!();
     let machines = Machines::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -346,7 +346,7 @@ fn a_machine_that_takes_a_connection_and_says_nothing_is_not_waited_for_without_
 #[test]
 fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     let (theirs, ours) = match std::env::consts::ARCH {
         "aarch64" => ("x86_64", "aarch64"),
         ours => ("aarch64", ours),
@@ -391,13 +391,14 @@ fn file_of(machines: &Machines, names: &[&str]) {
 #[test]
 fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     file_of(&machines, &["db1"]);
     // Leftovers of a cluster whose agent is gone, and files of other programs.
     machines.write("db1", "nodes/1a2b-3c/agents/host1/agent.log", b"");
     machines.write("db1", "nodes/1a2b-3c/host1/node1/data/x", b"x");
     machines.write("db1", "nodes/notes.txt", b"mine");
-    let cassay = |arguments: &[&str]| Said::of(machines.command(arguments).output().unwrap());
+    let cassay =
+        |arguments: &[&str]| Said::from_output(machines.command(arguments).output().unwrap());
     let seen = cassay(&["hosts", "check", "lab.yaml", "--json"]).json();
     let left = serde_json::json!([{"cluster": "1a2b-3c", "host": "host1", "running": false}]);
     assert_eq!(seen[0]["clusters"], left, "{seen:#}");
@@ -423,9 +424,9 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
 }
 
 #[test]
-fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts() {
+fn a_run_names_all_unreachable_machines_before_it_starts() {
     needs_sshd!();
-    let machines = Machines::with(&Machine::new("db1"));
+    let machines = Machines::with(&TestMachine::new("db1"));
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     for name in ["db2", "db3"] {
         machines.name(name, port);
@@ -435,11 +436,11 @@ fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts(
                  {write: 1}}\nprocedure: {fixed: {threads: 1}}\n";
     machines.lab.write("study.yaml", study);
     let run = ["run", "study.yaml", "--machines", "lab.yaml"];
-    let said = Said::of(machines.command(&run).output().unwrap()).ended_with(1);
+    let said = Said::from_output(machines.command(&run).output().unwrap()).ended_with(1);
     said.says(&["db2: ", "db3: "]);
     // Machines that can be reached are checked anyway.
     let check = machines.command(&["hosts", "check", "lab.yaml"]).output().unwrap();
-    let rows = Said::of(check).ended_with(1).to_string();
+    let rows = Said::from_output(check).ended_with(1).to_string();
     for what in [
         "error: db2: ",
         "error: db3: ",
@@ -452,7 +453,7 @@ fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts(
         "{rows}"
     );
     let clean = machines.command(&["hosts", "clean", "lab.yaml"]).output().unwrap();
-    Said::of(clean)
+    Said::from_output(clean)
         .ended_with(1)
         .says(&["nothing to remove", "2 of 3 machines not reached"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
@@ -461,9 +462,11 @@ fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts(
     machines.lab.write("beside.yaml", &text);
     let study = study.replace("hosts: 3", "machines: beside.yaml");
     machines.lab.write("study.yaml", &study);
-    let said = Said::of(machines.command(&["plan", "study.yaml"]).output().unwrap());
+    let said = Said::from_output(machines.command(&["plan", "study.yaml"]).output().unwrap());
     said.ended_with(2).says(&["runs this program on db1", "--trust"]);
     let plan = ["plan", "study.yaml", "--trust"];
-    let said = Said::of(machines.command(&plan).output().unwrap()).ended_with(0).to_string();
+    let said = Said::from_output(machines.command(&plan).output().unwrap())
+        .ended_with(0)
+        .to_string();
     assert!(said.contains("on the machines db1 db2 db3"), "{said}");
 }

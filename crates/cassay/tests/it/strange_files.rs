@@ -61,7 +61,7 @@ struct Case {
 
 impl Case {
     /// Commands, a line each.
-    fn of(file: &'static str, study: Option<String>, commands: &'static str) -> Case {
+    fn new(file: &'static str, study: Option<String>, commands: &'static str) -> Case {
         let commands = commands.lines().map(|line| line.split(' ').collect()).collect();
         Case {
             file,
@@ -79,52 +79,52 @@ fn cases() -> Vec<Case> {
     let recorded = "study: s\nquestion: q?\ntarget: {null: {}}\nworkload: {recorded: {files: [d], \
                     speed: 1}}\n";
     vec![
-        Case::of(
+        Case::new(
             "results/tags.json",
             None,
             "show before\ncompare before latest\ntag\ntag x latest",
         ),
-        Case::of("given.yaml", None, "plan given.yaml\nrun given.yaml"),
-        Case::of(
+        Case::new("given.yaml", None, "plan given.yaml\nrun given.yaml"),
+        Case::new(
             "w.yaml",
             fixed(null, "{file: w.yaml}"),
             "plan study.yaml\nrun study.yaml\nworkload check w.yaml",
         ),
-        Case::of(
+        Case::new(
             "d/x.cq4",
             Some(recorded.to_owned()),
             "plan study.yaml\nrun study.yaml\nworkload recorded d",
         ),
-        Case::of(
+        Case::new(
             "pw",
             fixed(&attach("user: u, password: {file: pw}"), kv),
             "run study.yaml --trust",
         ),
-        Case::of(
+        Case::new(
             "m.zip",
             fixed("{attach: {secure_connect_bundle: m.zip}}", kv),
             "run study.yaml --trust",
         ),
-        Case::of(
+        Case::new(
             "ca.pem",
             fixed(&attach("tls: {ca: ca.pem}"), kv),
             "run study.yaml --trust",
         ),
-        Case::of(
+        Case::new(
             "profile.yaml",
             None,
             "stress user profile=profile.yaml ops(insert=1) n=1 --target null",
         ),
-        Case::of("nb.yaml", None, "nb nb.yaml default --target null"),
-        Case::of("w", None, "ycsb run -P w --target null --compat"),
-        Case::of("samples", None, "import latest samples"),
-        Case::of("jars", None, "supply import jars"),
-        Case::of("placement", None, "topology read systemd placement"),
+        Case::new("nb.yaml", None, "nb nb.yaml default --target null"),
+        Case::new("w", None, "ycsb run -P w --target null --compat"),
+        Case::new("samples", None, "import latest samples"),
+        Case::new("jars", None, "supply import jars"),
+        Case::new("placement", None, "topology read systemd placement"),
     ]
 }
 
 #[test]
-fn whatever_stands_where_a_file_should_be_each_command_ends_and_names_it() {
+fn each_command_ends_and_names_a_file_of_an_unexpected_kind() {
     let mut wrong = Vec::new();
     for Case {
         file,

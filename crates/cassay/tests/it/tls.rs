@@ -238,7 +238,7 @@ fn a_server_that_cannot_prove_itself_gets_nothing() {
 /// Tests the whole path: a study names the files, the session and the load of two clients present
 /// the certificate, and the report does not contain the key.
 #[test]
-fn a_server_that_wants_a_certificate_of_its_clients_is_shown_it_by_all_of_them() {
+fn all_clients_show_a_certificate_to_a_server_that_wants_one() {
     let server = null(NullSpec::default());
     let client = rcgen::generate_simple_self_signed(["cassay".to_owned()]).unwrap();
     let (config, issuer) = demanding(client.cert.der(), "127.0.0.1");

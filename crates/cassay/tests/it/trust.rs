@@ -5,7 +5,7 @@ use crate::cli::SMALL;
 use crate::program::Lab;
 
 #[test]
-fn what_needs_trust_is_said_with_its_place_before_anything_starts() {
+fn settings_that_need_trust_are_listed_before_the_start() {
     let hostile = "{local: {jvm: ['-XX:OnOutOfMemoryError=touch owned'], yaml: \
                    {full_query_logging_options: {archive_command: touch owned}}}}";
     let lab = Lab::with(&SMALL.replace("{null: {}}", hostile));
@@ -26,7 +26,7 @@ fn what_needs_trust_is_said_with_its_place_before_anything_starts() {
 }
 
 #[test]
-fn a_secret_is_read_from_where_the_command_line_says_and_never_shown() {
+fn a_secret_is_read_from_the_given_source_and_never_shown() {
     let attach = "{attach: {contact_points: ['127.0.0.1:1'], user: u, password: {secret: db}}}";
     let lab = Lab::with(&SMALL.replace("{null: {}}", attach));
     lab.write("elsewhere/secret", "hunter2\n");
@@ -77,7 +77,7 @@ fn words_of_a_study_do_not_command_the_terminal() {
 /// Cassandra ends a comment at a carriage return, many programs only at a line feed. Such a text
 /// could hide a statement from the checks.
 #[test]
-fn a_comment_that_ends_in_two_places_is_refused_wherever_it_comes_from() {
+fn a_comment_with_two_possible_ends_is_always_refused() {
     let lab = Lab::with(&SMALL.replace("{use: kv", "{file: w.yaml"));
     lab.write(
         "w.yaml",

@@ -23,7 +23,7 @@ pub type Texts = Vec<(&'static str, Vec<u8>)>;
 pub type Reader = Box<dyn Fn(&[u8])>;
 
 /// One kind of input.
-pub struct Kind {
+pub struct InputKind {
     pub name: &'static str,
     /// Relative number of inputs, by how much can go wrong and what one costs.
     pub weight: u64,
@@ -31,9 +31,14 @@ pub struct Kind {
     pub read: Reader,
 }
 
-impl Kind {
-    pub fn new(name: &'static str, weight: u64, texts: fn() -> Texts, read: fn(&[u8])) -> Kind {
-        Kind {
+impl InputKind {
+    pub fn new(
+        name: &'static str,
+        weight: u64,
+        texts: fn() -> Texts,
+        read: fn(&[u8]),
+    ) -> InputKind {
+        InputKind {
             name,
             weight,
             texts: Box::new(texts),
@@ -42,12 +47,17 @@ impl Kind {
     }
 
     /// A file of a run, alone and within the run of an earlier version that must stay readable.
-    fn of_run(name: &'static str, weight: u64, file: &'static str, alone: fn(&[u8])) -> Kind {
+    fn run_file(
+        name: &'static str,
+        weight: u64,
+        file: &'static str,
+        alone: fn(&[u8]),
+    ) -> InputKind {
         let bytes = move || {
             let bytes = std::fs::read(Path::new(GOLDEN).join(file));
             vec![(file, bytes.unwrap_or_else(|why| panic!("{file}: {why}")))]
         };
-        Kind {
+        InputKind {
             name,
             weight,
             texts: Box::new(bytes),
@@ -60,34 +70,34 @@ impl Kind {
 }
 
 /// All kinds.
-pub fn kinds() -> Vec<Kind> {
+pub fn kinds() -> Vec<InputKind> {
     vec![
-        Kind::new("request", 10, frames::requests, read::request),
-        Kind::new("response", 10, frames::responses, read::response),
-        Kind::new("study", 10, studies, read::study),
-        Kind::new("published", 5, published, read::published),
-        Kind::new("workload-file", 10, workload_files, read_workload_file),
-        Kind::new("stress-words", 20, stress_words, read_stress_words),
-        Kind::new("stress-profile", 10, stress_profiles, read_stress_profile),
-        Kind::new("nb-file", 10, nb_files, read_nb_file),
-        Kind::new("ycsb-words", 20, ycsb_words, read_ycsb_words),
-        Kind::new("easy-words", 20, easy_words, read_easy_words),
-        Kind::new("import", 10, imports, read::import),
-        Kind::new("query-log", 2, query_log::texts, query_log::read),
-        Kind::new("machine", 10, machines, read_machine),
-        Kind::new("placement", 10, placements, read_placement),
-        Kind::of_run("hlog", 10, "trials/00-threads-4/latency.hlog", read::hlog),
-        Kind::of_run("journal", 10, "journal.ndjson", read::journal),
-        Kind::of_run(
+        InputKind::new("request", 10, frames::requests, read::request),
+        InputKind::new("response", 10, frames::responses, read::response),
+        InputKind::new("study", 10, studies, read::study),
+        InputKind::new("published", 5, published, read::published),
+        InputKind::new("workload-file", 10, workload_files, read_workload_file),
+        InputKind::new("stress-words", 20, stress_words, read_stress_words),
+        InputKind::new("stress-profile", 10, stress_profiles, read_stress_profile),
+        InputKind::new("nb-file", 10, nb_files, read_nb_file),
+        InputKind::new("ycsb-words", 20, ycsb_words, read_ycsb_words),
+        InputKind::new("easy-words", 20, easy_words, read_easy_words),
+        InputKind::new("import", 10, imports, read::import),
+        InputKind::new("query-log", 2, query_log::texts, query_log::read),
+        InputKind::new("machine", 10, machines, read_machine),
+        InputKind::new("placement", 10, placements, read_placement),
+        InputKind::run_file("hlog", 10, "trials/00-threads-4/latency.hlog", read::hlog),
+        InputKind::run_file("journal", 10, "journal.ndjson", read::journal),
+        InputKind::run_file(
             "intervals",
             5,
             "trials/00-threads-4/intervals.ndjson",
             read::journal,
         ),
-        Kind::new("overview", 10, overviews, read::overview),
-        Kind::of_run("findings", 5, "findings.json", read::findings),
-        Kind::of_run("plan", 5, "plan.json", read::findings),
-        Kind::of_run("trial", 5, "trials/00-threads-4/trial.json", read::findings),
+        InputKind::new("overview", 10, overviews, read::overview),
+        InputKind::run_file("findings", 5, "findings.json", read::findings),
+        InputKind::run_file("plan", 5, "plan.json", read::findings),
+        InputKind::run_file("trial", 5, "trials/00-threads-4/trial.json", read::findings),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! Maps kinds of external files to inputs. Every kind of file that the program opens
 //! (`foreign::FileKind`) has its readers here: a new kind does not compile without them.
 
-use crate::corpus::{self, Kind, Texts};
+use crate::corpus::{self, InputKind, Texts};
 use base64::Engine;
 use cluster::{Export, TlsMaterial};
 use foreign::FileKind;
@@ -55,18 +55,18 @@ pub fn tried(kind: FileKind) -> Tried {
 }
 
 /// Returns the kinds of input that are separate files, and are read by their path.
-pub fn kinds() -> Vec<Kind> {
+pub fn kinds() -> Vec<InputKind> {
     vec![
-        Kind::new("series", 2, series, read_series),
-        Kind::new("machines", 5, machines, read_machines),
-        Kind::new("tags", 2, tags, read_tags),
-        Kind::new("export", 5, exports, read_export),
-        Kind::new("certificate", 5, certificates, read_certificate),
-        Kind::new("bundle", 5, bundles, read_bundle),
-        Kind::new("home", 2, homes, read_home),
-        Kind::new("jar", 5, jars, read_jar),
-        Kind::new("tarball", 5, tarballs, read_tarball),
-        Kind::new("maven-settings", 5, maven_settings, read_maven_settings),
+        InputKind::new("series", 2, series, read_series),
+        InputKind::new("machines", 5, machines, read_machines),
+        InputKind::new("tags", 2, tags, read_tags),
+        InputKind::new("export", 5, exports, read_export),
+        InputKind::new("certificate", 5, certificates, read_certificate),
+        InputKind::new("bundle", 5, bundles, read_bundle),
+        InputKind::new("home", 2, homes, read_home),
+        InputKind::new("jar", 5, jars, read_jar),
+        InputKind::new("tarball", 5, tarballs, read_tarball),
+        InputKind::new("maven-settings", 5, maven_settings, read_maven_settings),
     ]
 }
 
@@ -276,7 +276,7 @@ fn maven_settings() -> Texts {
 
 fn read_maven_settings(bytes: &[u8]) {
     let variable = |name: &str| (name == "HOME").then(|| "/srv/somebody".to_owned());
-    drop(supply::MavenSettings::of_text(
+    drop(supply::MavenSettings::from_text(
         &String::from_utf8_lossy(bytes),
         &variable,
     ));

@@ -18,7 +18,7 @@ mod query_log;
 mod read;
 
 use allocator::Telling;
-use corpus::Kind;
+use corpus::InputKind;
 use foreign::FileKind;
 use measure::clock;
 use mutator::Mutator;
@@ -79,12 +79,12 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 /// All kinds of input.
-fn kinds() -> Vec<Kind> {
+fn kinds() -> Vec<InputKind> {
     corpus::kinds().into_iter().chain(files::kinds()).collect()
 }
 
 /// Saves an input that the program handled wrongly; returns its path.
-fn keep(kind: &Kind, seed: u64, input: &[u8]) -> PathBuf {
+fn keep(kind: &InputKind, seed: u64, input: &[u8]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mutations");
     std::fs::create_dir_all(&folder).expect("a folder for findings");
     let path = folder.join(format!("{}-{seed}", kind.name));
@@ -93,7 +93,7 @@ fn keep(kind: &Kind, seed: u64, input: &[u8]) -> PathBuf {
 }
 
 /// Reads one input. Returns the error, if there is one.
-fn wrong(kind: &Kind, input: &[u8], memory_bytes_max: usize) -> Option<String> {
+fn wrong(kind: &InputKind, input: &[u8], memory_bytes_max: usize) -> Option<String> {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     if catch_unwind(AssertUnwindSafe(|| (kind.read)(input))).is_err() {
@@ -111,7 +111,7 @@ fn watch(inputs: mpsc::Receiver<(String, u64)>, now: &Mutex<Vec<u8>>) {
             Ok(input) => at = Some(input),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                let kind = Kind {
+                let kind = InputKind {
                     name: "hang",
                     ..kinds().remove(0)
                 };
@@ -127,7 +127,7 @@ fn watch(inputs: mpsc::Receiver<(String, u64)>, now: &Mutex<Vec<u8>>) {
 }
 
 #[test]
-fn nothing_that_others_write_makes_reading_panic_hang_or_take_all_memory() {
+fn foreign_input_never_makes_a_reader_panic_hang_or_fill_memory() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (first, times) = (
         number("CASSAY_MUTATE_SEED", 1),

@@ -76,7 +76,7 @@ impl BehindProxy {
     /// # Errors
     /// The file is not a bundle, or the service does not answer. A hibernated database has no
     /// service.
-    pub fn of(bundle: &Path) -> Result<BehindProxy> {
+    pub fn read(bundle: &Path) -> Result<BehindProxy> {
         let place = bundle.display();
         let (config, material) =
             read(bundle).with_context(|| format!("read the secure connect bundle {place}"))?;
@@ -130,7 +130,7 @@ pub(super) fn nodes(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo
                 Some(id @ Value::Uuid(_)) => proxy.note(at, &id.to_string()),
                 other => bail!("the node {at} has no id, by which it is asked for: {other:?}"),
             }
-            Ok(session.known(at))
+            Ok(session.first_address(at))
         })?);
     }
     Ok(all)
@@ -275,7 +275,7 @@ mod tests {
         );
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "no zip").unwrap();
-        let said = format!("{:#}", BehindProxy::of(file.path()).unwrap_err());
+        let said = format!("{:#}", BehindProxy::read(file.path()).unwrap_err());
         assert!(said.contains("not a zip archive"), "{said}");
     }
 }

@@ -83,7 +83,9 @@ impl Attached {
             .with_context(|| format!("there is no contact point {}", asked + 1))?;
         let (_, addresses) = addresses_of(point)?;
         let is_it = |node: &NodeInfo| {
-            addresses.iter().any(|address| self.moves.of_contact(*address) == node.address)
+            addresses
+                .iter()
+                .any(|address| self.moves.cluster_address(*address) == node.address)
         };
         nodes.iter().position(is_it).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
@@ -100,7 +102,7 @@ impl Attached {
         let here = self.here()?;
         let others = self.storage_addresses(nodes, access);
         let handle = |(index, node): (usize, &NodeInfo)| {
-            let service = self.hosts.of(index).map(|host| NodeService {
+            let service = self.hosts.for_node(index).map(|host| NodeService {
                 agent: Arc::clone(&host.agent),
                 host: host.name.clone(),
                 service: host.service(node.address),
@@ -160,7 +162,7 @@ impl Attached {
             (self.moves.same_port(known), tables.clone())
         };
         let nodes: Vec<_> = nodes.iter().map(agent).collect();
-        Order::of(act, keyspace, &nodes, access)?.give(&self.here()?)
+        Order::build(act, keyspace, &nodes, access)?.give(&self.here()?)
     }
 
     /// Returns the MBean client of a node, if it has an agent.
@@ -195,7 +197,8 @@ impl Attached {
         }
         let id = format!("attached-{}-{:x}", Identity::own().pid, clock::unix_ns());
         let folder = std::env::temp_dir().join(format!("cassay-{id}"));
-        let agent = host::Agent::of_machine(&id, &folder).context("start an agent that heals")?;
+        let agent =
+            host::Agent::start_on_machine(&id, &folder).context("start an agent that heals")?;
         // From now on its undo list is also on disk. Leftovers were already reported when cassay
         // attached.
         let _ = agent.mend(None);
@@ -252,8 +255,12 @@ fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socke
     let first = local.rows.first().and_then(|row| address_of(row));
     all.extend(first.map(|address| (own, address)));
     let peers = session.query(OTHERS)?;
-    let peer =
-        |row: &Vec<Value>| Some((session.known(address_of(row)?), address_of(row.get(2..)?)?));
+    let peer = |row: &Vec<Value>| {
+        Some((
+            session.first_address(address_of(row)?),
+            address_of(row.get(2..)?)?,
+        ))
+    };
     all.extend(peers.rows.iter().filter_map(peer));
     Ok(all)
 }

@@ -99,7 +99,7 @@ impl AttachedHosts {
     }
 
     /// Returns the machine of a node.
-    pub fn of(&self, node: usize) -> Option<&ReachedHost> {
+    pub fn for_node(&self, node: usize) -> Option<&ReachedHost> {
         self.all.get(self.index_of(node)?)
     }
 
@@ -127,7 +127,7 @@ impl AttachedHosts {
     /// # Errors
     /// The process cannot be determined, with the reason.
     pub fn process(&self, node: usize, address: SocketAddr) -> Result<Identity, String> {
-        let host = self.of(node).ok_or("its machine is not among `hosts`")?;
+        let host = self.for_node(node).ok_or("its machine is not among `hosts`")?;
         match host.agent.find(&host.service(address)) {
             Ok(Some(process)) => Ok(process),
             Ok(None) => Err(format!("nothing serves {address} on {}", host.name)),
@@ -139,7 +139,7 @@ impl AttachedHosts {
     pub fn processes(&self, nodes: &[NodeInfo]) -> Vec<Option<Result<Identity, String>>> {
         let all = nodes.iter().enumerate();
         all.map(|(index, node)| {
-            self.of(index)?;
+            self.for_node(index)?;
             Some(self.process(index, node.address))
         })
         .collect()
@@ -152,7 +152,7 @@ impl AttachedHosts {
         of: impl Fn(&ReachedHost, usize) -> Result<(), String>,
     ) -> Result<(), String> {
         let missing_of = |(index, node): (usize, &NodeInfo)| {
-            let answer = match self.of(index) {
+            let answer = match self.for_node(index) {
                 Some(host) => of(host, index),
                 None => Err("its machine is not among `hosts`".to_owned()),
             };
@@ -234,7 +234,7 @@ impl ReachedHost {
         let control = self.spec.control.as_ref();
         Service {
             serves: address,
-            control: control.map(|control| control.of(address.ip())),
+            control: control.map(|control| control.for_node(address.ip())),
         }
     }
 
@@ -245,7 +245,7 @@ impl ReachedHost {
             .map(|folder| folder_of_node(folder, node))
             .ok_or("`hosts` does not say where its logs are (`logs`)")?;
         self.agent.lend(&folder).map_err(|error| format!("{error:#}"))?;
-        let marks = Marks::of(&self.agent, &folder);
+        let marks = Marks::read(&self.agent, &folder);
         Ok((folder, marks))
     }
 
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_a_node_and_a_node_with_two_are_both_told_of() {
+    fn a_machine_without_a_node_and_a_node_with_two_are_reported() {
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         let known = ["10.0.0.1", "10.0.0.2"].map(address);
         let theirs = [

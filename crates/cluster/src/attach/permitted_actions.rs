@@ -20,7 +20,7 @@ impl Cluster {
     pub fn controls(&self) -> Vec<String> {
         let hosts = self.attached_hosts();
         let of_node = |(index, node): (usize, &NodeInfo)| {
-            let host = hosts?.of(index)?;
+            let host = hosts?.for_node(index)?;
             let [stop, start] = host.control(node.address).ok()?;
             Some(format!(
                 "{} would be stopped by `{stop}` and started by `{start}` on {}",

@@ -45,12 +45,12 @@ impl Pods {
                 .filter(|_| wants_metrics)
                 .map(|node| (node.point, node.metrics_ports.clone()))
                 .collect(),
-            operator: Some(Operator::of(kubectl, &cluster.operated)),
+            operator: Some(Operator::find(kubectl, &cluster.operated)),
         }
     }
 
     /// Names nodes after their pods, because pod names stay when addresses change.
-    pub fn named(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
+    pub fn name_nodes(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
         for node in &mut nodes {
             if let Some(pod) = self.all.get(&node.address) {
                 node.name.clone_from(&pod.name);
@@ -96,10 +96,10 @@ impl Pods {
     ///
     /// # Errors
     /// A pod has no name.
-    pub fn of_nodes(&self, nodes: &[NodeInfo]) -> Result<Vec<Option<Arc<NodePod>>>> {
+    pub fn node_pods(&self, nodes: &[NodeInfo]) -> Result<Vec<Option<Arc<NodePod>>>> {
         let pod = |node: &NodeInfo| {
             let place = self.all.get(&node.address);
-            place.map(|place| NodePod::of(place).map(Arc::new)).transpose()
+            place.map(|place| NodePod::open(place).map(Arc::new)).transpose()
         };
         nodes.iter().map(pod).collect()
     }

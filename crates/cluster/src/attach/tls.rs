@@ -27,7 +27,7 @@ pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
         verify: spec.verify,
         server_name: spec.server_name.clone(),
         certified_name: None,
-        identity: ClientIdentity::of(spec)?,
+        identity: ClientIdentity::read(spec)?,
     }
     .tls()
 }
@@ -61,7 +61,7 @@ impl ClientIdentity {
     ///
     /// # Errors
     /// One of the two is missing, or cannot be read.
-    pub(crate) fn of(spec: &TlsSpec) -> Result<Option<ClientIdentity>> {
+    pub(crate) fn read(spec: &TlsSpec) -> Result<Option<ClientIdentity>> {
         match (spec.cert.as_deref(), spec.key.as_deref()) {
             (Some(certificates), Some(key)) => Ok(Some(ClientIdentity {
                 certificates: read(certificates, "the client's certificate")?,
@@ -133,7 +133,7 @@ impl TlsMaterial {
                     None => builder.with_root_certificates(roots),
                     Some(name) => builder
                         .dangerous()
-                        .with_custom_certificate_verifier(OneName::of(roots, name, provider)?),
+                        .with_custom_certificate_verifier(OneName::new(roots, name, provider)?),
                 }
             }
             (None, true) => {
@@ -175,7 +175,7 @@ struct OneName {
 }
 
 impl OneName {
-    fn of(
+    fn new(
         roots: rustls::RootCertStore,
         name: &str,
         provider: Arc<rustls::crypto::CryptoProvider>,
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_in_no_debug_text_and_others_who_may_read_it_are_told() {
+    fn a_key_is_not_in_debug_text_and_open_permissions_are_named() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("k.pem");

@@ -57,7 +57,7 @@ impl Nodes {
         let tokens = settings::tokens_count(&self.spec.yaml);
         // On a machine it shares the others' address, with ports of its own.
         let ports = if hosts.are_machines() {
-            beside.ports.of_slot(slot)
+            beside.ports.for_slot(slot)
         } else {
             beside.ports
         };
@@ -97,7 +97,7 @@ mod tests {
     use target_spec::{HostSpec, HostsSpec};
 
     #[test]
-    fn a_host_that_has_no_memory_for_one_more_node_says_so_before_anything_starts() {
+    fn a_host_without_memory_for_one_more_node_is_refused_early() {
         let spec = |memory_bytes: Option<u64>| LocalSpec {
             nodes: 3,
             heap_bytes: 512 << 20,

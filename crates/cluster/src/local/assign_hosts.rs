@@ -233,7 +233,7 @@ pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, P
     };
     let place = |seat: Seat| {
         let slot = if hosts.are_machines() { seat.slot } else { 0 };
-        Ok((hosts.address(seat.host, seat.slot)?, first.of_slot(slot)))
+        Ok((hosts.address(seat.host, seat.slot)?, first.for_slot(slot)))
     };
     spec.seats().into_iter().map(place).collect()
 }
@@ -243,7 +243,7 @@ impl Nodes {
     pub fn capabilities(&self) -> Vec<Capability> {
         let has_agents = self.nodes.iter().all(|node| node.jolokia.is_some());
         let mbeans = capability::running_mbeans(has_agents);
-        capability::of_local(&mbeans, &self.hosts_answer())
+        capability::managed_capabilities(&mbeans, &self.hosts_answer())
     }
 
     /// Returns the host abilities of a managed cluster.

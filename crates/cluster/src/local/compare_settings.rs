@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_holds_its_value_in_any_notation_and_a_heap_its_rounding() {
+    fn a_flag_matches_in_any_notation_and_a_heap_within_rounding() {
         assert!(flag_holds("UseZGC", "true", "true"));
         assert!(flag_holds("G1HeapRegionSize", "16m", "16777216"));
         assert!(!flag_holds("G1HeapRegionSize", "16m", "16777217"));

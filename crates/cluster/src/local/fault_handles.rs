@@ -50,7 +50,7 @@ impl Nodes {
             return Ok(None);
         };
         Ok(Some(PodHandle {
-            pod: Arc::new(NodePod::of(place)?),
+            pod: Arc::new(NodePod::open(place)?),
             name: node.layout.name.clone(),
             known: node.cql_address(),
             moves: self.access.moves.clone(),

@@ -38,8 +38,8 @@ impl Cluster {
     /// The kernel does not report the limits of a managed host.
     pub fn hosts(&self) -> Result<Vec<HostInfo>> {
         match self.local().and_then(Nodes::hosts) {
-            Some(hosts) => HostInfo::of_hosts(hosts),
-            None => Ok(HostInfo::of_addresses(self.nodes())),
+            Some(hosts) => HostInfo::from_hosts(hosts),
+            None => Ok(HostInfo::from_addresses(self.nodes())),
         }
     }
 
@@ -140,7 +140,7 @@ impl Cluster {
 
 impl HostInfo {
     /// Describes hosts that are only the addresses of their nodes, each once.
-    fn of_addresses(nodes: &[NodeInfo]) -> Vec<HostInfo> {
+    fn from_addresses(nodes: &[NodeInfo]) -> Vec<HostInfo> {
         let mut seen = BTreeSet::new();
         let first = nodes.iter().filter(|node| seen.insert(&node.host));
         let info = first.map(|node| HostInfo {
@@ -155,7 +155,7 @@ impl HostInfo {
     ///
     /// # Errors
     /// The kernel does not report the limits of a host.
-    fn of_hosts(hosts: &Hosts) -> Result<Vec<HostInfo>> {
+    fn from_hosts(hosts: &Hosts) -> Result<Vec<HostInfo>> {
         let mut names = hosts.state().machine_names().into_iter();
         let of_host = |host: &Host| {
             Ok(HostInfo {

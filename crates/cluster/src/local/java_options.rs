@@ -110,7 +110,7 @@ static JAVA_21: JavaOptions = JavaOptions {
 
 impl JavaOptions {
     /// Returns the options for a major version: those of the newest known version up to it.
-    pub(super) fn of(major: Option<u32>) -> &'static JavaOptions {
+    pub(super) fn for_major(major: Option<u32>) -> &'static JavaOptions {
         match major {
             Some(..17) => &JAVA_11,
             Some(21..) => &JAVA_21,

@@ -107,7 +107,7 @@ pub(crate) fn command(
     command.arg(mark_of_node(&node.name));
     let heap = spec.heap_bytes;
     command.args([format!("-Xms{heap}"), format!("-Xmx{heap}")]);
-    let java = JavaOptions::of(program.java.major());
+    let java = JavaOptions::for_major(program.java.major());
     match spec.collector {
         Some(Collector::Z) => command.args(java.zgc),
         Some(Collector::G1) => command.args(G1),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use foreign::FileKind;
 use host::files::PIECE_BYTES;
 use host::remote_host::supply_folder;
-use host::{Agent, Bytes, Host, Hosts, Step, at_once};
+use host::{Agent, Bytes, FileStep, Host, Hosts, at_once};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -176,12 +176,12 @@ fn jars(program: &Program) -> Result<Vec<Jar>> {
     files.insert(supply.jamm.clone());
     files.extend(supply.jolokia.clone());
     files.extend(supply.compiler_hints.clone());
-    files.into_iter().map(Jar::of).collect()
+    files.into_iter().map(Jar::read).collect()
 }
 
 impl Jar {
     /// Names the file by its content, so that several versions of the same name can coexist.
-    fn of(file: PathBuf) -> Result<Jar> {
+    fn read(file: PathBuf) -> Result<Jar> {
         let digest =
             supply::digest_of(&file).with_context(|| format!("read {}", file.display()))?;
         let name = file
@@ -219,7 +219,7 @@ fn parts(file: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
 /// Uploads the jars that are missing or different in a machine's folder. Returns the path of each,
 /// and the number of uploads.
 fn send(agent: &Agent, folder: &Path, jars: &[Jar]) -> Result<(BTreeMap<PathBuf, PathBuf>, usize)> {
-    agent.change(vec![Step::Folder(folder.to_owned())])?;
+    agent.change(vec![FileStep::Folder(folder.to_owned())])?;
     let entries = agent.list(folder, None)?.unwrap_or_default();
     let is_there =
         |jar: &&Jar| entries.iter().any(|entry| entry.name == jar.name && entry.bytes == jar.bytes);
@@ -248,19 +248,19 @@ fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     let mut is_begun = false;
     parts(&jar.file, |bytes| {
         let step = if is_begun {
-            Step::Append {
+            FileStep::Append {
                 path: path.clone(),
                 bytes: Bytes(bytes.to_vec()),
             }
         } else {
-            Step::write(path.clone(), bytes)
+            FileStep::write(path.clone(), bytes)
         };
         is_begun = true;
         agent.change(vec![step])
     })?;
     let sum = agent.sums(folder, &[part])?;
     ensure!(sum == [jar.crc], "it has arrived with other bytes");
-    agent.change(vec![Step::Rename {
+    agent.change(vec![FileStep::Rename {
         from: path,
         to: folder.join(&jar.name),
     }])

@@ -5,7 +5,7 @@ use crate::jolokia::Jolokia;
 use crate::node::NodeDied;
 use anyhow::Result;
 use host::process::Identity;
-use host::{Agent, Ended, Entry, From};
+use host::{Agent, Entry, From, ProcessEnd};
 use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl LocalNode {
     /// Returns how the process ended, if it did.
     pub fn died(&self) -> Option<NodeDied> {
         Some(match self.host.how_ended(self.process?)? {
-            Ended::Status(status) => {
+            ProcessEnd::Status(status) => {
                 let log_tail = self.log_tail();
                 let why = explain(status, &log_tail);
                 let complaints = match status.signal() {
@@ -58,10 +58,10 @@ impl LocalNode {
                     format!("has died ({why}); its last log lines:\n{complaints}")
                 })
             }
-            Ended::WithItsAgent(why) => {
+            ProcessEnd::WithItsAgent(why) => {
                 self.gone(format!("has ended with the agent of its host ({why})"))
             }
-            Ended::OutOfReach(why) => self.lost(&format!(
+            ProcessEnd::OutOfReach(why) => self.lost(&format!(
                 "the connection to {} is broken ({why}); there it ends by itself within {} s",
                 self.layout.host,
                 host::agent::LEASE_S

@@ -57,7 +57,7 @@ impl Layout {
     ///
     /// # Errors
     /// The machine lacks CPUs or memory.
-    pub fn of(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
+    pub fn plan(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
         let wish = &spec.topology;
         if wish.is_silent() {
             return Ok(Layout::default());
@@ -106,7 +106,7 @@ impl Layout {
         let wish = &spec.topology;
         let allowed = ground.allowed_cpus();
         let quota = quota(spec);
-        let asked = asked(spec, ground);
+        let asked = request(spec, ground);
         let vcpus = asked.vcpus;
         if wish.placing == Placing::None {
             self.nodes = (0..spec.nodes)
@@ -114,7 +114,7 @@ impl Layout {
                 .collect();
             self.sentences.push(format!(
                 "the nodes run anywhere on {}, where the kernel puts them",
-                allowed.named()
+                allowed.describe()
             ));
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl Layout {
         };
         self.nodes = plan.instances.iter().map(place).collect();
         let other = collector(spec).1;
-        self.sentences.extend(sentences::of_plan(&plan, &self.nodes, other));
+        self.sentences.extend(sentences::plan_sentences(&plan, &self.nodes, other));
         if machine.allowed_cpus().is_subset(&self.taken()) {
             self.sentences.push(sentences::NONE_LEFT.to_owned());
         }
@@ -156,7 +156,7 @@ pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
             return None;
         }
         match &*machine {
-            Ok(machine) => Layout::of(spec, machine).err().map(|why| format!("{why:#}")),
+            Ok(machine) => Layout::plan(spec, machine).err().map(|why| format!("{why:#}")),
             Err(why) => Some(why.to_string()),
         }
     };
@@ -190,7 +190,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
 }
 
 /// Builds the request to the planner.
-fn asked(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
+fn request(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let wish = &spec.topology;
     let nodes = spec.nodes.max(1) as u32;
     let mut asked = PlacementRequest::new(nodes, 1);
@@ -242,7 +242,7 @@ fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
             "place {} of {} each on {}",
             counted(asked.instances as usize, "node"),
             counted(asked.vcpus as usize, "CPU"),
-            ground.allowed_cpus().named()
+            ground.allowed_cpus().describe()
         )
     })
 }

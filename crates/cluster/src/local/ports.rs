@@ -26,7 +26,7 @@ pub(crate) struct Ports {
 impl Ports {
     /// Returns the ports for the node in a slot, counted from 0, of a machine whose nodes share an
     /// address.
-    pub fn of_slot(self, slot: usize) -> Ports {
+    pub fn for_slot(self, slot: usize) -> Ports {
         let slot = slot as u16;
         Ports {
             cql: self.cql + slot,
@@ -83,7 +83,7 @@ pub(crate) struct Claim {
 
 impl Claim {
     /// Claims addresses with their ports. `None` if one of them is claimed already.
-    pub fn of(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
+    pub fn take(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
         let socket = |address: &Ipv4Addr| {
             let name = format!("cassay-place-{address}:{}", ports.cql);
             let name = SocketAddr::from_abstract_name(name).ok()?;
@@ -96,7 +96,7 @@ impl Claim {
 
 /// Addresses and ports chosen for a cluster.
 #[derive(Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct PortAssignment {
     pub addresses: Vec<Ipv4Addr>,
     pub ports: Ports,
     pub claim: Claim,
@@ -106,7 +106,7 @@ pub(crate) struct Chosen {
 ///
 /// # Errors
 /// No block is free with any port set. The message names a taken port and its holder.
-pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<Chosen> {
+pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssignment> {
     let Some(first) = fixed else {
         let [a, b, c] = FIRST_BLOCK;
         let block_at = |index| block(Ipv4Addr::new(a, b, c + index, 1), nodes);
@@ -136,7 +136,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {
         let of_host = |host: &Host| -> Result<Option<String>> {
-            let all = (0..slots).flat_map(|slot| ports.of_slot(slot).at(host.address()));
+            let all = (0..slots).flat_map(|slot| ports.for_slot(slot).at(host.address()));
             let found = host.agent().taken_port(all.collect())?;
             Ok(found.map(|found| format!("{}: {found}", host.agent().name())))
         };
@@ -153,7 +153,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
 }
 
 /// Returns the first free block, trying the port sets in order.
-fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<Chosen> {
+fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment> {
     let outgoing = outgoing_range();
     let is_safe = |ports: &Ports| {
         let all = [ports.cql, ports.storage, ports.jolokia];
@@ -166,13 +166,13 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<Chosen> {
     );
     for &ports in choices.iter().filter(|ports| is_safe(ports)) {
         for addresses in blocks {
-            let Some(claim) = Claim::of(addresses, ports) else {
+            let Some(claim) = Claim::take(addresses, ports) else {
                 taken = format!("{}:{} is another cassay's", addresses[0], ports.cql);
                 continue;
             };
             match first_taken(addresses, ports) {
                 None => {
-                    return Ok(Chosen {
+                    return Ok(PortAssignment {
                         addresses: addresses.clone(),
                         ports,
                         claim,
@@ -234,8 +234,8 @@ mod tests {
             "{error}"
         );
         // A single shared address is refused, but other ports of the same addresses are not.
-        assert!(Claim::of(&blocks[0][1..], CHOICES[0]).is_none());
-        assert!(Claim::of(&blocks[0], CHOICES[1]).is_some());
+        assert!(Claim::take(&blocks[0][1..], CHOICES[0]).is_none());
+        assert!(Claim::take(&blocks[0], CHOICES[1]).is_some());
         drop(first);
         assert_eq!(search(&blocks, &CHOICES[..1]).unwrap().addresses, blocks[0]);
     }

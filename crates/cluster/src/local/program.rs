@@ -67,13 +67,13 @@ impl Classes {
 
 impl Program {
     /// Returns the program for the nodes of a spec.
-    pub(super) fn of_spec(
+    pub(super) fn for_spec(
         spec: &LocalSpec,
         dirs: &Dirs,
         say: &mut dyn FnMut(&str),
     ) -> Result<Program> {
         let java = if spec.machines().is_empty() {
-            let java = java::find(&JavaWanted::of(spec))?;
+            let java = java::find(&JavaWanted::from_spec(spec))?;
             if let Some(why) = &java.passed_over {
                 say(&format!("note: {why}"));
             }

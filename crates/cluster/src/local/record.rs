@@ -78,7 +78,7 @@ struct TopologyState {
 }
 
 impl SpecState {
-    pub fn of(spec: &LocalSpec) -> SpecState {
+    pub fn from_spec(spec: &LocalSpec) -> SpecState {
         SpecState {
             nodes: spec.nodes,
             racks: spec.racks.clone(),
@@ -92,9 +92,9 @@ impl SpecState {
             build: spec.build.clone(),
             java: spec.java.clone(),
             class_sharing: spec.class_sharing,
-            topology: TopologyState::of(&spec.topology),
+            topology: TopologyState::from_topology(&spec.topology),
             start_timeout_s: spec.start_timeout.as_secs_f64(),
-            hosts: spec.hosts.as_ref().map(HostsState::of),
+            hosts: spec.hosts.as_ref().map(HostsState::from_spec),
             authentication: match spec.authentication {
                 Authentication::None => None,
                 asked => Some(asked.name().to_string()),
@@ -106,14 +106,14 @@ impl SpecState {
     pub fn authentication(&self) -> Option<Authentication> {
         match &self.authentication {
             None => Some(Authentication::None),
-            Some(name) => Authentication::of_name(name),
+            Some(name) => Authentication::from_name(name),
         }
     }
 
     /// Returns the spec of a cluster of `version` in `datacenter`. `None` if a name is unknown.
     pub fn spec(&self, version: &str, datacenter: &str) -> Option<LocalSpec> {
         let collector = match &self.collector {
-            Some(name) => Some(Collector::of_name(name)?),
+            Some(name) => Some(Collector::from_name(name)?),
             None => None,
         };
         let hosts = match &self.hosts {
@@ -148,7 +148,7 @@ impl SpecState {
 }
 
 impl TopologyState {
-    fn of(topology: &Topology) -> Option<TopologyState> {
+    fn from_topology(topology: &Topology) -> Option<TopologyState> {
         let is_said = *topology != Topology::default();
         is_said.then(|| TopologyState {
             placing: topology.placing.name().to_string(),
@@ -162,7 +162,7 @@ impl TopologyState {
 
     fn topology(&self) -> Option<Topology> {
         Some(Topology {
-            placing: Placing::of_name(&self.placing)?,
+            placing: Placing::from_name(&self.placing)?,
             cpus: self.cpus,
             part: self.part,
             smt: self.smt,
@@ -173,7 +173,7 @@ impl TopologyState {
 }
 
 impl HostsState {
-    fn of(spec: &HostsSpec) -> HostsState {
+    fn from_spec(spec: &HostsSpec) -> HostsState {
         let host = &spec.host;
         HostsState {
             count: spec.count,
@@ -194,7 +194,7 @@ impl HostsState {
             count: self.count,
             pods: None,
             machines: self.machines.clone(),
-            isolation: Isolation::of_name(&self.isolation)?,
+            isolation: Isolation::from_name(&self.isolation)?,
             host: HostSpec {
                 cpus: self.cpus.clone(),
                 cpu_quota: self.cpu_quota,
@@ -219,7 +219,7 @@ mod tests {
     fn a_spec_comes_back_from_its_record_as_it_was() {
         let yaml = json!({"commitlog_sync": "batch", "sstable": {"selected_format": "bti"}});
         let spec = LocalSpec {
-            release: Release::of("5.0.6").unwrap(),
+            release: Release::parse("5.0.6").unwrap(),
             java: Some(JavaChoice::Major(17)),
             origin: Origin::Home("/h".into()),
             nodes: 6,
@@ -270,7 +270,7 @@ mod tests {
             authentication: Authentication::Password,
             ..LocalSpec::default()
         };
-        let text = serde_json::to_string(&SpecState::of(&spec)).unwrap();
+        let text = serde_json::to_string(&SpecState::from_spec(&spec)).unwrap();
         let record: SpecState = serde_json::from_str(&text).unwrap();
         let read = record.spec("5.0.6", "dc7").unwrap();
         assert_eq!(format!("{read:?}"), format!("{spec:?}"));

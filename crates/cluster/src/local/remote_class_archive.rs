@@ -7,7 +7,7 @@ use super::nodes::Nodes;
 use super::program::{Classes, Program};
 use anyhow::{Context, Result, bail, ensure};
 use host::remote_host::supply_folder;
-use host::{Agent, Entry, Step, at_once};
+use host::{Agent, Entry, FileStep, at_once};
 use measure::clock;
 use std::path::{Path, PathBuf};
 use target_spec::{HostsSpec, LocalSpec, RemoteHost};
@@ -49,7 +49,7 @@ impl Nodes {
         let hosts = self.hosts().context("there are no hosts")?.all();
         let of_host = |(host, program): (&host::Host, &Program)| {
             let above = host.folder().ancestors().nth(2).context("the folder of a machine")?;
-            Archive::of(host.agent(), &supply_folder(above), program)
+            Archive::for_program(host.agent(), &supply_folder(above), program)
         };
         hosts.iter().zip(&self.programs).map(of_host).collect()
     }
@@ -87,7 +87,7 @@ struct Archive {
 
 impl Archive {
     /// Returns the archive of a program in a folder of jars.
-    fn of(agent: &Agent, folder: &Path, program: &Program) -> Result<Archive> {
+    fn for_program(agent: &Agent, folder: &Path, program: &Program) -> Result<Archive> {
         let entries = agent.list(folder, Some(STAMP))?.unwrap_or_default();
         let name = name(program, &entries);
         let is_there = entries.iter().any(|entry| entry.name == name);
@@ -142,11 +142,11 @@ impl Archive {
         let sum = agent.sums(folder, &[name])?.first().copied().context("the sum of a file")?;
         let stamp = PathBuf::from(format!("{}{STAMP}", self.path.display()));
         agent.change(vec![
-            Step::Rename {
+            FileStep::Rename {
                 from: part,
                 to: self.path.clone(),
             },
-            Step::write(stamp, sum.to_string()),
+            FileStep::write(stamp, sum.to_string()),
         ])?;
         nodes.stop()
     }

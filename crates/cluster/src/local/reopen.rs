@@ -37,7 +37,7 @@ impl Nodes {
                 state.id
             );
         };
-        let program = Program::of_spec(&spec, dirs, say)?;
+        let program = Program::for_spec(&spec, dirs, say)?;
         let addresses: Vec<_> = places.iter().map(|(address, _)| *address).collect();
         let first_ports = places[0].1;
         let ground = ground(folder, &state).with_context(|| {
@@ -53,7 +53,7 @@ impl Nodes {
         let access = roles::read(spec.authentication, folder)?;
         // Addresses on machines need no claim on this one.
         let is_here = spec.machines().is_empty();
-        let claim = is_here.then(|| Claim::of(&addresses, first_ports)).flatten();
+        let claim = is_here.then(|| Claim::take(&addresses, first_ports)).flatten();
         let mut nodes = Nodes {
             folder: folder.to_path_buf(),
             state,

@@ -83,7 +83,8 @@ impl Nodes {
         let spec = &spec.on_machines(self.spec.hosts.as_ref());
         let old = std::mem::replace(&mut self.spec, spec.clone());
         self.layout = layout;
-        let step = Step::between(&old, spec, self.hosts().is_some(), self.state.unsettled);
+        let step =
+            ConfigurationChange::between(&old, spec, self.hosts().is_some(), self.state.unsettled);
         let mut groups = self.groups(step.other_machine, step.other_files);
         if restarts == Restarts::Together || step.is_again {
             groups = together(groups);
@@ -187,7 +188,7 @@ impl Nodes {
 
     /// Records the spec of the nodes or, while `unsettled`, the spec that they change to.
     fn write_spec(&mut self, unsettled: bool) -> Result<()> {
-        self.state.spec = Some(SpecState::of(&self.spec));
+        self.state.spec = Some(SpecState::from_spec(&self.spec));
         self.state.unsettled = unsettled;
         self.state.write(&self.folder)
     }
@@ -271,7 +272,7 @@ impl Nodes {
 }
 
 /// Difference between two configurations.
-struct Step {
+struct ConfigurationChange {
     /// New limits of hosts. `None` if they stay.
     limits: Option<HostSpec>,
     /// True if the JVM sees another machine size.
@@ -284,12 +285,17 @@ struct Step {
     is_again: bool,
 }
 
-impl Step {
-    fn between(old: &LocalSpec, new: &LocalSpec, has_hosts: bool, is_again: bool) -> Step {
+impl ConfigurationChange {
+    fn between(
+        old: &LocalSpec,
+        new: &LocalSpec,
+        has_hosts: bool,
+        is_again: bool,
+    ) -> ConfigurationChange {
         let before = old.hosts.as_ref().map(|hosts| &hosts.host);
         let limits = new.hosts.as_ref().map(|hosts| hosts.host.clone());
         let limits = limits.filter(|limits| has_hosts && (is_again || before != Some(limits)));
-        Step {
+        ConfigurationChange {
             other_machine: limits.is_some() && (is_again || new.has_other_machine(old)),
             other_files: is_again || new.has_other_files(old),
             limits,
@@ -329,13 +335,13 @@ mod tests {
     /// `apply --topology pinned` failed at the second node. The recorded topology was still `none`,
     /// so `--topology none` did nothing, with the first node pinned and the second one down.
     #[test]
-    fn after_a_change_that_failed_everything_is_done_again_even_if_nothing_seems_to_differ() {
+    fn after_a_failed_change_every_setting_is_applied_again() {
         let old = LocalSpec {
             hosts: Some(HostsSpec::default()),
             ..LocalSpec::default()
         };
         let done = |new: &LocalSpec, has_hosts: bool, is_again: bool| {
-            let step = Step::between(&old, new, has_hosts, is_again);
+            let step = ConfigurationChange::between(&old, new, has_hosts, is_again);
             (step.other_files, step.other_machine, step.limits.is_some())
         };
         assert_eq!(done(&old, true, false), (false, false, false));

@@ -7,7 +7,7 @@
 use super::ports::Ports;
 use super::roles;
 use anyhow::{Context, Result, bail, ensure};
-use host::{Agent, Bytes, Step};
+use host::{Agent, Bytes, FileStep};
 use measure::number::counted;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -197,10 +197,10 @@ pub(crate) fn files(
     node: &NodeLayout,
     yaml: &Map<String, Value>,
     jolokia_password: &str,
-) -> Vec<Step> {
+) -> Vec<FileStep> {
     let others = ["logs", &node.conf_name, "tmp"].map(|name| node.folder.join(name));
-    let folders = node.kept().into_iter().chain(others).map(Step::Folder);
-    let put = |name: &str, text: String| Step::write(node.conf().join(name), text);
+    let folders = node.kept().into_iter().chain(others).map(FileStep::Folder);
+    let put = |name: &str, text: String| FileStep::write(node.conf().join(name), text);
     let jolokia = format!(
         "host={}\nport={}\nuser={JOLOKIA_USER}\npassword={jolokia_password}\n\
          discoveryEnabled=false\nbacklog=4\nexecutor=fixed\nthreadNr={JOLOKIA_THREADS}\n",
@@ -212,7 +212,7 @@ pub(crate) fn files(
         put(JOINING, yaml_text(&joining_of(node, yaml))),
         put("logback.xml", logback_of(&node.logs())),
         put("cassandra-rackdc.properties", rack),
-        Step::Write {
+        FileStep::Write {
             path: properties(&node.conf()),
             bytes: Bytes(jolokia.into_bytes()),
             is_private: true,

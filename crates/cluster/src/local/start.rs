@@ -39,7 +39,7 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
     spec.origin = supply::meant((&spec.release, &spec.origin), &mut supply::plainly(say))?;
     let spec = &spec;
     let on_machines = !spec.machines().is_empty();
-    let mut program = Program::of_spec(spec, dirs, say)?;
+    let mut program = Program::for_spec(spec, dirs, say)?;
     if !on_machines {
         program.share_classes(spec, &clusters, say)?;
         memory_and_disk::check(spec.nodes, spec.heap_bytes, &clusters)?;
@@ -157,17 +157,17 @@ impl Nodes {
                     .with_context(|| format!("make {}", folder.display()))?;
                 None
             }
-            (None, Some(_)) => Some(Agent::of_switch(&id, &folder)?),
-            (None, None) => Some(Agent::of_machine(&id, &folder)?),
+            (None, Some(_)) => Some(Agent::start_switch(&id, &folder)?),
+            (None, None) => Some(Agent::start_on_machine(&id, &folder)?),
         };
         let mut state = State::new(
             id,
             program.supply.release.to_string(),
             spec.datacenter.clone(),
         );
-        state.spec = Some(SpecState::of(spec));
+        state.spec = Some(SpecState::from_spec(spec));
         let before = wanted.map(|wanted| match machines {
-            Some(_) => HostsState::of_machines(&state.id, &wanted.machines),
+            Some(_) => HostsState::for_machines(&state.id, &wanted.machines),
             None => HostsState::before(&state.id, wanted, &folder),
         });
         state.hosts = before.transpose()?;
@@ -209,8 +209,11 @@ impl Nodes {
     /// Uploads the programs of the nodes to their machines.
     pub(super) fn supply(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         if let Some(hosts) = self.ground.hosts().filter(|hosts| hosts.are_machines()) {
-            self.programs =
-                machines::programs(hosts, (&self.program, &JavaWanted::of(&self.spec)), say)?;
+            self.programs = machines::programs(
+                hosts,
+                (&self.program, &JavaWanted::from_spec(&self.spec)),
+                say,
+            )?;
             self.share_classes_there(&self.spec.clone(), say)?;
         }
         Ok(())
@@ -240,13 +243,13 @@ impl Nodes {
             return Ok(Layout::default());
         }
         let Some(hosts) = self.hosts().filter(|hosts| hosts.are_machines()) else {
-            return Layout::of(spec, &self.ground.agent(0).machine()?);
+            return Layout::plan(spec, &self.ground.agent(0).machine()?);
         };
         let machines = hosts.all().iter().map(|host| {
             let name = host.agent().name();
             Ok((name.to_owned(), host.agent().machine()?))
         });
-        Layout::of_machines(spec, &machines.collect::<Result<Vec<_>>>()?)
+        Layout::plan_machines(spec, &machines.collect::<Result<Vec<_>>>()?)
     }
 
     /// Creates folders and files of all nodes.

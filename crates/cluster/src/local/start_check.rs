@@ -14,7 +14,7 @@ pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     let mut note = |asked: anyhow::Result<()>| {
         found.extend(asked.err().map(|why| format!("{why:#}")));
     };
-    note(java::find(&JavaWanted::of(spec)).map(drop));
+    note(java::find(&JavaWanted::from_spec(spec)).map(drop));
     note(supply::obtainable(
         &dirs.cache,
         (&spec.release, &spec.origin),

@@ -14,7 +14,7 @@ use super::record::SpecState;
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
 use foreign::FileKind;
-use host::process::{Identity, Machine};
+use host::process::{Identity, ProcessSpace};
 use host::{Hosts, HostsState};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -46,7 +46,7 @@ pub(crate) struct State {
     pub boot: String,
     /// Machine of these processes. Absent in states of earlier versions.
     #[serde(default)]
-    pub machine: Option<Machine>,
+    pub machine: Option<ProcessSpace>,
     /// Start time in nanoseconds since 1970.
     pub started_unix_ns: u64,
     /// Cassandra version.
@@ -97,7 +97,7 @@ impl State {
             keep: false,
             owner: Identity::own(),
             boot: boot_id(),
-            machine: Some(Machine::ours()),
+            machine: Some(ProcessSpace::ours()),
             started_unix_ns: measure::clock::unix_ns(),
             version,
             datacenter,
@@ -166,7 +166,7 @@ impl State {
     /// visible here. A state without a machine belongs to this one only during the same boot.
     pub fn elsewhere(&self) -> Option<String> {
         match &self.machine {
-            Some(machine) if *machine == Machine::ours() => None,
+            Some(machine) if *machine == ProcessSpace::ours() => None,
             Some(machine) => Some(machine.to_string()),
             None if self.boot == boot_id() => None,
             None => Some("an earlier start of this machine, or another one".to_owned()),
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_did_not_end_is_found_and_a_state_without_its_mark_is_settled() {
+    fn an_unfinished_change_is_found_an_unmarked_state_is_settled() {
         let root = tempfile::tempdir().unwrap();
         let folder = clusters_folder(&dirs(root.path())).join("c");
         std::fs::create_dir_all(&folder).unwrap();
@@ -394,7 +394,7 @@ mod tests {
         let mut state = State::new("a".into(), "5.0.8".into(), "dc1".into());
         assert_eq!(state.elsewhere(), None);
         // The same process, judged by id and start time.
-        state.machine = Some(Machine::called("other"));
+        state.machine = Some(ProcessSpace::called("other"));
         assert!(state.is_owned());
         let said = remove(&folder, &state).unwrap_err().to_string();
         assert!(

@@ -69,11 +69,12 @@ impl Nodes {
             ..self.spec.clone()
         };
         settings::check_overrides(&spec)?;
-        let mut program = Program::of_spec(&spec, dirs, say)?;
+        let mut program = Program::for_spec(&spec, dirs, say)?;
         let clusters = self.folder.parent().context("the folder of clusters")?.to_owned();
         let mut programs = Vec::new();
         if let Some(hosts) = self.hosts().filter(|hosts| hosts.are_machines()) {
-            programs = super::machines::programs(hosts, (&program, &JavaWanted::of(&spec)), say)?;
+            programs =
+                super::machines::programs(hosts, (&program, &JavaWanted::from_spec(&spec)), say)?;
         } else if self.program.classes != Classes::Loaded {
             program.share_classes(&spec, &clusters, say)?;
         }

@@ -44,7 +44,7 @@ enum Column {
 }
 
 impl Column {
-    fn of(attribute: &str) -> Option<Column> {
+    fn parse(attribute: &str) -> Option<Column> {
         match attribute {
             "Value" | "Count" => Some(Column::Value),
             "50thPercentile" => Some(Column::Median),
@@ -63,15 +63,15 @@ impl Column {
         }
     }
 
-    fn of_row(self, result: &QueryResult, row: &[cql::Value]) -> Option<Value> {
+    fn row_value(self, result: &QueryResult, row: &[cql::Value]) -> Option<Value> {
         let cell = |name: &str| row.get(result.column(name).ok()?);
         let is_histogram = || cell("type").and_then(cql::Value::as_str) == Some("histogram");
         match self {
             Column::Value if is_histogram() => None,
             Column::Median if !is_histogram() => None,
             Column::Value | Column::Median => number_of(cell("value")?.as_str()?),
-            Column::P99 => of_f64(cell("p99th")?.as_f64()?),
-            Column::Max => of_f64(cell("max")?.as_f64()?),
+            Column::P99 => number_value(cell("p99th")?.as_f64()?),
+            Column::Max => number_value(cell("max")?.as_f64()?),
         }
     }
 }
@@ -86,7 +86,7 @@ struct Metric {
 
 impl Metric {
     /// Converts the name of an MBean. `None` if it is not a metric.
-    fn of(mbean: &str) -> Option<Metric> {
+    fn parse(mbean: &str) -> Option<Metric> {
         let properties = mbean.strip_prefix(METRICS)?.strip_prefix(':')?;
         let property = |wanted: &str| {
             let mut pairs = properties.split(',').filter_map(|pair| pair.split_once('='));
@@ -130,10 +130,10 @@ fn snake_case(name: &str) -> String {
 /// Parses a table's text as an integer, or else as a floating-point number.
 fn number_of(text: &str) -> Option<Value> {
     let whole = text.parse::<i64>().ok().map(Value::from);
-    whole.or_else(|| of_f64(text.parse().ok()?))
+    whole.or_else(|| number_value(text.parse().ok()?))
 }
 
-fn of_f64(number: f64) -> Option<Value> {
+fn number_value(number: f64) -> Option<Value> {
     Number::from_f64(number).map(Value::Number)
 }
 
@@ -158,7 +158,7 @@ impl MetricTables {
 fn statements(attributes: &[(&str, &str)]) -> Vec<Statement> {
     let mut tables: BTreeMap<String, BTreeMap<String, Vec<(usize, Column)>>> = BTreeMap::new();
     for (index, (mbean, attribute)) in attributes.iter().enumerate() {
-        let Some((metric, column)) = Metric::of(mbean).zip(Column::of(attribute)) else {
+        let Some((metric, column)) = Metric::parse(mbean).zip(Column::parse(attribute)) else {
             continue;
         };
         for table in column.tables(&metric.group) {
@@ -215,7 +215,7 @@ impl Statement {
             let named = row.get(name).and_then(cql::Value::as_str);
             let fills = named.and_then(|name| self.fills.get(name));
             for (index, column) in fills.into_iter().flatten() {
-                if let Some(value) = column.of_row(result, row) {
+                if let Some(value) = column.row_value(result, row) {
                     answers[*index] = Some(value);
                 }
             }
@@ -267,7 +267,7 @@ mod tests {
                 "Table.AllMemtablesLiveDataSize.all",
             ),
         ] {
-            let metric = Metric::of(&format!("{METRICS}:{properties}"));
+            let metric = Metric::parse(&format!("{METRICS}:{properties}"));
             let (group, name) = (group.to_owned(), format!("{METRICS}.{name}"));
             assert_eq!(metric, Some(Metric { group, name }), "{properties}");
         }
@@ -275,7 +275,7 @@ mod tests {
             "org.apache.cassandra.db:type=CompactionManager",
             "java.lang:type=Memory",
         ] {
-            assert_eq!(Metric::of(no_metric), None);
+            assert_eq!(Metric::parse(no_metric), None);
         }
     }
 

@@ -52,7 +52,7 @@ impl BeanAttribute {
 
 /// Conversion of attribute values to a series.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum Conversion {
     /// Value times a factor. Negative values mean that there is none.
     Level(BeanAttribute, f64),
     /// Increase per second, times a factor.
@@ -65,11 +65,13 @@ pub(super) enum Kind {
     Share(BeanAttribute, BeanAttribute, f64),
 }
 
-impl Kind {
+impl Conversion {
     fn sources(&self) -> impl Iterator<Item = &BeanAttribute> {
         let (first, second) = match self {
-            Kind::Level(source, _) | Kind::Rate(source, _) => (source, None),
-            Kind::While(first, second, _) | Kind::Share(first, second, _) => (first, Some(second)),
+            Conversion::Level(source, _) | Conversion::Rate(source, _) => (source, None),
+            Conversion::While(first, second, _) | Conversion::Share(first, second, _) => {
+                (first, Some(second))
+            }
         };
         std::iter::once(first).chain(second)
     }
@@ -83,7 +85,7 @@ pub(super) struct Series {
     /// Unit of its values.
     pub unit: &'static str,
     /// Source of its values.
-    pub kind: Kind,
+    pub kind: Conversion,
 }
 
 /// Reader of a list of series from one node.
@@ -144,7 +146,7 @@ impl Beans {
     }
 
     fn request(&self, wanted: impl Fn(&BeanAttribute) -> bool) -> SeriesRequest {
-        SeriesRequest::of(&self.metrics, &self.series, wanted)
+        SeriesRequest::build(&self.metrics, &self.series, wanted)
     }
 
     fn put(&mut self, at_ns: u64, asked: &SeriesRequest, answers: &[Option<Value>], out: &mut Out) {
@@ -155,20 +157,20 @@ impl Beans {
             let count = |source: &BeanAttribute| value(source).unwrap_or(0.0);
             let counters = &mut self.counters;
             let value = match &series.kind {
-                Kind::Level(source, factor) => {
+                Conversion::Level(source, factor) => {
                     value(source).filter(|n| *n >= 0.0).map(|n| n * factor)
                 }
-                Kind::Rate(source, factor) => {
+                Conversion::Rate(source, factor) => {
                     let more = counters.increase(&series.name, at_ns, count(source));
                     let there = value(source).and(more);
                     there.map(|more| more.per_second() * factor)
                 }
-                Kind::While(first, second, factor) => {
+                Conversion::While(first, second, factor) => {
                     let more = counters.increase(&series.name, at_ns, count(second));
                     let moves = more.is_some_and(|more| more.by > 0.0);
                     value(first).filter(|_| moves).map(|n| n * factor)
                 }
-                Kind::Share(first, second, factor) => {
+                Conversion::Share(first, second, factor) => {
                     let (first, second) = (Some(count(first)), Some(count(second)));
                     let share = counters.share(&series.name, at_ns, first, second);
                     share.map(|n| n * factor)
@@ -182,7 +184,7 @@ impl Beans {
 }
 
 impl SeriesRequest {
-    fn of(
+    fn build(
         metrics: &Metrics,
         series: &[Series],
         wanted: impl Fn(&BeanAttribute) -> bool,
@@ -295,7 +297,7 @@ mod tests {
         Beans::new(Metrics::ByAgent(agent), "node1", series, true)
     }
 
-    fn series(name: &str, kind: Kind) -> Series {
+    fn series(name: &str, kind: Conversion) -> Series {
         let name = name.to_string();
         let unit = "count";
         Series { name, unit, kind }
@@ -316,20 +318,20 @@ mod tests {
         let source = |mbean: &str| BeanAttribute::new(mbean, "Count");
         let heap = |part| BeanAttribute::part("Memory", "HeapMemoryUsage", part);
         let mut beans = beans(vec![
-            series("used", Kind::Level(heap("used"), 1.0)),
-            series("max", Kind::Level(heap("max"), 1.0)),
+            series("used", Conversion::Level(heap("used"), 1.0)),
+            series("max", Conversion::Level(heap("max"), 1.0)),
             series(
                 "running",
-                Kind::Level(BeanAttribute::new("Compactions", "List"), 1.0),
+                Conversion::Level(BeanAttribute::new("Compactions", "List"), 1.0),
             ),
-            series("hits", Kind::Rate(source("Hits"), 1.0)),
+            series("hits", Conversion::Rate(source("Hits"), 1.0)),
             series(
                 "ratio",
-                Kind::Share(source("Hits"), source("Requests"), 1.0),
+                Conversion::Share(source("Hits"), source("Requests"), 1.0),
             ),
             series(
                 "p99",
-                Kind::While(source("Percentile"), source("Requests"), 1e-3),
+                Conversion::While(source("Percentile"), source("Requests"), 1e-3),
             ),
         ]);
         // Answers for HeapMemoryUsage, Compactions, Hits, Requests and Percentile, each requested

@@ -8,7 +8,7 @@
 //!
 //! `client_request.*` counts the requests that this node coordinated, in all keyspaces.
 
-use super::beans::{BeanAttribute, Beans, Kind, Series};
+use super::beans::{BeanAttribute, Beans, Conversion, Series};
 use crate::mbeans::METRICS;
 use crate::metrics::Metrics;
 use anyhow::Result;
@@ -92,19 +92,19 @@ impl SampledSource for Cassandra {
 struct List(Vec<Series>);
 
 impl List {
-    fn add(&mut self, name: String, unit: &'static str, kind: Kind) {
+    fn add(&mut self, name: String, unit: &'static str, kind: Conversion) {
         self.0.push(Series { name, unit, kind });
     }
 
     fn level(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
         let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
-        self.add(name, unit, Kind::Level(source, 1.0));
+        self.add(name, unit, Conversion::Level(source, 1.0));
     }
 
     /// Adds the rate of a count; the name says what is counted per second.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
         let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
-        self.add(name, unit, Kind::Rate(source, 1.0));
+        self.add(name, unit, Conversion::Rate(source, 1.0));
     }
 
     /// Adds a statistic of a timer or histogram, reported while `counted` increases.
@@ -118,7 +118,7 @@ impl List {
     ) {
         let source =
             |mbean: &str, attribute| BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
-        let kind = Kind::While(source(mbean, attribute), source(counted, "Count"), factor);
+        let kind = Conversion::While(source(mbean, attribute), source(counted, "Count"), factor);
         self.add(name, unit, kind);
     }
 
@@ -133,7 +133,7 @@ impl List {
         self.add(
             name,
             unit,
-            Kind::Share(source(first), source(second), factor),
+            Conversion::Share(source(first), source(second), factor),
         );
     }
 }
@@ -147,9 +147,9 @@ fn series(keyspace: &str, tables: &[&str]) -> Vec<Series> {
     messages(&mut list);
     others(&mut list);
     commit_log(&mut list);
-    of_keyspace(&mut list, keyspace);
+    list_keyspace(&mut list, keyspace);
     for table in tables {
-        of_table(&mut list, keyspace, table);
+        list_table(&mut list, keyspace, table);
     }
     list.0
 }
@@ -181,7 +181,7 @@ fn compactions(list: &mut List) {
     let name = |what: &str| format!("compactions.{what}");
     list.level(name("pending"), "count", &mbean("PendingTasks"), "Value");
     let running = BeanAttribute::new(COMPACTIONS, "Compactions");
-    list.add(name("running"), "count", Kind::Level(running, 1.0));
+    list.add(name("running"), "count", Conversion::Level(running, 1.0));
     // Increases when a compaction ends, so a long one appears as a peak at its end.
     list.rate(
         name("bytes/s"),
@@ -322,7 +322,7 @@ fn others(list: &mut List) {
         ("hints.pending", HINTS, "PendingHints"),
     ] {
         let source = BeanAttribute::new(mbean, attribute);
-        list.add(name.into(), "count", Kind::Level(source, 1.0));
+        list.add(name.into(), "count", Conversion::Level(source, 1.0));
     }
     list.rate(
         "streams.received_bytes/s".into(),
@@ -361,7 +361,7 @@ fn commit_log(list: &mut List) {
     );
 }
 
-fn of_keyspace(list: &mut List, keyspace: &str) {
+fn list_keyspace(list: &mut List, keyspace: &str) {
     let mbean = |name: &str| format!("type=Keyspace,keyspace={keyspace},name={name}");
     // The histogram's own count is in no metrics table.
     let (histogram, reads) = (mbean("SSTablesPerReadHistogram"), mbean("ReadLatency"));
@@ -374,7 +374,7 @@ fn of_keyspace(list: &mut List, keyspace: &str) {
     }
 }
 
-fn of_table(list: &mut List, keyspace: &str, table: &str) {
+fn list_table(list: &mut List, keyspace: &str, table: &str) {
     let mbean = |name: &str| format!("type=Table,keyspace={keyspace},scope={table},name={name}");
     let name = |what: &str| format!("table.{table}.{what}");
     for (what, unit, metric, attribute) in [

@@ -89,13 +89,13 @@ impl GcLog {
         }
         let first = !std::mem::replace(&mut self.begun, true);
         let mut safepoints = Safepoints::default();
-        let parsed: Vec<(Written, Event)> =
+        let parsed: Vec<(LineTime, Event)> =
             lines.iter().filter_map(|line| parse(&String::from_utf8_lossy(line))).collect();
         // A line is written before it is read, so the last one gives the best estimate of the JVM's
         // start.
         let uptimes = parsed.iter().filter_map(|(written, _)| match written {
-            Written::Uptime(uptime_ns) => Some(*uptime_ns),
-            Written::Wall(_) => None,
+            LineTime::Uptime(uptime_ns) => Some(*uptime_ns),
+            LineTime::Wall(_) => None,
         });
         if let Some(uptime_ns) = uptimes.max() {
             let latest_ns = unix_ns.saturating_sub(uptime_ns);
@@ -104,8 +104,8 @@ impl GcLog {
         }
         for (written, event) in &parsed {
             let written_unix_ns = match written {
-                Written::Wall(unix_ns) => *unix_ns,
-                Written::Uptime(uptime_ns) => {
+                LineTime::Wall(unix_ns) => *unix_ns,
+                LineTime::Uptime(uptime_ns) => {
                     self.started_unix_ns.unwrap_or_default().saturating_add(*uptime_ns)
                 }
             };
@@ -286,7 +286,7 @@ enum Event {
 
 /// Time at which a line was written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Written {
+enum LineTime {
     /// Nanoseconds since 1970.
     Wall(u64),
     /// Nanoseconds since the JVM started.
@@ -295,7 +295,7 @@ enum Written {
 
 /// Parses a line's time and content. `None` if it is of no interest. The `-Xlog` decorations come
 /// in any order; a wall time is preferred to an uptime.
-fn parse(line: &str) -> Option<(Written, Event)> {
+fn parse(line: &str) -> Option<(LineTime, Event)> {
     if !line.starts_with('[') {
         return java8::parse(line);
     }
@@ -303,8 +303,8 @@ fn parse(line: &str) -> Option<(Written, Event)> {
     let (mut wall, mut uptime, mut tags) = (None, None, "");
     while let Some((inside, behind)) = rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
         match written_of(inside.trim_end()) {
-            Some(Written::Wall(ns)) => wall = wall.or(Some(Written::Wall(ns))),
-            Some(Written::Uptime(ns)) => uptime = uptime.or(Some(Written::Uptime(ns))),
+            Some(LineTime::Wall(ns)) => wall = wall.or(Some(LineTime::Wall(ns))),
+            Some(LineTime::Uptime(ns)) => uptime = uptime.or(Some(LineTime::Uptime(ns))),
             None => {}
         }
         tags = inside.trim_end();
@@ -312,12 +312,12 @@ fn parse(line: &str) -> Option<(Written, Event)> {
     }
     let text = rest.trim();
     let event = match tags {
-        "gc" => of_collector(text)?,
-        "gc,phases" => of_z_phase(text)?,
-        "safepoint" => of_safepoint(text)?,
+        "gc" => parse_collector(text)?,
+        "gc,phases" => parse_z_phase(text)?,
+        "safepoint" => parse_safepoint(text)?,
         // Cassandra's default settings leave out the tags, so that the level is last. Others end
         // with the time or the number of a thread.
-        last if has_no_tags(last) => of_safepoint(text).or_else(|| of_collector(text))?,
+        last if has_no_tags(last) => parse_safepoint(text).or_else(|| parse_collector(text))?,
         _ => return None,
     };
     Some((wall.or(uptime)?, event))
@@ -334,26 +334,26 @@ const WALL_MS_MIN: u64 = 1_000_000_000_000;
 
 /// Parses a decoration with a time: `time` or `utctime` as ISO 8601, `uptime` in seconds,
 /// `timemillis` or `uptimemillis` in milliseconds.
-fn written_of(decoration: &str) -> Option<Written> {
+fn written_of(decoration: &str) -> Option<LineTime> {
     if let Some(ns) = unix_ns_of(decoration) {
-        return Some(Written::Wall(ns));
+        return Some(LineTime::Wall(ns));
     }
     if let Some(number) = decoration.strip_suffix("ms") {
         let ms: u64 = number.parse().ok()?;
         let ns = ms.checked_mul(MILLISECOND_NS)?;
         return Some(if ms < WALL_MS_MIN {
-            Written::Uptime(ns)
+            LineTime::Uptime(ns)
         } else {
-            Written::Wall(ns)
+            LineTime::Wall(ns)
         });
     }
     let seconds: f64 = decoration.strip_suffix('s')?.parse().ok()?;
     let is_time = seconds.is_finite() && seconds >= 0.0;
-    is_time.then_some(Written::Uptime((seconds * SECOND_NS as f64) as u64))
+    is_time.then_some(LineTime::Uptime((seconds * SECOND_NS as f64) as u64))
 }
 
 /// Parses lines such as `GC(7) Pause Young (Mixed) (G1 Evacuation Pause) 26M->8M(512M) 8.052ms`.
-fn of_collector(text: &str) -> Option<Event> {
+fn parse_collector(text: &str) -> Option<Event> {
     let text = without_number(text);
     let heap = text.split(' ').find_map(heap_after);
     if text.starts_with("Allocation Stall") {
@@ -380,7 +380,7 @@ fn of_collector(text: &str) -> Option<Event> {
 
 /// Parses `GC(13) Pause Mark Start 0.036ms`, or with generations `GC(13) Y: Pause Mark Start
 /// 0.036ms`.
-fn of_z_phase(text: &str) -> Option<Event> {
+fn parse_z_phase(text: &str) -> Option<Event> {
     let text = without_number(text);
     let text = match text.split_once(": ") {
         Some((generation, rest)) if generation.len() == 1 => rest,
@@ -397,7 +397,7 @@ fn of_z_phase(text: &str) -> Option<Event> {
 /// Parses safepoint lines. Since Java 13: `Safepoint "Cleanup", Time since last: 1 ns, Reaching
 /// safepoint: 2 ns, …, Total: 3 ns`. Before: `Total time for which application threads were
 /// stopped: 0.0020681 seconds, Stopping threads took: 0.0000143 seconds`.
-fn of_safepoint(text: &str) -> Option<Event> {
+fn parse_safepoint(text: &str) -> Option<Event> {
     let part = |name: &str, unit: &str, to_ms: f64| -> Option<f64> {
         let (_, behind) = text.split_once(name)?;
         let number = behind.trim_start().split(' ').next()?;

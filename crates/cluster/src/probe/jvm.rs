@@ -1,6 +1,6 @@
 //! Probe of a node's JVM: heap, pools, collections, threads, CPU, classes, buffers.
 
-use super::beans::{BeanAttribute, Beans, Kind, Series};
+use super::beans::{BeanAttribute, Beans, Conversion, Series};
 use crate::jolokia::Jolokia;
 use anyhow::Result;
 use host::probe::{Out, SampledSource};
@@ -106,14 +106,14 @@ struct List(Vec<Series>);
 
 impl List {
     fn level(&mut self, name: &str, unit: &'static str, source: BeanAttribute) {
-        self.add(name, unit, Kind::Level(source, 1.0));
+        self.add(name, unit, Conversion::Level(source, 1.0));
     }
 
     fn rate(&mut self, name: &str, unit: &'static str, source: BeanAttribute, factor: f64) {
-        self.add(name, unit, Kind::Rate(source, factor));
+        self.add(name, unit, Conversion::Rate(source, factor));
     }
 
-    fn add(&mut self, name: &str, unit: &'static str, kind: Kind) {
+    fn add(&mut self, name: &str, unit: &'static str, kind: Conversion) {
         let name = name.to_string();
         self.0.push(Series { name, unit, kind });
     }

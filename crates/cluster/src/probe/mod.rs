@@ -121,7 +121,7 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     let nodes = cluster.nodes().iter().enumerate();
     let elsewhere: Vec<&str> = nodes
         .filter(|(index, node)| {
-            let is_reached = hosts.is_some_and(|hosts| hosts.of(*index).is_some());
+            let is_reached = hosts.is_some_and(|hosts| hosts.for_node(*index).is_some());
             node.pid.is_none() && !is_reached
         })
         .map(|(_, node)| node.name.as_str())

@@ -86,7 +86,7 @@ fn gc_log(cluster: &Cluster, index: usize, name: &str) -> Option<GcLog> {
     }
     let hosts = cluster.attached_hosts()?;
     let (folder, _) = hosts.logs(index)?.ok()?;
-    Some(GcLog::new(&hosts.of(index)?.agent, folder, name).elsewhere())
+    Some(GcLog::new(&hosts.for_node(index)?.agent, folder, name).elsewhere())
 }
 
 /// Returns what the probes of the nodes cannot see: the nodes, the reason and what would enable it.

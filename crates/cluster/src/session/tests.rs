@@ -137,7 +137,7 @@ fn a_session_that_failed_once_fails_at_once() {
 }
 
 #[test]
-fn an_answer_gets_room_for_what_has_come_and_not_for_what_it_says() {
+fn an_answer_gets_memory_for_bytes_received_not_bytes_claimed() {
     let claims = |length: u32| {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -247,7 +247,7 @@ fn takes(only: Option<u8>, newest: u8) -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
 }
 
 #[test]
-fn who_refuses_a_version_is_asked_for_the_next_and_for_what_it_takes_from_then_on() {
+fn a_refused_version_leads_to_the_next_which_is_then_kept() {
     let (address, asked) = takes(Some(3), 3);
     let access = Access::default();
     for _ in 0..2 {
@@ -259,7 +259,7 @@ fn who_refuses_a_version_is_asked_for_the_next_and_for_what_it_takes_from_then_o
 }
 
 #[test]
-fn who_takes_none_of_our_versions_is_told_with_its_own_words_for_each() {
+fn a_server_without_a_common_version_is_quoted_for_each_version() {
     let (address, asked) = takes(None, 6);
     let access = Access::default();
     let error = format!("{:#}", Session::open(address, &access, LIMIT).unwrap_err());

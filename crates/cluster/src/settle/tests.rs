@@ -102,7 +102,7 @@ fn the_limit_ends_waiting() {
 }
 
 #[test]
-fn the_published_rule_is_for_data_that_is_large_or_of_unknown_size() {
+fn the_published_rule_is_for_large_data_or_unknown_sizes() {
     let idle = |bytes| {
         let rule = Rule::for_data(bytes, Duration::ZERO);
         rule.sample * rule.idle_samples

@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use measure::number::counted;
 
 /// Ranges of a node, each from a start position to an exclusive end, ascending and not adjacent.
-type Held = Vec<(u128, u128)>;
+type NodeRanges = Vec<(u128, u128)>;
 
 /// Assignment of parts to nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,9 +93,9 @@ fn refusal(export: &Export, nodes: &[NodeInfo]) -> String {
 }
 
 /// Returns the ranges that each node of a ring holds.
-fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<Held> {
+fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<NodeRanges> {
     let ring = Ring::new(nodes);
-    let mut all: Vec<Held> = vec![Vec::new(); nodes.len()];
+    let mut all: Vec<NodeRanges> = vec![Vec::new(); nodes.len()];
     for index in 0..ring.ranges_count() {
         let (after, up_to) = ring.range(index);
         let (begin, end) = (position(after) + 1, position(up_to) + 1);
@@ -120,10 +120,10 @@ fn position(token: i64) -> u128 {
 }
 
 /// Sorts ranges, and merges adjacent ones.
-fn joined(mut ranges: Held) -> Held {
+fn joined(mut ranges: NodeRanges) -> NodeRanges {
     ranges.retain(|(begin, end)| begin < end);
     ranges.sort_unstable();
-    let mut joined: Held = Vec::with_capacity(ranges.len());
+    let mut joined: NodeRanges = Vec::with_capacity(ranges.len());
     for (begin, end) in ranges {
         match joined.last_mut() {
             Some(last) if last.1 >= begin => last.1 = last.1.max(end),

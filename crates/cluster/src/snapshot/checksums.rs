@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_of_an_older_version_is_checked_as_far_as_it_can_be() {
+    fn a_snapshot_of_an_older_version_is_checked_where_possible() {
         let root = tempfile::tempdir().unwrap();
         let (folder, host, table) = snapshot(root.path());
         let text = std::fs::read_to_string(folder.join("manifest.json")).unwrap();

@@ -30,7 +30,7 @@ pub(super) type Side = (String, NodeContents);
 
 impl Comparison {
     /// Compares nodes, each with its data before and now.
-    pub(super) fn of(nodes: impl Iterator<Item = (String, Side, Side)>) -> Comparison {
+    pub(super) fn new(nodes: impl Iterator<Item = (String, Side, Side)>) -> Comparison {
         let mut all = Comparison::default();
         for (node, (was_print, was), (is_print, is)) in nodes {
             for (table, was) in was {

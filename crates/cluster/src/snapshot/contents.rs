@@ -78,7 +78,7 @@ pub(super) fn format_of(prefix: &str) -> &str {
 ///
 /// # Errors
 /// A file cannot be read. A file that is read but not understood only leaves its number absent.
-pub(super) fn of_files(
+pub(super) fn read_table(
     host: &Agent,
     folder: &Path,
     files: &TableFiles,
@@ -137,14 +137,14 @@ fn uncompressed_bytes(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<
 ///
 /// # Errors
 /// A file cannot be read.
-pub(super) fn of_snapshot(
+pub(super) fn read_snapshot(
     host: &Agent,
     folder: &Path,
     manifest: &Manifest,
 ) -> Result<NodeContents> {
     let of = |table: &manifest::TableRecord| {
         let at = manifest::table_folder(folder, &manifest.keyspace, &table.name);
-        let contents = of_files(host, &at, &table.files(), table.levels.clone())?;
+        let contents = read_table(host, &at, &table.files(), table.levels.clone())?;
         Ok((table.name.clone(), contents))
     };
     manifest.tables.iter().map(of).collect()
@@ -154,9 +154,9 @@ pub(super) fn of_snapshot(
 ///
 /// # Errors
 /// A file cannot be read.
-pub(super) fn of_tables(host: &Agent, tables: &[TableNow]) -> Result<NodeContents> {
+pub(super) fn read_tables(host: &Agent, tables: &[TableNow]) -> Result<NodeContents> {
     let of = |table: &TableNow| {
-        let contents = of_files(host, &table.folder, &table.files, table.levels.clone())?;
+        let contents = read_table(host, &table.folder, &table.files, table.levels.clone())?;
         Ok((table.name.clone(), contents))
     };
     tables.iter().map(of).collect()
@@ -185,7 +185,7 @@ mod tests {
         std::fs::write(folder.join(format!("nb-2-big-{STATISTICS}")), plain).unwrap();
         let of = || {
             let files = layout::scan(&host, &folder).unwrap();
-            of_files(&host, &folder, &files, Some(vec![3, 0])).unwrap()
+            read_table(&host, &folder, &files, Some(vec![3, 0])).unwrap()
         };
         let found = of();
         assert_eq!((found.rows, found.partitions), (Some(25), Some(10)));

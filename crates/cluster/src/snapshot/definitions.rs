@@ -8,7 +8,7 @@
 use super::schema;
 use crate::session::Session;
 use anyhow::{Result, bail};
-use cql::text::{Kind, Token};
+use cql::text::{Token, TokenKind};
 use std::collections::BTreeMap;
 
 /// A CREATE statement.
@@ -33,7 +33,7 @@ pub(super) fn refuse_different(
     tables: &[&str],
     statements: &[String],
 ) -> Result<bool> {
-    let mut found = schema::known(session, keyspace)?;
+    let mut found = schema::query_tables(session, keyspace)?;
     found.retain(|name, _| tables.contains(&name.as_str()));
     if found.is_empty() {
         return Ok(false);
@@ -61,7 +61,7 @@ pub(super) fn refuse_different(
 /// keyspace is ignored, because the ranges of each node are compared elsewhere.
 fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<String> {
     let definitions = |all: &[String]| -> Vec<Definition> {
-        let each = all.iter().map(|one| Definition::of(one));
+        let each = all.iter().map(|one| Definition::parse(one));
         each.filter(|one| one.what != format!("create keyspace {keyspace}")).collect()
     };
     let (there, wanted) = (definitions(there), definitions(wanted));
@@ -75,7 +75,7 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
 }
 
 impl Definition {
-    fn of(statement: &str) -> Definition {
+    fn parse(statement: &str) -> Definition {
         let Ok(tokens) = cql::text::tokens(statement) else {
             // Equal only to identical text.
             return Definition {
@@ -89,7 +89,7 @@ impl Definition {
         let mut body = None;
         for token in &tokens {
             let is_symbol =
-                |symbols: &str| token.kind == Kind::Symbol && symbols.contains(&token.text);
+                |symbols: &str| token.kind == TokenKind::Symbol && symbols.contains(&token.text);
             if is_symbol("([{") {
                 depth += 1;
                 body.get_or_insert(sections[0].len());
@@ -97,7 +97,7 @@ impl Definition {
             if is_symbol(")]}") {
                 depth -= 1;
             }
-            let is_word = |word: &str| token.kind == Kind::Word && token.text == word;
+            let is_word = |word: &str| token.kind == TokenKind::Word && token.text == word;
             let is_first = sections.len() == 1;
             if depth == 0 && (is_first && is_word("with") || !is_first && is_word("and")) {
                 sections.push(Vec::new());
@@ -142,9 +142,9 @@ impl Definition {
 
 fn text(tokens: &[&Token]) -> String {
     let one = |token: &&Token| match token.kind {
-        Kind::Text => format!("'{}'", token.text),
-        Kind::Quoted => format!("\"{}\"", token.text),
-        Kind::Word | Kind::Symbol => token.text.clone(),
+        TokenKind::Text => format!("'{}'", token.text),
+        TokenKind::Quoted => format!("\"{}\"", token.text),
+        TokenKind::Word | TokenKind::Symbol => token.text.clone(),
     };
     tokens.iter().map(one).collect::<Vec<_>>().join(" ")
 }
@@ -156,7 +156,7 @@ mod tests {
     const TABLE: &str = "CREATE TABLE k.t (\n a int PRIMARY KEY,\n b text\n) WITH ID = 7a-b\n    \
                          AND comment = ''\n    AND compression = {'class': 'LZ4', 'x': '16 and'}";
 
-    fn said(there: &[&str], wanted: &[&str]) -> String {
+    fn differences(there: &[&str], wanted: &[&str]) -> String {
         let owned = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         difference(&owned(there), &owned(wanted), "k").unwrap_or("none".to_owned())
     }
@@ -165,16 +165,16 @@ mod tests {
     fn ids_white_space_and_options_of_one_side_are_no_difference() {
         let other = "CREATE TABLE k.t (a int PRIMARY KEY, b text) WITH compression = {'class': \
                      'LZ4', 'x': '16 and'} AND memtable = 'default' AND ID = 9";
-        assert_eq!(said(&[other], &[TABLE]), "none");
+        assert_eq!(differences(&[other], &[TABLE]), "none");
         let keyspace = |copies| format!("CREATE KEYSPACE k WITH replication = {{'a': '{copies}'}}");
         let (one, two) = (keyspace(1), keyspace(2));
-        assert_eq!(said(&[&one, TABLE], &[&two, TABLE]), "none");
+        assert_eq!(differences(&[&one, TABLE], &[&two, TABLE]), "none");
     }
 
     #[test]
     fn columns_options_types_and_indexes_that_differ_are_named() {
         let check = |there: &str, wanted: &str, parts: &[&str]| {
-            let said = said(&[there], &[wanted]);
+            let said = differences(&[there], &[wanted]);
             for part in parts {
                 assert!(said.contains(part), "{part}: {said}");
             }

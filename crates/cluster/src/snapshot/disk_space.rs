@@ -50,10 +50,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_volume_without_room_is_refused_with_both_numbers_and_the_way_on() {
+    fn a_full_volume_is_refused_with_both_sizes_and_a_remedy() {
         let root = tempfile::tempdir().unwrap();
         let host = agent::in_thread(root.path()).unwrap();
-        let place = NodeFiles::of_test(&host, std::path::Path::new("/v/host1/node1"));
+        let place = NodeFiles::for_test(&host, std::path::Path::new("/v/host1/node1"));
         let volume = |available_bytes| VolumeUse {
             total_bytes: 1024 * MIB,
             used_bytes: 1024 * MIB - available_bytes,

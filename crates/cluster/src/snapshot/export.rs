@@ -8,7 +8,7 @@ use super::contents;
 use super::export_json::{Export, ExportedNode, FILE};
 use super::layout::{DATA, File};
 use super::manifest::{self, Manifest, TableRecord};
-use super::progress::{Counter, told};
+use super::progress::{Counter, with_progress};
 use super::unfinished_folder::Making;
 use super::{hard_links, on_each};
 use crate::attach;
@@ -64,7 +64,7 @@ pub(super) fn export(
         bytes(total),
         counted(places.len(), "node")
     ));
-    let parts = told(total, say, |counter| {
+    let parts = with_progress(total, say, |counter| {
         on_each(places, &manifests, |place, manifest| {
             bring(place, manifest, making.path(), counter)
         })
@@ -195,7 +195,7 @@ pub(super) fn bring(
 ) -> Result<(Manifest, contents::NodeContents)> {
     let mut manifest = manifest.clone();
     let folder = manifest::folder(place.folder, &manifest.name);
-    let contents = contents::of_snapshot(place.host, &folder, &manifest)?;
+    let contents = contents::read_snapshot(place.host, &folder, &manifest)?;
     let to = making.join(place.name);
     for table in &mut manifest.tables {
         let from = manifest::table_folder(&folder, &manifest.keyspace, &table.name);

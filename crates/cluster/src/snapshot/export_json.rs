@@ -13,7 +13,7 @@ use crate::node::NodeInfo;
 use crate::ring::Replication;
 use crate::statement_change::{Change, Sort, changes};
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use cql::text::{Fault, Kind, Token};
+use cql::text::{CqlMistake, Token, TokenKind};
 use foreign::FileKind;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -326,11 +326,11 @@ fn check_file(name: &str) -> Result<()> {
     Ok(())
 }
 
-fn unreadable(fault: &Fault, statement: &str) -> anyhow::Error {
+fn unreadable(fault: &CqlMistake, statement: &str) -> anyhow::Error {
     let shown: String = statement.chars().take(80).collect();
     anyhow!(
         "its statement {shown:?} cannot be read: {}",
-        fault.said(statement)
+        fault.describe(statement)
     )
 }
 
@@ -358,17 +358,17 @@ fn check_part(name: &str) -> Result<()> {
 /// Parses `replication = {…}` in a statement. `None` if absent or unreadable.
 fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
     let tokens = cql::text::tokens(statement).ok()?;
-    let is = |at: usize, kind: Kind, text: &str| {
+    let is = |at: usize, kind: TokenKind, text: &str| {
         tokens.get(at).is_some_and(|token| token.kind == kind && token.text == text)
     };
-    let mut at = (0..tokens.len()).find(|at| is(*at, Kind::Word, "replication"))? + 3;
+    let mut at = (0..tokens.len()).find(|at| is(*at, TokenKind::Word, "replication"))? + 3;
     let mut options = BTreeMap::new();
     while let [key, colon, value] = tokens.get(at..at + 3)?
         && colon.text == ":"
     {
         options.insert(key.text.clone(), value.text.clone());
         at += 3;
-        if !is(at, Kind::Symbol, ",") {
+        if !is(at, TokenKind::Symbol, ",") {
             break;
         }
         at += 1;
@@ -379,7 +379,7 @@ fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
 /// Refuses statements other than those that create an object of the keyspace.
 fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
     let read = cql::text::tokens(statement).map_err(|fault| unreadable(&fault, statement));
-    let is_end = |token: &Token| token.kind == Kind::Symbol && token.text == ";";
+    let is_end = |token: &Token| token.kind == TokenKind::Symbol && token.text == ";";
     let is_one = !read?.iter().any(is_end);
     let changes = changes(statement, None).map_err(|fault| unreadable(&fault, statement))?;
     let is_ours = |change: &Change| {

@@ -13,7 +13,7 @@ use crate::cluster::Cluster;
 use crate::mbeans;
 use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, anyhow, bail};
-use host::Step;
+use host::FileStep;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> 
     let tag = format!("cassay-{name}");
     let making = manifest::folder_in_making(place.folder, &name);
     // A killed command may have left it.
-    place.host.change(vec![Step::Remove(making.clone())])?;
+    place.host.change(vec![FileStep::Remove(making.clone())])?;
     mbeans::clear_snapshot(agent, &tag, &keyspace)?;
     mbeans::take_snapshot(agent, &tag, &keyspace, &names)?;
     let levels = mbeans::levels(agent, &keyspace, &names)?;
@@ -79,9 +79,9 @@ fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> 
     }
     mbeans::clear_snapshot(agent, &tag, &keyspace)?;
     place.host.change(vec![
-        Step::Folder(making.clone()),
+        FileStep::Folder(making.clone()),
         manifest.write(&making)?,
-        Step::Rename {
+        FileStep::Rename {
             from: making,
             to: manifest::folder(place.folder, &name),
         },
@@ -90,9 +90,9 @@ fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> 
 }
 
 /// Returns the step that links files from one folder into another.
-pub(super) fn link(files: &TableFiles, from: PathBuf, to: PathBuf) -> Step {
+pub(super) fn link(files: &TableFiles, from: PathBuf, to: PathBuf) -> FileStep {
     let names = files.all().map(|file| file.name.clone()).collect();
-    Step::Link { from, to, names }
+    FileStep::Link { from, to, names }
 }
 
 pub(crate) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
@@ -260,14 +260,14 @@ pub(super) fn remove_on(place: &NodeFiles<'_>, name: &str) -> Result<()> {
         manifest::folder(place.folder, name),
         manifest::folder_in_making(place.folder, name),
     );
-    let mut steps = vec![Step::Remove(to.clone())];
+    let mut steps = vec![FileStep::Remove(to.clone())];
     // Renamed first, so that a partly removed snapshot never looks complete.
     if place.has(&from)? {
-        steps.push(Step::Rename {
+        steps.push(FileStep::Rename {
             from,
             to: to.clone(),
         });
-        steps.push(Step::Remove(to));
+        steps.push(FileStep::Remove(to));
     }
     place.host.change(steps)
 }

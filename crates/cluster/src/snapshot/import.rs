@@ -14,14 +14,14 @@ use super::export::{members, partitioner};
 use super::export_json::{Export, ExportedNode, files};
 use super::layout::File;
 use super::manifest::{self, Manifest, TableRecord, check_name};
-use super::progress::{Counter, told};
+use super::progress::{Counter, with_progress};
 use super::{definitions, hard_links, on_all, on_each};
 use crate::cluster::Cluster;
 use crate::node_files::NodeFiles;
 use crate::ring::Replication;
 use crate::status::replications;
 use anyhow::{Context, Result, bail, ensure};
-use host::{Bytes, Step};
+use host::{Bytes, FileStep};
 use measure::number::{bytes, counted};
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
@@ -83,7 +83,7 @@ pub(super) fn import(
         bytes(total),
         counted(places.len(), "node")
     ));
-    let brought = told(total, say, |counter| {
+    let brought = with_progress(total, say, |counter| {
         on_each(places, &parts, |place, part| {
             bring(place, part, &folder, name, counter)
         })
@@ -92,7 +92,7 @@ pub(super) fn import(
         on_all(places, |place| {
             let making = manifest::folder_in_making(place.folder, name);
             let to = manifest::folder(place.folder, name);
-            place.host.change(vec![Step::Rename { from: making, to }])
+            place.host.change(vec![FileStep::Rename { from: making, to }])
         })?;
         Ok(brought)
     });
@@ -105,7 +105,7 @@ pub(super) fn import(
         let wanted = (part.fingerprint.clone(), part.contents.clone());
         (place.name.to_owned(), wanted, here)
     });
-    let comparison = Comparison::of(comparison);
+    let comparison = Comparison::new(comparison);
     Ok(imported(&export, &fitting, places, name, comparison))
 }
 
@@ -150,7 +150,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
 /// Refuses SSTables whose format this Cassandra version cannot read. A version of an unknown line
 /// reports by itself what it cannot read.
 fn formats_fit(export: &Export, version: &str) -> Result<()> {
-    let Some(line) = Line::of(version) else {
+    let Some(line) = Line::find(version) else {
         return Ok(());
     };
     for format in export.formats() {
@@ -160,7 +160,7 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
              {version} reads {}; nothing was copied\nhint: import it into a cluster of the version \
              that it is of (`cassay target up --like FROM`)",
             export.version,
-            line.formats.said()
+            line.formats.describe()
         );
     }
     Ok(())
@@ -204,7 +204,7 @@ fn bring(
 ) -> Result<(String, contents::NodeContents)> {
     let making = manifest::folder_in_making(place.folder, name);
     // A killed command may have left it.
-    place.host.change(vec![Step::Remove(making.clone())])?;
+    place.host.change(vec![FileStep::Remove(making.clone())])?;
     let manifest = Manifest {
         name: name.to_owned(),
         ..part.manifest.clone()
@@ -226,19 +226,19 @@ fn bring(
             part.node
         )
     })?;
-    let contents = contents::of_snapshot(place.host, &making, &manifest)?;
+    let contents = contents::read_snapshot(place.host, &making, &manifest)?;
     // Later measurements must not find these files in the page cache.
     place.host.uncache(&making)?;
     Ok((manifest.fingerprint().to_string(), contents))
 }
 
 /// Returns the steps that create the folder of a table, and those of its indexes.
-fn folders(table: &TableRecord, to: &Path) -> Vec<Step> {
+fn folders(table: &TableRecord, to: &Path) -> Vec<FileStep> {
     let indexes: BTreeSet<_> =
         table.indexes.iter().filter_map(|f| f.name.split_once('/')).collect();
     let indexes: BTreeSet<&str> = indexes.into_iter().map(|(index, _)| index).collect();
-    let below = indexes.into_iter().map(|index| Step::Folder(to.join(index)));
-    std::iter::once(Step::Folder(to.to_owned())).chain(below).collect()
+    let below = indexes.into_iter().map(|index| FileStep::Folder(to.join(index)));
+    std::iter::once(FileStep::Folder(to.to_owned())).chain(below).collect()
 }
 
 /// Sends a file to a node's host in pieces.
@@ -248,7 +248,7 @@ fn send(
     to: &Path,
     counter: &Counter,
 ) -> Result<()> {
-    place.host.change(vec![Step::write(to.to_owned(), Vec::new())])?;
+    place.host.change(vec![FileStep::write(to.to_owned(), Vec::new())])?;
     let mut buffer = vec![0; host::files::PIECE_BYTES];
     loop {
         let count = from.read(&mut buffer)?;
@@ -256,7 +256,7 @@ fn send(
             return Ok(());
         }
         let (path, bytes) = (to.to_owned(), Bytes(buffer[..count].to_vec()));
-        place.host.change(vec![Step::Append { path, bytes }])?;
+        place.host.change(vec![FileStep::Append { path, bytes }])?;
         counter.add(count)?;
     }
 }

@@ -309,7 +309,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_same_sstables_under_other_names_have_the_same_fingerprint() {
+    fn renamed_sstables_keep_their_fingerprint() {
         let root = tempfile::tempdir().unwrap();
         let host = agent::in_thread(root.path()).unwrap();
         let (a, b) = (root.path().join("a"), root.path().join("b"));

@@ -6,7 +6,7 @@
 use super::layout::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
 use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, bail, ensure};
-use host::{Agent, Entry, Step};
+use host::{Agent, Entry, FileStep};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -122,9 +122,9 @@ impl Manifest {
     }
 
     /// Returns the step that writes the manifest to a snapshot's folder.
-    pub fn write(&self, snapshot: &Path) -> Result<Step> {
+    pub fn write(&self, snapshot: &Path) -> Result<FileStep> {
         let text = serde_json::to_vec_pretty(self).context("write the manifest")?;
-        Ok(Step::write(snapshot.join(FILE), text))
+        Ok(FileStep::write(snapshot.join(FILE), text))
     }
 
     /// Reads the manifest in a snapshot's folder.
@@ -222,7 +222,7 @@ mod tests {
         let files = layout::scan(&host, &table).unwrap();
         let record = TableRecord::new("t".into(), "00ff".into(), Some(vec![1, 0]), files);
         manifest.tables.push(record);
-        let place = NodeFiles::of_test(&host, root.path());
+        let place = NodeFiles::for_test(&host, root.path());
         assert_eq!(
             names(&place).unwrap(),
             Vec::<String>::new(),

@@ -15,7 +15,7 @@ use crate::mbeans;
 use crate::node_files::NodeFiles;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
-use host::Step;
+use host::FileStep;
 use measure::clock;
 use std::path::PathBuf;
 
@@ -145,7 +145,7 @@ fn stop_all(nodes: &mut Nodes) -> Result<()> {
 fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let keyspace = manifest.keyspace.as_str();
     let snapshot = manifest::folder(place.folder, &manifest.name);
-    let clear = |folder: PathBuf, but: &[&str]| Step::Clear {
+    let clear = |folder: PathBuf, but: &[&str]| FileStep::Clear {
         folder,
         but: but.iter().map(|&name| name.to_owned()).collect(),
     };
@@ -191,7 +191,7 @@ mod tests {
     fn a_swap_leaves_the_snapshots_files_and_nothing_to_replay() {
         let root = tempfile::tempdir().unwrap();
         let host = agent::in_thread(root.path()).unwrap();
-        let place = NodeFiles::of_test(&host, root.path());
+        let place = NodeFiles::for_test(&host, root.path());
         let put_away = manifest::table_folder(&manifest::folder(root.path(), "s"), "k", "t");
         write(&put_away, "nb-1-big-", b"then");
         write(&put_away.join(".index"), "nb-1-big-", b"index");

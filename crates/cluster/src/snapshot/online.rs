@@ -58,7 +58,7 @@ pub(crate) fn restore(nodes: &Nodes, name: &str, say: &mut dyn FnMut(&str)) -> R
     say(&format!(
         "restoring {keyspace} from {name} (TRUNCATE and import)"
     ));
-    let marks = LogMarks::of(&places);
+    let marks = LogMarks::read(&places);
     let swapped = on_all(&places, |place| {
         mbeans::disable_compaction(place.agent()?, keyspace, &names)
     })

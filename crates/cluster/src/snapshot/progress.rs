@@ -30,7 +30,7 @@ impl Counter {
 ///
 /// # Errors
 /// As `work`.
-pub(super) fn told<T: Send>(
+pub(super) fn with_progress<T: Send>(
     total: u64,
     say: &mut dyn FnMut(&str),
     work: impl FnOnce(&Counter) -> Result<T> + Send,
@@ -56,9 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_said_by_tenths_and_the_result_is_that_of_the_work() {
+    fn progress_is_reported_by_tenths_and_the_result_is_returned() {
         let mut said = Vec::new();
-        let result = told(
+        let result = with_progress(
             1000,
             &mut |text: &str| said.push(text.to_owned()),
             |counter| {
@@ -70,7 +70,7 @@ mod tests {
         );
         assert_eq!(result.unwrap(), 7);
         assert_eq!(said.len(), 9, "{said:?}");
-        let failed = told(0, &mut |_| (), |_| Err::<(), _>(anyhow!("no")));
+        let failed = with_progress(0, &mut |_| (), |_| Err::<(), _>(anyhow!("no")));
         assert_eq!(failed.unwrap_err().to_string(), "no");
     }
 }

@@ -15,7 +15,7 @@ pub(crate) type Tables = BTreeMap<String, String>;
 /// A name is not a valid Cassandra name, or there is no such table. The message lists the existing
 /// ones.
 pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
-    let mut found = known(session, keyspace)?;
+    let mut found = query_tables(session, keyspace)?;
     if found.is_empty() {
         bail!("there is no keyspace {keyspace} with a table in it");
     }
@@ -61,7 +61,7 @@ pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Table
 ///
 /// # Errors
 /// The node does not answer.
-pub(super) fn known(session: &mut Session, keyspace: &str) -> Result<Tables> {
+pub(super) fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tables> {
     check_keyspace(keyspace)?;
     let cql = format!(
         "SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = {}",
@@ -147,7 +147,7 @@ pub(super) fn make_again(
     statements: &[String],
     say: &mut dyn FnMut(&str),
 ) -> Result<Tables> {
-    let found = known(session, keyspace)?;
+    let found = query_tables(session, keyspace)?;
     if tables.iter().any(|table| !found.contains_key(*table)) {
         say(&format!("making the tables of {keyspace} again"));
         for statement in statements {

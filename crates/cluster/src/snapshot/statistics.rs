@@ -217,7 +217,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn rows_behind_clustering_columns_of_new_formats_are_not_guessed() {
+    fn rows_behind_clustering_columns_of_new_formats_are_unknown() {
         let mut bytes = statistics("oa", 12, 34);
         let types = bytes.len() - 8 - 9 - 7;
         assert_eq!(bytes[types], 0);

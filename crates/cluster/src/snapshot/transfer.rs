@@ -66,9 +66,9 @@ impl Cluster {
         let tables = schema::tables(&mut self.session()?, &first.keyspace, &names)?;
         let sides = on_each(&places, &manifests, |place, manifest| {
             let folder = manifest::folder(place.folder, name);
-            let was = contents::of_snapshot(place.host, &folder, manifest)?;
+            let was = contents::read_snapshot(place.host, &folder, manifest)?;
             let now = hard_links::tables_now(place, &manifest.keyspace, &tables)?;
-            let is = contents::of_tables(place.host, &now)?;
+            let is = contents::read_tables(place.host, &now)?;
             let print = hard_links::layout_of(&now);
             Ok((
                 (manifest.fingerprint().to_string(), was),
@@ -77,7 +77,7 @@ impl Cluster {
         })?;
         let named =
             |(place, (was, is)): (&NodeFiles<'_>, (Side, Side))| (place.name.to_owned(), was, is);
-        Ok(Some(Comparison::of(places.iter().zip(sides).map(named))))
+        Ok(Some(Comparison::new(places.iter().zip(sides).map(named))))
     }
 
     fn own_nodes(&self) -> Result<&Nodes> {

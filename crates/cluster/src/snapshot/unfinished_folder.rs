@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_has_left_is_removed_and_said_and_what_is_made_stays() {
+    fn leftovers_of_a_killed_process_are_removed_and_new_files_stay() {
         let above = tempfile::tempdir().unwrap();
         let left = above.path().join(".cassay-export-abc123");
         std::fs::create_dir_all(left.join("node1/item")).unwrap();

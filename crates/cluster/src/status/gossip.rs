@@ -42,7 +42,7 @@ impl Mode {
 
     /// Parses a gossiped status such as `NORMAL,-9183…`. A node that was shut down in order has
     /// `shutdown`: it is down, but still a normal member. `None` for nodes that are not members.
-    fn of(status: &str) -> Option<Mode> {
+    fn parse(status: &str) -> Option<Mode> {
         let word = status.split(',').next().unwrap_or_default();
         match word {
             "NORMAL" | "shutdown" | "hibernate" => Some(Mode::Normal),
@@ -88,7 +88,7 @@ pub(super) fn read(session: &mut Session, agent: Option<&Jolokia>) -> Result<Gos
             let address = SocketAddr::new(*address, port_of(port)?);
             let status = with_port.as_str().or_else(|| status.as_str());
             let heard = Heard {
-                mode: Mode::of(status?)?,
+                mode: Mode::parse(status?)?,
                 load_bytes: load.as_str().and_then(load_of),
             };
             Some((*addresses.get(&address)?, heard))
@@ -119,7 +119,7 @@ fn native_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socket
         if let [Value::Inet(peer), peer_port, Value::Inet(native), port] = row.as_slice()
             && let (Some(peer_port), Some(port)) = (port_of(peer_port), port_of(port))
         {
-            let native = session.known(SocketAddr::new(*native, port));
+            let native = session.first_address(SocketAddr::new(*native, port));
             addresses.insert(SocketAddr::new(*peer, peer_port), native);
         }
     }
@@ -168,7 +168,7 @@ mod tests {
             ("", None),
         ];
         for (status, letter) in rows {
-            assert_eq!(Mode::of(status).map(Mode::letter), letter, "{status}");
+            assert_eq!(Mode::parse(status).map(Mode::letter), letter, "{status}");
         }
     }
 

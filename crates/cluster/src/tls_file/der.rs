@@ -25,7 +25,7 @@ pub(super) enum Der {
 
 impl Der {
     /// Returns the structure of `bytes`; `None` if it is none of these.
-    pub(super) fn of(bytes: &[u8]) -> Option<Der> {
+    pub(super) fn parse(bytes: &[u8]) -> Option<Der> {
         let outer = values(values(bytes)?.first().filter(|first| first.0 == SEQUENCE)?.1)?;
         let tags: Vec<u8> = outer.iter().map(|value| value.0).collect();
         // Only keys with several values are searched further: a file may be cut short.

@@ -28,8 +28,8 @@ pub(super) struct Form {
 
 impl Form {
     /// Returns the first form that fits.
-    pub(super) fn of(bytes: &[u8]) -> &'static Form {
-        let content = Content::of(bytes);
+    pub(super) fn recognize(bytes: &[u8]) -> &'static Form {
+        let content = Content::inspect(bytes);
         FORMS.iter().find(|form| (form.is)(&content)).unwrap_or(&OTHER)
     }
 
@@ -54,11 +54,11 @@ struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    fn of(bytes: &'a [u8]) -> Content<'a> {
+    fn inspect(bytes: &'a [u8]) -> Content<'a> {
         Content {
             bytes,
             text: String::from_utf8_lossy(bytes).trim_start_matches('\u{FEFF}').trim().to_owned(),
-            der: Der::of(bytes),
+            der: Der::parse(bytes),
         }
     }
 
@@ -272,13 +272,13 @@ const FORMS: &[Form] = &[
         key: Command("base64 -d FILE > key.pem"),
     },
     Form {
-        is: |file| file.decoded().is_some_and(|bytes| Der::of(&bytes) == Some(Der::Certificate)),
+        is: |file| file.decoded().is_some_and(|bytes| Der::parse(&bytes) == Some(Der::Certificate)),
         called: "a certificate without its lines `-----BEGIN …` and `-----END …`",
         certificates: Command("base64 -d FILE | openssl x509 -inform DER -out certificates.pem"),
         key: NO_KEY,
     },
     Form {
-        is: |file| file.decoded().is_some_and(|bytes| Der::of(&bytes) == Some(Der::PrivateKey)),
+        is: |file| file.decoded().is_some_and(|bytes| Der::parse(&bytes) == Some(Der::PrivateKey)),
         called: "a private key without its lines `-----BEGIN …` and `-----END …`",
         certificates: NO_CERTIFICATE,
         key: Command("base64 -d FILE | openssl pkey -inform DER -out key.pem"),

@@ -237,10 +237,10 @@ fn texts() -> Vec<Example> {
 }
 
 #[test]
-fn a_file_of_each_form_is_refused_by_its_name_with_the_command_that_helps() {
+fn each_file_form_is_refused_with_the_command_that_helps() {
     let mut met = Vec::new();
     for (bytes, called, for_certificates, for_key) in binary().into_iter().chain(texts()) {
-        let form = Form::of(&bytes).called();
+        let form = Form::recognize(&bytes).called();
         assert!(form.contains(called), "{called}: {form}");
         met.push(form);
         for (role, way) in [

@@ -85,18 +85,18 @@ impl ErrorCode {
     }
 
     /// Returns every code that version 4 defines.
-    pub fn known() -> impl Iterator<Item = ErrorCode> {
+    pub fn all() -> impl Iterator<Item = ErrorCode> {
         CODES.iter().map(|(_, code, _)| *code)
     }
 
     /// Returns the code with this name, in lower case and with underscores (`write_timeout`), if a
     /// server may answer any request with it. `None` for codes that name an object of the request:
     /// an existing table, or an unknown statement.
-    pub fn of_any_request(name: &str) -> Option<ErrorCode> {
+    pub fn parse_for_any_request(name: &str) -> Option<ErrorCode> {
         let is_named = |code: &ErrorCode| code.to_string().to_lowercase().replace(' ', "_") == name;
         let names_none =
             |code: &ErrorCode| !matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared);
-        ErrorCode::known().filter(names_none).find(is_named)
+        ErrorCode::all().filter(names_none).find(is_named)
     }
 
     /// Returns the number on the wire.

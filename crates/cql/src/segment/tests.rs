@@ -37,7 +37,7 @@ fn read(segments: Segments, wire: &[u8], length: usize, step: usize) -> Vec<u8> 
 
 /// Written by hand from the specification: 9 bytes in one self-contained segment.
 #[test]
-fn a_segment_is_lengths_a_checksum_the_frames_and_their_checksum() {
+fn a_segment_has_lengths_a_checksum_frames_and_their_checksum() {
     let mut frames = Vec::new();
     request::options(&mut frames, 1);
     let mut wire = Vec::new();
@@ -53,7 +53,7 @@ fn a_segment_is_lengths_a_checksum_the_frames_and_their_checksum() {
 }
 
 #[test]
-fn frames_go_together_as_far_as_they_fit_and_a_large_one_in_parts() {
+fn small_frames_share_a_segment_and_large_frames_are_split() {
     let small = frame(1000, 3);
     let many = small.repeat(200);
     let mut wire = Vec::new();

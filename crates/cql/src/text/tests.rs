@@ -5,14 +5,14 @@ use super::*;
 fn read(cql: &str) -> String {
     let read = tokens(cql).map(|all| {
         let words = all.into_iter().map(|token| match token.kind {
-            Kind::Text => format!("'{}'", token.text),
-            Kind::Quoted => format!("\"{}\"", token.text),
-            Kind::Word | Kind::Symbol => token.text,
+            TokenKind::Text => format!("'{}'", token.text),
+            TokenKind::Quoted => format!("\"{}\"", token.text),
+            TokenKind::Word | TokenKind::Symbol => token.text,
         });
         words.collect::<Vec<_>>().join(" ")
     });
     read.unwrap_or_else(|fault| {
-        let said = fault.said(cql);
+        let said = fault.describe(cql);
         said.split(": ")
             .next()
             .expect("a place")

@@ -310,7 +310,7 @@ fn a_block_written_by_hand_is_expanded() {
 /// Written by hand from the format's description: the length as a varint, a literal of one byte,
 /// then a copy of 9 bytes at offset 1.
 #[test]
-fn a_snappy_block_written_by_hand_is_expanded_and_a_lying_one_is_refused() {
+fn a_handmade_snappy_block_expands_and_a_lying_one_is_refused() {
     let expand = |body: &[u8], limit| {
         let mut out = Vec::new();
         let result = Compression::Snappy.decompress(body, &mut out, limit);

@@ -1,7 +1,7 @@
 //! Rules about CPUs: their frequency, NUMA, interrupts, and the share that nodes may use.
 
-use super::rule::{Check, INTEL, Judged, OURS, Rule, View, sysctl, unless};
-use crate::finding::Level;
+use super::rule::{Check, INTEL, OURS, Rule, SettingResult, View, sysctl, unless};
+use crate::finding::Severity;
 use crate::jvm::list;
 use host::settings::{Interrupt, Queue};
 use std::collections::BTreeMap;
@@ -80,34 +80,36 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-fn governor(view: &View<'_>) -> Vec<Judged> {
+fn governor(view: &View<'_>) -> Vec<SettingResult> {
     let governors = &view.facts.governors;
     let names = governors.keys().cloned().collect::<Vec<_>>().join(", ");
     vec![match (governors.is_empty(), view.facts.is_virtual) {
-        (true, true) => Judged::new("none: the hypervisor's machine has it", Level::Ok),
-        (true, false) => Judged::not_told("no CPU has a governor: the firmware may have it"),
-        _ => Judged::new(&*names, unless(names == "performance", Level::Advice)),
+        (true, true) => SettingResult::new("none: the hypervisor's machine has it", Severity::Ok),
+        (true, false) => SettingResult::not_told("no CPU has a governor: the firmware may have it"),
+        _ => SettingResult::new(&*names, unless(names == "performance", Severity::Advice)),
     }]
 }
 
-fn numa_balancing(view: &View<'_>) -> Vec<Judged> {
+fn numa_balancing(view: &View<'_>) -> Vec<SettingResult> {
     let nodes = view.memory_nodes();
     vec![match view.number("kernel.numa_balancing") {
-        _ if nodes < 2 => Judged::new("one NUMA node", Level::Ok),
-        Ok(number) => Judged::new(number.to_string(), unless(number == 0, Level::Advice)),
-        Err(why) => Judged::not_told(why),
+        _ if nodes < 2 => SettingResult::new("one NUMA node", Severity::Ok),
+        Ok(number) => SettingResult::new(number.to_string(), unless(number == 0, Severity::Advice)),
+        Err(why) => SettingResult::not_told(why),
     }]
 }
 
 /// Judges which CPUs handled interrupts, and whether others may.
-fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
+fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     let all = match &view.facts.interrupts {
         Ok(all) => all.iter().filter(|one| one.queue == queue),
-        Err(why) => return vec![Judged::not_told(why)],
+        Err(why) => return vec![SettingResult::not_told(why)],
     };
     let all: Vec<&Interrupt> = all.collect();
     if all.is_empty() {
-        return vec![Judged::not_told("/proc/interrupts names no such queue")];
+        return vec![SettingResult::not_told(
+            "/proc/interrupts names no such queue",
+        )];
     }
     let mut by_cpu: BTreeMap<usize, u64> = BTreeMap::new();
     for (cpu, count) in all.iter().flat_map(|one| &one.counts) {
@@ -117,7 +119,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
     let total: u64 = by_cpu.values().fold(0, |sum, count| sum.saturating_add(*count));
     let busiest = by_cpu.iter().max_by_key(|(_, count)| **count);
     let Some((cpu, count)) = busiest.filter(|_| total > 0) else {
-        return vec![Judged::new("none came yet", Level::Ok)];
+        return vec![SettingResult::new("none came yet", Severity::Ok)];
     };
     let share = *count as f64 / total as f64;
     let queues = all.iter().filter(|one| !one.counts.is_empty()).count();
@@ -125,7 +127,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
     let value = format!("{:.0} % on CPU {cpu}{alone}", 100.0 * share);
     let has_one_cpu = view.cpus() == Some(1);
     if has_one_cpu || total < COUNT_MIN {
-        return vec![Judged::new(value, Level::Ok)];
+        return vec![SettingResult::new(value, Severity::Ok)];
     }
     let may: Vec<CpuSet> = all.iter().filter_map(|one| list(&one.cpus)).collect();
     let may: CpuSet = may.iter().flat_map(CpuSet::iter).collect();
@@ -134,14 +136,14 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
     vec![match (is_alone, bound.is_empty()) {
         (true, false) => {
             let value = format!("{value}, to which {} is bound", bound.join(", "));
-            Judged::new(value, Level::Warning)
+            SettingResult::new(value, Severity::Warning)
         }
-        (true, true) if queues > 1 && may.len() == 1 => Judged::new(
+        (true, true) if queues > 1 && may.len() == 1 => SettingResult::new(
             format!("{value}, and all may go nowhere else"),
-            Level::Warning,
+            Severity::Warning,
         ),
-        (true, true) => Judged::new(value, Level::Advice),
-        (false, _) => Judged::new(value, Level::Ok),
+        (true, true) => SettingResult::new(value, Severity::Advice),
+        (false, _) => SettingResult::new(value, Severity::Ok),
     }]
 }
 
@@ -154,18 +156,18 @@ fn bound_to(view: &View<'_>, cpu: usize) -> Vec<String> {
     bound.map(super::Jvm::name).collect()
 }
 
-fn quota(view: &View<'_>) -> Vec<Judged> {
+fn quota(view: &View<'_>) -> Vec<SettingResult> {
     let judge = |jvm: &super::Jvm<'_>| {
         let judged = match jvm.process.cpu_quota {
-            None => Judged::new("none", Level::Ok),
-            Some(quota) => Judged::new(format!("{quota} CPUs"), Level::Advice),
+            None => SettingResult::new("none", Severity::Ok),
+            Some(quota) => SettingResult::new(format!("{quota} CPUs"), Severity::Advice),
         };
         judged.on(jvm.name())
     };
     view.jvms.iter().map(judge).collect()
 }
 
-fn gc_threads_of_all(view: &View<'_>) -> Vec<Judged> {
+fn gc_threads_of_all(view: &View<'_>) -> Vec<SettingResult> {
     let jvms = &view.jvms;
     if jvms.is_empty() {
         return Vec::new();
@@ -175,18 +177,21 @@ fn gc_threads_of_all(view: &View<'_>) -> Vec<Judged> {
     let cpus: Option<Vec<CpuSet>> = jvms.iter().map(super::Jvm::cpus).collect();
     let cpus: Option<CpuSet> = cpus.map(|all| all.iter().flat_map(CpuSet::iter).collect());
     let (Some(threads), Some(cpus)) = (threads, cpus) else {
-        return vec![Judged::not_told(
+        return vec![SettingResult::not_told(
             "not all JVMs say how many threads collect, or their CPUs",
         )];
     };
     let (sum, cpus) = (threads.iter().sum::<usize>(), cpus.len());
     let level = match sum {
-        _ if sum <= cpus => Level::Ok,
-        _ if sum <= 2 * cpus => Level::Advice,
-        _ => Level::Warning,
+        _ if sum <= cpus => Severity::Ok,
+        _ if sum <= 2 * cpus => Severity::Advice,
+        _ => Severity::Warning,
     };
     let (jvms, cpus) = (number(jvms.len(), "JVM"), number(cpus, "CPU"));
-    vec![Judged::new(format!("{sum} in {jvms} on {cpus}"), level)]
+    vec![SettingResult::new(
+        format!("{sum} in {jvms} on {cpus}"),
+        level,
+    )]
 }
 
 fn number(count: usize, what: &str) -> String {

@@ -1,7 +1,7 @@
 //! Rules about file systems and block devices below the data.
 
-use super::rule::{APACHE, Check, DATASTAX, INTEL, Judged, Rule, View, unless};
-use crate::finding::Level;
+use super::rule::{APACHE, Check, DATASTAX, INTEL, Rule, SettingResult, View, unless};
+use crate::finding::Severity;
 use host::settings::{Device, Mount, Reported};
 
 /// Maximum read-ahead of solid-state and of rotating disks. Data read ahead of a random read is
@@ -61,8 +61,8 @@ pub(super) const RULES: &[Rule] = &[
 fn each(
     view: &View<'_>,
     is_wanted: impl Fn(usize, &Device) -> bool,
-    judge: impl Fn(&Device) -> Judged,
-) -> Vec<Judged> {
+    judge: impl Fn(&Device) -> SettingResult,
+) -> Vec<SettingResult> {
     let mut seen: Vec<&str> = Vec::new();
     let mut all = Vec::new();
     for mount in &view.facts.mounts {
@@ -78,79 +78,90 @@ fn each(
 }
 
 /// Returns the finding for a mount without a known device.
-fn bare(mount: &Mount) -> Option<Judged> {
+fn bare(mount: &Mount) -> Option<SettingResult> {
     let why = format!("no device of {} can be seen ({})", mount.place, mount.kind);
-    mount.devices.is_empty().then(|| Judged::not_told(why).on(mount.place.clone()))
+    mount
+        .devices
+        .is_empty()
+        .then(|| SettingResult::not_told(why).on(mount.place.clone()))
 }
 
-fn told<T>(value: &Reported<T>, judge: impl FnOnce(&T) -> Judged) -> Judged {
+fn judge_reported<T>(
+    value: &Reported<T>,
+    judge: impl FnOnce(&T) -> SettingResult,
+) -> SettingResult {
     match value {
         Ok(value) => judge(value),
-        Err(why) => Judged::not_told(why),
+        Err(why) => SettingResult::not_told(why),
     }
 }
 
 /// The read-ahead of the file system's device counts. The devices below it only read the requested
 /// data.
-fn read_ahead(view: &View<'_>) -> Vec<Judged> {
+fn read_ahead(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,
         |index, _| index == 0,
         |device| {
-            told(&device.read_ahead_kib, |kib| {
+            judge_reported(&device.read_ahead_kib, |kib| {
                 let most = match device.is_rotational {
                     Ok(true) => AHEAD_KIB_MAX_ROTATIONAL,
                     _ => AHEAD_KIB_MAX,
                 };
                 let level = match *kib {
-                    kib if kib <= most => Level::Ok,
-                    kib if kib <= AHEAD_KIB_WARN => Level::Advice,
-                    _ => Level::Warning,
+                    kib if kib <= most => Severity::Ok,
+                    kib if kib <= AHEAD_KIB_WARN => Severity::Advice,
+                    _ => Severity::Warning,
                 };
-                Judged::new(format!("{kib} KiB"), level)
+                SettingResult::new(format!("{kib} KiB"), level)
             })
         },
     )
 }
 
 /// Only the lowest device, which passes requests to a disk, orders them.
-fn scheduler(view: &View<'_>) -> Vec<Judged> {
+fn scheduler(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,
         |_, device| !device.is_made_of_others,
         |device| {
-            told(&device.scheduler, |name| {
+            judge_reported(&device.scheduler, |name| {
                 let is_fine = ["none", "noop", "deadline", "mq-deadline", "kyber"];
-                Judged::new(
+                SettingResult::new(
                     name,
-                    unless(is_fine.contains(&name.as_str()), Level::Advice),
+                    unless(is_fine.contains(&name.as_str()), Severity::Advice),
                 )
             })
         },
     )
 }
 
-fn rotational(view: &View<'_>) -> Vec<Judged> {
+fn rotational(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,
         |_, device| !device.is_made_of_others,
         |device| {
-            told(&device.is_rotational, |turns| {
-                Judged::new(u8::from(*turns).to_string(), unless(!turns, Level::Advice))
+            judge_reported(&device.is_rotational, |turns| {
+                SettingResult::new(
+                    u8::from(*turns).to_string(),
+                    unless(!turns, Severity::Advice),
+                )
             })
         },
     )
 }
 
-fn file_system(view: &View<'_>) -> Vec<Judged> {
+fn file_system(view: &View<'_>) -> Vec<SettingResult> {
     let judge = |mount: &Mount| {
         let level = match mount.kind.as_str() {
-            "ext4" | "xfs" => Level::Ok,
-            kind if kind.starts_with("nfs") || kind == "cifs" || kind == "smb3" => Level::Warning,
-            "tmpfs" | "ramfs" => Level::Warning,
-            _ => Level::Advice,
+            "ext4" | "xfs" => Severity::Ok,
+            kind if kind.starts_with("nfs") || kind == "cifs" || kind == "smb3" => {
+                Severity::Warning
+            }
+            "tmpfs" | "ramfs" => Severity::Warning,
+            _ => Severity::Advice,
         };
-        Judged::new(mount.kind.clone(), level).on(mount.place.clone())
+        SettingResult::new(mount.kind.clone(), level).on(mount.place.clone())
     };
     view.facts.mounts.iter().map(judge).collect()
 }

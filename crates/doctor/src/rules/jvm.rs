@@ -1,7 +1,7 @@
 //! Rules about heaps and threads of the nodes' JVMs, compared with the resources of their host.
 
-use super::rule::{APACHE, Check, INTEL, JDK, Judged, OURS, Rule, View, unless};
-use crate::finding::Level;
+use super::rule::{APACHE, Check, INTEL, JDK, OURS, Rule, SettingResult, View, unless};
+use crate::finding::Severity;
 use crate::jvm::{Jvm, concurrent_threads, list, parallel_threads};
 use measure::number::bytes;
 use target_spec::{Collector, narrow_heap_max_bytes};
@@ -120,17 +120,17 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// Applies a function to each node.
-fn each(view: &View<'_>, judge: impl Fn(&Jvm<'_>) -> Option<Judged>) -> Vec<Judged> {
+fn each(view: &View<'_>, judge: impl Fn(&Jvm<'_>) -> Option<SettingResult>) -> Vec<SettingResult> {
     let of = |jvm: &Jvm<'_>| Some(judge(jvm)?.on(jvm.name()));
     view.jvms.iter().filter_map(of).collect()
 }
 
 const NO_SIZE: &str = "neither the JVM nor its command line says how large the heap may be";
 
-fn heap_size(view: &View<'_>) -> Vec<Judged> {
+fn heap_size(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         let Some(max) = jvm.number("MaxHeapSize") else {
-            return Some(Judged::not_told(NO_SIZE));
+            return Some(SettingResult::not_told(NO_SIZE));
         };
         // With a larger object alignment, 4 bytes address larger heaps.
         let alignment = jvm.number("ObjectAlignmentInBytes").unwrap_or(8);
@@ -143,35 +143,39 @@ fn heap_size(view: &View<'_>) -> Vec<Judged> {
         let is_between = is_wide && max < WORTH_IT_BYTES;
         // Pointers of this collector always have 8 bytes.
         let is_fine = !is_between || jvm.is_on("UseZGC");
-        Some(Judged::new(bytes(max), unless(is_fine, Level::Warning)))
+        Some(SettingResult::new(
+            bytes(max),
+            unless(is_fine, Severity::Warning),
+        ))
     })
 }
 
-fn version(view: &View<'_>) -> Vec<Judged> {
+fn version(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         let (release, java) = jvm.runs()?;
         let supported = release.line().java_supported;
-        let level = unless(supported.contains(&java), Level::Advice);
-        let judged = Judged::new(format!("Java {java}, with Cassandra {release}"), level);
+        let level = unless(supported.contains(&java), Severity::Advice);
+        let judged = SettingResult::new(format!("Java {java}, with Cassandra {release}"), level);
         Some(judged.wanted(format!("Java {}", target_spec::majors_words(supported))))
     })
 }
 
-fn heap_initial(view: &View<'_>) -> Vec<Judged> {
+fn heap_initial(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         let (initial, max) = (jvm.number("InitialHeapSize"), jvm.number("MaxHeapSize"));
         Some(match (initial, max) {
             (Some(initial), Some(max)) => {
-                let judged = Judged::new(bytes(initial), unless(initial == max, Level::Advice));
+                let judged =
+                    SettingResult::new(bytes(initial), unless(initial == max, Severity::Advice));
                 judged.wanted(format!("the maximum, {}", bytes(max)))
             }
-            (None, Some(_)) => Judged::new("not given", Level::Advice),
-            _ => Judged::not_told(NO_SIZE),
+            (None, Some(_)) => SettingResult::new("not given", Severity::Advice),
+            _ => SettingResult::not_told(NO_SIZE),
         })
     })
 }
 
-fn heap_of_all(view: &View<'_>) -> Vec<Judged> {
+fn heap_of_all(view: &View<'_>) -> Vec<SettingResult> {
     if view.jvms.is_empty() {
         return Vec::new();
     }
@@ -187,86 +191,92 @@ fn heap_of_all(view: &View<'_>) -> Vec<Judged> {
                 100.0 * share
             );
             let level = match share {
-                share if share <= HEAPS_SHARE_MAX => Level::Ok,
-                share if share <= HEAPS_SHARE_WARN => Level::Advice,
-                _ => Level::Warning,
+                share if share <= HEAPS_SHARE_MAX => Severity::Ok,
+                share if share <= HEAPS_SHARE_WARN => Severity::Advice,
+                _ => Severity::Warning,
             };
-            Judged::new(value, level)
+            SettingResult::new(value, level)
         }
-        (None, _) => Judged::not_told(NO_SIZE),
-        (_, Err(why)) => Judged::not_told(why),
-        _ => Judged::not_told("the machine has no memory"),
+        (None, _) => SettingResult::not_told(NO_SIZE),
+        (_, Err(why)) => SettingResult::not_told(why),
+        _ => SettingResult::not_told("the machine has no memory"),
     }]
 }
 
-fn heap_in_group(view: &View<'_>) -> Vec<Judged> {
+fn heap_in_group(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         let Some(limit) = jvm.process.memory_limit_bytes else {
-            return Some(Judged::new("no limit", Level::Ok));
+            return Some(SettingResult::new("no limit", Severity::Ok));
         };
         let Some(max) = jvm.number("MaxHeapSize") else {
-            return Some(Judged::not_told(NO_SIZE));
+            return Some(SettingResult::not_told(NO_SIZE));
         };
         let is_fine = max as f64 <= HEAPS_SHARE_WARN * limit as f64;
         let value = format!("{} of {}", bytes(max), bytes(limit));
-        Some(Judged::new(value, unless(is_fine, Level::Warning)))
+        Some(SettingResult::new(
+            value,
+            unless(is_fine, Severity::Warning),
+        ))
     })
 }
 
-fn use_numa(view: &View<'_>) -> Vec<Judged> {
+fn use_numa(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         let is_on = jvm.is_on("UseNUMA");
         let own = list(&jvm.process.memory_nodes).map(|nodes| nodes.len());
         let nodes = own.unwrap_or(usize::MAX).min(view.memory_nodes());
         let is_bound = nodes < view.memory_nodes();
         let (value, level) = match (is_on, nodes) {
-            (true, 0..=1) if is_bound => ("on, and bound to one NUMA node", Level::Advice),
-            (true, 0..=1) => ("on, without effect: one NUMA node", Level::Ok),
-            (false, 0..=1) => ("off, with one NUMA node", Level::Ok),
-            (true, _) => ("on", Level::Ok),
-            (false, _) => ("off, with several NUMA nodes", Level::Advice),
+            (true, 0..=1) if is_bound => ("on, and bound to one NUMA node", Severity::Advice),
+            (true, 0..=1) => ("on, without effect: one NUMA node", Severity::Ok),
+            (false, 0..=1) => ("off, with one NUMA node", Severity::Ok),
+            (true, _) => ("on", Severity::Ok),
+            (false, _) => ("off, with several NUMA nodes", Severity::Advice),
         };
-        Some(Judged::new(value, level))
+        Some(SettingResult::new(value, level))
     })
 }
 
-fn active_processors(view: &View<'_>) -> Vec<Judged> {
+fn active_processors(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         let (Some(reckons_with), Some(allowed)) = (jvm.reckons_with(), jvm.allowed()) else {
-            return Some(Judged::not_told("the kernel does not tell its CPUs"));
+            return Some(SettingResult::not_told("the kernel does not tell its CPUs"));
         };
         let given = jvm.count("cassandra.available_processors");
         let level = match given.unwrap_or(reckons_with).max(reckons_with) {
-            most if most > allowed => Level::Warning,
-            _ => Level::Ok,
+            most if most > allowed => Severity::Warning,
+            _ => Severity::Ok,
         };
         let cassandra = given.map(|count| format!(", Cassandra with {count}"));
         let value = format!("{reckons_with}{}", cassandra.unwrap_or_default());
-        Some(Judged::new(value, level).wanted(format!("at most {allowed}, the CPUs it may use")))
+        Some(
+            SettingResult::new(value, level)
+                .wanted(format!("at most {allowed}, the CPUs it may use")),
+        )
     })
 }
 
-fn parallel_gc_threads(view: &View<'_>) -> Vec<Judged> {
+fn parallel_gc_threads(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         if !jvm.reckons() {
             return None;
         }
         let Some(cpus) = jvm.counted() else {
-            return Some(Judged::not_told("the kernel does not tell its CPUs"));
+            return Some(SettingResult::not_told("the kernel does not tell its CPUs"));
         };
         let wanted = parallel_threads(cpus);
         let given = jvm.count("ParallelGCThreads");
         let (count, origin) = match (given, jvm.parallel()) {
             (Some(count), _) => (count, ""),
             (None, Some(count)) => (count, ", reckoned"),
-            (None, None) => return Some(Judged::not_told("it does not tell")),
+            (None, None) => return Some(SettingResult::not_told("it does not tell")),
         };
         let level = match count {
-            _ if count > cpus => Level::Warning,
-            _ if count != wanted => Level::Advice,
-            _ => Level::Ok,
+            _ if count > cpus => Severity::Warning,
+            _ if count != wanted => Severity::Advice,
+            _ => Severity::Ok,
         };
-        let judged = Judged::new(format!("{count}{origin}"), level);
+        let judged = SettingResult::new(format!("{count}{origin}"), level);
         let cpus = match cpus {
             1 => "1 CPU".to_owned(),
             _ => format!("{cpus} CPUs"),
@@ -276,15 +286,18 @@ fn parallel_gc_threads(view: &View<'_>) -> Vec<Judged> {
     })
 }
 
-fn conc_gc_threads(view: &View<'_>) -> Vec<Judged> {
+fn conc_gc_threads(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         let parallel = jvm.parallel().filter(|_| jvm.reckons())?;
         let reckoned = concurrent_threads(parallel);
         let Some(count) = jvm.count("ConcGCThreads") else {
-            return Some(Judged::new(format!("{reckoned}, reckoned"), Level::Ok));
+            return Some(SettingResult::new(
+                format!("{reckoned}, reckoned"),
+                Severity::Ok,
+            ));
         };
         let is_fine = (reckoned..=parallel.max(reckoned)).contains(&count);
-        let judged = Judged::new(count.to_string(), unless(is_fine, Level::Advice));
+        let judged = SettingResult::new(count.to_string(), unless(is_fine, Severity::Advice));
         let fix = format!("-XX:ConcGCThreads={reckoned}, or no such flag, {FLAGS}");
         let wanted = if parallel == reckoned {
             reckoned.to_string()
@@ -295,12 +308,12 @@ fn conc_gc_threads(view: &View<'_>) -> Vec<Judged> {
     })
 }
 
-fn jemalloc(view: &View<'_>) -> Vec<Judged> {
+fn jemalloc(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         Some(match &jvm.process.has_library {
-            Ok(true) => Judged::new("preloaded", Level::Ok),
-            Ok(false) => Judged::new("not preloaded", Level::Ok),
-            Err(why) => Judged::not_told(why),
+            Ok(true) => SettingResult::new("preloaded", Severity::Ok),
+            Ok(false) => SettingResult::new("not preloaded", Severity::Ok),
+            Err(why) => SettingResult::not_told(why),
         })
     })
 }

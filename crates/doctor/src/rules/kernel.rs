@@ -1,9 +1,9 @@
 //! Rules about limits, memory, network and clocks.
 
 use super::rule::{
-    APACHE, Bound, Check, DATASTAX, INTEL, Judged, OURS, Rule, View, sysctl, unless,
+    APACHE, Bound, Check, DATASTAX, INTEL, OURS, Rule, SettingResult, View, sysctl, unless,
 };
-use crate::finding::Level;
+use crate::finding::Severity;
 use host::settings::ProcessSettings;
 use measure::number::bytes;
 
@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
               LimitNOFILE=1048576), then restart Cassandra from a new session",
         source: DATASTAX,
         start_check: "SystemInfo wants at least 10000 and warns",
-        look: Check::By(|view| limits(view, "nofile", Some(NOFILE_MIN), Level::Warning)),
+        look: Check::By(|view| limits(view, "nofile", Some(NOFILE_MIN), Severity::Warning)),
     },
     Rule {
         setting: "limit.nproc",
@@ -35,7 +35,7 @@ pub(super) const RULES: &[Rule] = &[
               LimitNPROC=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
         start_check: "SystemInfo wants at least 32768 and warns of degraded performance",
-        look: Check::By(|view| limits(view, "nproc", Some(NPROC_MIN), Level::Warning)),
+        look: Check::By(|view| limits(view, "nproc", Some(NPROC_MIN), Severity::Warning)),
     },
     Rule {
         setting: "limit.memlock",
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
               LimitAS=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
         start_check: "SystemInfo wants at least 0x7fffffff and warns",
-        look: Check::By(|view| limits(view, "as", None, Level::Warning)),
+        look: Check::By(|view| limits(view, "as", None, Severity::Warning)),
     },
     Rule {
         setting: "vm.max_map_count",
@@ -68,7 +68,7 @@ pub(super) const RULES: &[Rule] = &[
         look: Check::Kernel(
             "vm.max_map_count",
             Bound::AtLeast(1_048_575),
-            Level::Warning,
+            Severity::Warning,
         ),
     },
     Rule {
@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("vm.zone_reclaim_mode", "0"),
         source: DATASTAX,
         start_check: "",
-        look: Check::Kernel("vm.zone_reclaim_mode", Bound::AtMost(0), Level::Warning),
+        look: Check::Kernel("vm.zone_reclaim_mode", Bound::AtMost(0), Severity::Warning),
     },
     Rule {
         setting: "vm.dirty_background",
@@ -142,7 +142,7 @@ pub(super) const RULES: &[Rule] = &[
         look: Check::Kernel(
             "net.ipv4.tcp_keepalive_time",
             Bound::AtMost(60),
-            Level::Advice,
+            Severity::Advice,
         ),
     },
     Rule {
@@ -155,7 +155,7 @@ pub(super) const RULES: &[Rule] = &[
         look: Check::Kernel(
             "net.ipv4.tcp_keepalive_intvl",
             Bound::AtMost(10),
-            Level::Advice,
+            Severity::Advice,
         ),
     },
     Rule {
@@ -168,7 +168,7 @@ pub(super) const RULES: &[Rule] = &[
         look: Check::Kernel(
             "net.ipv4.tcp_keepalive_probes",
             Bound::AtMost(3),
-            Level::Advice,
+            Severity::Advice,
         ),
     },
     Rule {
@@ -182,7 +182,7 @@ pub(super) const RULES: &[Rule] = &[
         look: Check::Kernel(
             "net.core.rmem_max",
             Bound::AtLeast(16_777_216),
-            Level::Advice,
+            Severity::Advice,
         ),
     },
     Rule {
@@ -196,7 +196,7 @@ pub(super) const RULES: &[Rule] = &[
         look: Check::Kernel(
             "net.core.wmem_max",
             Bound::AtLeast(16_777_216),
-            Level::Advice,
+            Severity::Advice,
         ),
     },
     Rule {
@@ -206,7 +206,11 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.core.optmem_max", "40960"),
         source: DATASTAX,
         start_check: "",
-        look: Check::Kernel("net.core.optmem_max", Bound::AtLeast(40_960), Level::Advice),
+        look: Check::Kernel(
+            "net.core.optmem_max",
+            Bound::AtLeast(40_960),
+            Severity::Advice,
+        ),
     },
     Rule {
         setting: "net.ipv4.tcp_rmem",
@@ -218,7 +222,7 @@ pub(super) const RULES: &[Rule] = &[
         look: Check::Kernel(
             "net.ipv4.tcp_rmem",
             Bound::AtLeast(16_777_216),
-            Level::Advice,
+            Severity::Advice,
         ),
     },
     Rule {
@@ -231,7 +235,7 @@ pub(super) const RULES: &[Rule] = &[
         look: Check::Kernel(
             "net.ipv4.tcp_wmem",
             Bound::AtLeast(16_777_216),
-            Level::Advice,
+            Severity::Advice,
         ),
     },
     Rule {
@@ -241,7 +245,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.core.somaxconn", "4096"),
         source: OURS,
         start_check: "",
-        look: Check::Kernel("net.core.somaxconn", Bound::AtLeast(4096), Level::Advice),
+        look: Check::Kernel("net.core.somaxconn", Bound::AtLeast(4096), Severity::Advice),
     },
     Rule {
         setting: "clock.source",
@@ -278,19 +282,19 @@ fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
 }
 
 /// Judges one limit of each process. Without `least`, it must be unlimited.
-fn limits(view: &View<'_>, name: &str, least: Option<u64>, level: Level) -> Vec<Judged> {
+fn limits(view: &View<'_>, name: &str, least: Option<u64>, level: Severity) -> Vec<SettingResult> {
     let judge = |(on, process): (String, &ProcessSettings)| {
         let limit = match &process.limits {
             Ok(limits) => limits.get(name),
-            Err(why) => return Judged::not_told(why).on(on),
+            Err(why) => return SettingResult::not_told(why).on(on),
         };
         let judged = match (limit, least) {
-            (None, _) => Judged::not_told("the kernel does not list this limit"),
-            (Some(None), _) => Judged::new("unlimited", Level::Ok),
+            (None, _) => SettingResult::not_told("the kernel does not list this limit"),
+            (Some(None), _) => SettingResult::new("unlimited", Severity::Ok),
             (Some(Some(limit)), Some(least)) => {
-                Judged::new(limit.to_string(), unless(*limit >= least, level))
+                SettingResult::new(limit.to_string(), unless(*limit >= least, level))
             }
-            (Some(Some(limit)), None) => Judged::new(bytes(*limit), level),
+            (Some(Some(limit)), None) => SettingResult::new(bytes(*limit), level),
         };
         judged.on(on)
     };
@@ -298,32 +302,32 @@ fn limits(view: &View<'_>, name: &str, least: Option<u64>, level: Level) -> Vec<
 }
 
 /// Without swap, locking memory has no effect.
-fn memlock(view: &View<'_>) -> Vec<Judged> {
+fn memlock(view: &View<'_>) -> Vec<SettingResult> {
     let has_swap = view.facts.swap_bytes != Ok(0);
     let level = if has_swap {
-        Level::Warning
+        Severity::Warning
     } else {
-        Level::Advice
+        Severity::Advice
     };
     limits(view, "memlock", None, level)
 }
 
-fn swap(view: &View<'_>) -> Vec<Judged> {
+fn swap(view: &View<'_>) -> Vec<SettingResult> {
     vec![match &view.facts.swap_bytes {
-        Ok(0) => Judged::new("none", Level::Ok),
-        Ok(size) => Judged::new(bytes(*size), Level::Warning),
-        Err(why) => Judged::not_told(why),
+        Ok(0) => SettingResult::new("none", Severity::Ok),
+        Ok(size) => SettingResult::new(bytes(*size), Severity::Warning),
+        Err(why) => SettingResult::not_told(why),
     }]
 }
 
-fn swappiness(view: &View<'_>) -> Vec<Judged> {
+fn swappiness(view: &View<'_>) -> Vec<SettingResult> {
     let number = match view.number("vm.swappiness") {
         Ok(number) => number,
-        Err(why) => return vec![Judged::not_told(why)],
+        Err(why) => return vec![SettingResult::not_told(why)],
     };
     vec![match view.facts.swap_bytes {
-        Ok(0) => Judged::new(format!("{number}, without swap"), Level::Ok),
-        _ => Judged::new(number.to_string(), unless(number <= 1, Level::Advice)),
+        Ok(0) => SettingResult::new(format!("{number}, without swap"), Severity::Ok),
+        _ => SettingResult::new(number.to_string(), unless(number <= 1, Severity::Advice)),
     }]
 }
 
@@ -335,41 +339,43 @@ fn chosen(text: &str) -> &str {
 
 const ASKED: &str = "UseTransparentHugePages";
 
-fn huge_pages(view: &View<'_>) -> Vec<Judged> {
+fn huge_pages(view: &View<'_>) -> Vec<SettingResult> {
     let chosen = match view.value("thp.enabled") {
         Ok(value) => chosen(value),
-        Err(why) => return vec![Judged::not_told(why)],
+        Err(why) => return vec![SettingResult::not_told(why)],
     };
     let is_asked = view.has_jvm_with(ASKED);
     vec![match (chosen, is_asked) {
-        ("never", true) => Judged::new(
+        ("never", true) => SettingResult::new(
             "never, and a JVM has +UseTransparentHugePages",
-            Level::Warning,
+            Severity::Warning,
         ),
-        ("always", false) => Judged::new("always", Level::Advice),
-        (other, _) => Judged::new(other, Level::Ok),
+        ("always", false) => SettingResult::new("always", Severity::Advice),
+        (other, _) => SettingResult::new(other, Severity::Ok),
     }]
 }
 
-fn defrag(view: &View<'_>) -> Vec<Judged> {
+fn defrag(view: &View<'_>) -> Vec<SettingResult> {
     let chosen = match view.value("thp.defrag") {
         Ok(value) => chosen(value),
-        Err(why) => return vec![Judged::not_told(why)],
+        Err(why) => return vec![SettingResult::not_told(why)],
     };
     let is_asked = view.has_jvm_with(ASKED);
     let has_always = view.value("thp.enabled").is_ok_and(|value| value.contains("[always]"));
     vec![match chosen {
-        "never" | "defer" => Judged::new(chosen, Level::Ok),
+        "never" | "defer" => SettingResult::new(chosen, Severity::Ok),
         // Only processes that request large pages wait, and none does.
         "madvise" | "defer+madvise" if !is_asked => {
-            Judged::new(format!("{chosen}, and no JVM asks"), Level::Ok)
+            SettingResult::new(format!("{chosen}, and no JVM asks"), Severity::Ok)
         }
-        "always" if !is_asked && !has_always => Judged::new("always, and no JVM asks", Level::Ok),
-        _ => Judged::new(chosen, Level::Advice),
+        "always" if !is_asked && !has_always => {
+            SettingResult::new("always, and no JVM asks", Severity::Ok)
+        }
+        _ => SettingResult::new(chosen, Severity::Advice),
     }]
 }
 
-fn dirty(view: &View<'_>) -> Vec<Judged> {
+fn dirty(view: &View<'_>) -> Vec<SettingResult> {
     let reckon = || {
         let given = view.number("vm.dirty_background_bytes")?;
         if given > 0 {
@@ -381,25 +387,27 @@ fn dirty(view: &View<'_>) -> Vec<Judged> {
         Ok((size, format!("{} ({ratio} % of memory)", bytes(size))))
     };
     vec![match reckon() {
-        Ok((size, words)) => Judged::new(words, unless(size <= DIRTY_BYTES_MAX, Level::Advice)),
-        Err::<_, String>(why) => Judged::not_told(why),
+        Ok((size, words)) => {
+            SettingResult::new(words, unless(size <= DIRTY_BYTES_MAX, Severity::Advice))
+        }
+        Err::<_, String>(why) => SettingResult::not_told(why),
     }]
 }
 
-fn clock_source(view: &View<'_>) -> Vec<Judged> {
+fn clock_source(view: &View<'_>) -> Vec<SettingResult> {
     let (current, available) = match (
         view.value("clocksource.current"),
         view.value("clocksource.available"),
     ) {
         (Ok(current), available) => (current, available.unwrap_or_default()),
-        (Err(why), _) => return vec![Judged::not_told(why)],
+        (Err(why), _) => return vec![SettingResult::not_told(why)],
     };
     let is_fast = current == "tsc"
         || current == "arch_sys_counter"
         || current == "kvm-clock"
         || current.starts_with("hyperv_clocksource");
     let has_tsc = available.split_ascii_whitespace().any(|one| one == "tsc");
-    let judged = Judged::new(current, unless(is_fast, Level::Warning));
+    let judged = SettingResult::new(current, unless(is_fast, Severity::Warning));
     vec![if is_fast || has_tsc {
         judged
     } else {
@@ -410,16 +418,16 @@ fn clock_source(view: &View<'_>) -> Vec<Judged> {
     }]
 }
 
-fn clock_sync(view: &View<'_>) -> Vec<Judged> {
+fn clock_sync(view: &View<'_>) -> Vec<SettingResult> {
     vec![match &view.facts.clock {
-        Ok(clock) if clock.is_kept => Judged::new(
+        Ok(clock) if clock.is_kept => SettingResult::new(
             format!("kept, off by at most {} ms", clock.error_us / 1000),
-            Level::Ok,
+            Severity::Ok,
         ),
-        Ok(_) => Judged::new(
+        Ok(_) => SettingResult::new(
             "no program keeps it, as far as the kernel knows",
-            Level::Warning,
+            Severity::Warning,
         ),
-        Err(why) => Judged::not_told(why),
+        Err(why) => SettingResult::not_told(why),
     }]
 }

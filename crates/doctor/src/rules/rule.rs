@@ -1,6 +1,6 @@
 //! A rule: a setting, its recommended value, and the check of a host.
 
-use crate::finding::Level;
+use crate::finding::Severity;
 use crate::jvm::{Jvm, list};
 use host::settings::HostSettings;
 use std::collections::BTreeMap;
@@ -22,9 +22,9 @@ pub(super) struct Rule {
 /// Way of judging a setting.
 pub(super) enum Check {
     /// By a kernel value, with the severity of a value out of bounds.
-    Kernel(&'static str, Bound, Level),
+    Kernel(&'static str, Bound, Severity),
     /// By a function of the host.
-    By(fn(&View<'_>) -> Vec<Judged>),
+    By(fn(&View<'_>) -> Vec<SettingResult>),
 }
 
 /// Bounds of a number. If there are several numbers, the last one, the maximum, counts.
@@ -34,18 +34,18 @@ pub(super) enum Bound {
 }
 
 /// Result for one setting at one place.
-pub(super) struct Judged {
+pub(super) struct SettingResult {
     pub(super) on: String,
     pub(super) value: String,
-    pub(super) level: Level,
+    pub(super) level: Severity,
     /// Replaces the row's value.
     pub(super) wanted: Option<String>,
     pub(super) fix: Option<String>,
 }
 
-impl Judged {
-    pub(super) fn new(value: impl Into<String>, level: Level) -> Judged {
-        Judged {
+impl SettingResult {
+    pub(super) fn new(value: impl Into<String>, level: Severity) -> SettingResult {
+        SettingResult {
             on: String::new(),
             value: value.into(),
             level,
@@ -54,29 +54,29 @@ impl Judged {
         }
     }
 
-    pub(super) fn not_told(why: impl Into<String>) -> Judged {
-        Judged::new(why, Level::NotTold)
+    pub(super) fn not_told(why: impl Into<String>) -> SettingResult {
+        SettingResult::new(why, Severity::NotTold)
     }
 
-    pub(super) fn on(mut self, on: impl Into<String>) -> Judged {
+    pub(super) fn on(mut self, on: impl Into<String>) -> SettingResult {
         self.on = on.into();
         self
     }
 
-    pub(super) fn wanted(mut self, wanted: impl Into<String>) -> Judged {
+    pub(super) fn wanted(mut self, wanted: impl Into<String>) -> SettingResult {
         self.wanted = Some(wanted.into());
         self
     }
 
-    pub(super) fn fix(mut self, fix: impl Into<String>) -> Judged {
+    pub(super) fn fix(mut self, fix: impl Into<String>) -> SettingResult {
         self.fix = Some(fix.into());
         self
     }
 }
 
 /// Returns `Ok` if the value is fine, or else `level`.
-pub(super) fn unless(is_fine: bool, level: Level) -> Level {
-    if is_fine { Level::Ok } else { level }
+pub(super) fn unless(is_fine: bool, level: Severity) -> Severity {
+    if is_fine { Severity::Ok } else { level }
 }
 
 /// A host as the rules see it.

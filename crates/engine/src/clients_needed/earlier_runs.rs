@@ -35,7 +35,7 @@ pub struct KnownRuns {
 
 impl KnownRuns {
     /// Reads the runs of the study of that name in `results`.
-    pub fn of(study: &str, results: &Path) -> KnownRuns {
+    pub fn read(study: &str, results: &Path) -> KnownRuns {
         KnownRuns {
             runs: store::finished(results, study).take(RUNS_MAX).collect(),
             here: host::fastest_link(),

@@ -27,7 +27,7 @@ pub struct MeasuredClient {
 
 impl MeasuredClient {
     /// Returns the ceiling of each worker, op/s.
-    pub fn of_a_worker(&self) -> f64 {
+    pub fn per_worker(&self) -> f64 {
         self.ceiling_ops_per_s / self.workers.max(1) as f64
     }
 }
@@ -110,7 +110,7 @@ pub struct Shape {
 
 impl Shape {
     /// Computes the load from the facts. V3 allows at most `share_max` of a ceiling.
-    pub fn of(facts: &Facts, ceiling: Option<&MeasuredClient>, share_max: f64) -> Shape {
+    pub fn from_facts(facts: &Facts, ceiling: Option<&MeasuredClient>, share_max: f64) -> Shape {
         // A machine without a stated number has as many workers as the measured client.
         let usual = ceiling.map_or(1, |one| one.workers).max(1);
         let workers: Vec<f64> =
@@ -124,7 +124,7 @@ impl Shape {
         let whole = |machines: f64| (machines.ceil() as usize).max(1);
         let by_ceiling = ceiling.zip(ops_per_s).map(|(one, ops_per_s)| {
             // Each worker has an equal share of the load.
-            whole(ops_per_s / (one.of_a_worker() * each * share_max).max(1.0))
+            whole(ops_per_s / (one.per_worker() * each * share_max).max(1.0))
         });
         let by_link = facts.link.as_ref().zip(bits_per_s).map(|(link, bits_per_s)| {
             // The machine with most workers sends most.

@@ -60,7 +60,7 @@ fn machines(change: impl Fn(&mut Facts)) -> (Option<usize>, bool) {
 }
 
 #[test]
-fn a_rate_is_divided_by_half_of_the_ceiling_and_by_what_links_carry() {
+fn a_rate_is_divided_by_half_the_ceiling_and_by_link_capacity() {
     assert_eq!(machines(|_| ()), (Some(3), true));
     let at = |rate: f64| machines(move |facts| facts.reached.as_mut().unwrap().ops_per_s = rate);
     assert_eq!(at(410_000.0), (Some(1), false));
@@ -263,18 +263,18 @@ fn write(results: &Path, study: &Study, clients: &[(&str, usize)], ops_per_s: &[
     run.finish(&findings, "0.0.0", None).unwrap();
 }
 
-fn told(study: &Study, results: &Path) -> ClientsNeeded {
+fn clients(study: &Study, results: &Path) -> ClientsNeeded {
     let plan = study::plan::plan(study).unwrap();
     let all = clients_needed(study, &plan, results);
     most_needed(&all).unwrap().clone()
 }
 
 #[test]
-fn an_earlier_run_on_the_same_target_says_what_threads_come_to_and_clients_can() {
+fn an_earlier_run_on_the_same_target_predicts_the_clients() {
     let results = tempfile::tempdir().unwrap();
     let threads = "procedure: {sweep: {threads: [8, 64]}}\n";
     let asked = study(ATTACHED, threads);
-    assert_eq!(told(&asked, results.path()).ops_per_s, None);
+    assert_eq!(clients(&asked, results.path()).ops_per_s, None);
     // A client's ceiling is known from any target; the throughput of threads is not.
     write(
         results.path(),
@@ -282,23 +282,23 @@ fn an_earlier_run_on_the_same_target_says_what_threads_come_to_and_clients_can()
         &[],
         &[(8, 1e5), (64, 2e5)],
     );
-    let known = told(&asked, results.path());
+    let known = clients(&asked, results.path());
     assert_eq!((known.ops_per_s, known.machines), (None, None));
     let ceiling = known.ceiling.unwrap();
     assert_eq!((ceiling.workers, ceiling.ceiling_ops_per_s), (4, 4e5));
     write(results.path(), &asked, &[], &[(8, 5e4), (64, 9e4)]);
-    let known = told(&asked, results.path());
+    let known = clients(&asked, results.path());
     assert_eq!((known.ops_per_s, known.machines), (Some(9e4), Some(1)));
     // Ten rows of 180 bytes an operation, as the run has counted them.
     assert_eq!(known.answer_bytes, 25.0 + 1_800.0);
     // A run with another workload tells nothing.
     let other = study(ATTACHED, threads).text.replace("{read: 1}", "{write: 1}");
     let other = resolve("made-up.yaml", &other, &Overrides::default()).unwrap();
-    assert_eq!(told(&other, results.path()).ceiling, None);
+    assert_eq!(clients(&other, results.path()).ceiling, None);
 }
 
 #[test]
-fn clients_that_a_study_names_are_judged_by_what_they_themselves_did() {
+fn named_clients_are_judged_by_their_own_results() {
     let results = tempfile::tempdir().unwrap();
     let with = |machines: &str| {
         let rest = format!(
@@ -314,7 +314,7 @@ fn clients_that_a_study_names_are_judged_by_what_they_themselves_did() {
         &[(8, 5e4)],
     );
     let on = |machines: &str| {
-        let known = told(&with(machines), results.path());
+        let known = clients(&with(machines), results.path());
         let ceiling = known.ceiling.unwrap();
         (
             ceiling.place,
@@ -341,7 +341,7 @@ fn where_the_client_is_what_is_measured_it_needs_no_others() {
 }
 
 #[test]
-fn of_several_variants_the_one_that_needs_most_or_is_not_known_is_told() {
+fn the_variant_that_needs_most_clients_or_is_unknown_is_named() {
     let named = |name: &str, change: &dyn Fn(&mut Facts)| ClientsNeeded {
         variant: name.into(),
         ..needs(change)

@@ -108,7 +108,7 @@ fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     let scaled = if shape.workers_each == one.workers as f64 {
         String::new()
     } else {
-        let ops_per_s = one.of_a_worker() * shape.workers_each;
+        let ops_per_s = one.per_worker() * shape.workers_each;
         format!(
             ", so about {} op/s with {}",
             whole(ops_per_s),

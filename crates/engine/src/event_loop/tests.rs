@@ -91,7 +91,7 @@ impl World for Sim {
         self.interrupted
     }
 
-    fn act(&mut self, act: Act) -> Result<Option<Happened>> {
+    fn act(&mut self, act: Act) -> Result<Option<LoopEvent>> {
         let (text, tells) = match &act {
             Act::Keep { phase, .. } => (format!("keep {phase}"), true),
             Act::Begin(kind, at_ns) => {
@@ -124,8 +124,8 @@ impl World for Sim {
                 let is_there = |(at_ns, _): &(u64, FaultAnswer)| *at_ns <= self.now_ns;
                 let at = self.told.iter().position(is_there);
                 return Ok(at.map(|at| match self.told.remove(at) {
-                    (at_ns, FaultAnswer::Began(number)) => Happened::FaultHolds(number, at_ns),
-                    (_, FaultAnswer::Over(number)) => Happened::FaultOver(number),
+                    (at_ns, FaultAnswer::Began(number)) => LoopEvent::FaultHolds(number, at_ns),
+                    (_, FaultAnswer::Over(number)) => LoopEvent::FaultOver(number),
                 }));
             }
             Act::LookAtNodes => {
@@ -138,7 +138,7 @@ impl World for Sim {
                         how: format!("{node} died"),
                     })
                     .collect();
-                return Ok((!died.is_empty()).then_some(Happened::Died(died)));
+                return Ok((!died.is_empty()).then_some(LoopEvent::Died(died)));
             }
             _ => {}
         }
@@ -173,8 +173,8 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
 }
 
 /// Runs the loop, measuring all of it. Returns why it ended early.
-fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<Cut> {
-    let mut decide = |_: &Summed| Decision::of("measure");
+fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<EarlyEnd> {
+    let mut decide = |_: &Summed| Decision::in_phase("measure");
     let mut conduct = Conduct::new(START, Tally::new(&[false]), faults.to_vec(), &mut decide);
     conduct.measures_from(START);
     if let Some(at_ms) = ends_at_ms {
@@ -191,22 +191,22 @@ fn done(sim: &Sim) -> Vec<(u64, &str)> {
 
 /// A node's death was seen only when the next second was over.
 #[test]
-fn a_death_and_ctrl_c_are_seen_at_the_next_look_and_not_at_the_next_interval() {
+fn a_death_and_ctrl_c_are_seen_at_the_next_tick() {
     let mut died = sim(
         &[(1000, Fate::Interval), (1730, Fate::Dies("node1", 9000))],
         9000,
     );
     let cut = run(&mut died, &[], None);
-    assert_eq!(cut, Some(Cut::NodeDied("node1 died".to_owned())));
+    assert_eq!(cut, Some(EarlyEnd::NodeDied("node1 died".to_owned())));
     assert_eq!(done(&died), [(1000, "keep measure"), (1800, "Abandon")]);
 
     let mut pressed = sim(&[(1730, Fate::CtrlC)], 9000);
-    assert_eq!(run(&mut pressed, &[], None), Some(Cut::Interrupted));
+    assert_eq!(run(&mut pressed, &[], None), Some(EarlyEnd::Interrupted));
     assert_eq!(done(&pressed), [(1800, "Abandon")]);
 }
 
 /// Returns the actions on faults, with their times.
-fn of_faults(sim: &Sim) -> Vec<(u64, &str)> {
+fn fault_actions(sim: &Sim) -> Vec<(u64, &str)> {
     let is_one = |text: &str| ["inject", "heal", "omit"].contains(&text.split(' ').next().unwrap());
     let mut done = done(sim);
     done.retain(|(_, text)| is_one(text) || *text == "Abandon");
@@ -217,18 +217,18 @@ fn of_faults(sim: &Sim) -> Vec<(u64, &str)> {
 fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
     let faults = [takes("node1", 1050, 1000)];
     let dies = |at_ms, for_ms| [(at_ms, Fate::Dies("node1", for_ms))];
-    let why = || Some(Cut::NodeDied("node1 died".to_owned()));
+    let why = || Some(EarlyEnd::NodeDied("node1 died".to_owned()));
     let (inject, heal) = ((1050, "inject 0"), (2050, "heal 0"));
 
     let mut back_in_time = sim(&dies(1060, 1100), 4000);
     assert_eq!(run(&mut back_in_time, &faults, None), None);
     assert_eq!(back_in_time.since_ms(), 4000);
-    assert_eq!(of_faults(&back_in_time), [inject, heal]);
+    assert_eq!(fault_actions(&back_in_time), [inject, heal]);
 
     let mut too_soon = sim(&dies(850, 9000), 4000);
     assert_eq!(run(&mut too_soon, &faults, None), why());
     assert_eq!(
-        of_faults(&too_soon),
+        fault_actions(&too_soon),
         [(900, "Abandon"), (900, "omit 0")],
         "nothing is broken"
     );
@@ -239,15 +239,15 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
         (1330, Fate::Dies("node2", 9000)),
     ];
     let mut another = sim(&both, 4000);
-    let why_two = Some(Cut::NodeDied("node2 died".to_owned()));
+    let why_two = Some(EarlyEnd::NodeDied("node2 died".to_owned()));
     assert_eq!(run(&mut another, &faults, None), why_two);
     let healed_first = [inject, (1400, "heal 0"), (1400, "Abandon")];
-    assert_eq!(of_faults(&another), healed_first);
+    assert_eq!(fault_actions(&another), healed_first);
 
     // The fault is over at 2300 ms, and its node is not back.
     let mut not_back = sim(&dies(1060, 9000), 4000);
     assert_eq!(run(&mut not_back, &faults, None), why());
-    assert_eq!(of_faults(&not_back), [inject, heal, (2300, "Abandon")]);
+    assert_eq!(fault_actions(&not_back), [inject, heal, (2300, "Abandon")]);
 
     // A fault that leaves its node running is not a reason for the node to die.
     let stays = [Breaking {
@@ -259,10 +259,10 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
 }
 
 #[test]
-fn faults_come_at_their_times_in_the_measured_window_and_ctrl_c_heals_first() {
+fn faults_begin_at_their_window_times_and_ctrl_c_heals_first() {
     let faults = [takes("node1", 500, 1000), takes("node2", 700, 200)];
     let mut all = sim(&[(2500, Fate::CtrlC)], 4000);
-    assert_eq!(run(&mut all, &faults, None), Some(Cut::Interrupted));
+    assert_eq!(run(&mut all, &faults, None), Some(EarlyEnd::Interrupted));
     let order = [
         (500, "inject 0"),
         (700, "inject 1"),
@@ -270,7 +270,11 @@ fn faults_come_at_their_times_in_the_measured_window_and_ctrl_c_heals_first() {
         (1500, "heal 0"),
         (2500, "Abandon"),
     ];
-    assert_eq!(of_faults(&all), order, "what is whole is not healed again");
+    assert_eq!(
+        fault_actions(&all),
+        order,
+        "what is whole is not healed again"
+    );
 
     let mut pressed = sim(&[(650, Fate::CtrlC)], 4000);
     run(&mut pressed, &faults, None);
@@ -280,18 +284,18 @@ fn faults_come_at_their_times_in_the_measured_window_and_ctrl_c_heals_first() {
         (700, "Abandon"),
         (700, "omit 1"),
     ];
-    assert_eq!(of_faults(&pressed), order);
+    assert_eq!(fault_actions(&pressed), order);
 
     // A caller that was delayed performs all of it, in order.
     let mut conduct_away = sim(&[], 4000);
     conduct_away.now_ns += 3000 * MS;
     run(&mut conduct_away, &faults, None);
-    let texts: Vec<&str> = of_faults(&conduct_away).iter().map(|one| one.1).collect();
+    let texts: Vec<&str> = fault_actions(&conduct_away).iter().map(|one| one.1).collect();
     assert_eq!(texts, ["inject 0", "inject 1", "heal 1", "heal 0"]);
 }
 
 #[test]
-fn a_fault_holds_for_its_time_from_when_it_began_and_the_next_of_its_row_waits_for_its_end() {
+fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
     let next = |at_ms, after| Breaking {
         after: Some(after),
         ..takes("node2", at_ms, 500)
@@ -309,14 +313,14 @@ fn a_fault_holds_for_its_time_from_when_it_began_and_the_next_of_its_row_waits_f
         (4900, "inject 2"),
         (6100, "heal 2"),
     ];
-    assert_eq!(of_faults(&row), order);
+    assert_eq!(fault_actions(&row), order);
 
     // The last fault has less than half of its time left.
     let mut short = sim(&[], 9000);
     (short.waits_ms, short.heals_ms) = (700, 900);
     run(&mut short, &faults, Some(5000));
     let late = [&order[..4], &[(4800, "omit 2")]].concat();
-    assert_eq!(of_faults(&short), late);
+    assert_eq!(fault_actions(&short), late);
 
     // The end of the load is not known: the second fault is in force then, and the third has had no
     // turn.
@@ -324,7 +328,7 @@ fn a_fault_holds_for_its_time_from_when_it_began_and_the_next_of_its_row_waits_f
     (ended.waits_ms, ended.heals_ms) = (700, 900);
     run(&mut ended, &faults, None);
     let left = [&order[..3], &[(3000, "omit 2")]].concat();
-    assert_eq!(of_faults(&ended), left);
+    assert_eq!(fault_actions(&ended), left);
 }
 
 #[test]
@@ -336,14 +340,14 @@ fn the_time_of_faults_begins_with_the_measured_window() {
         let next = (seen == 1).then_some(PhaseKind::Measure);
         Decision {
             next,
-            ..Decision::of("warmup")
+            ..Decision::in_phase("warmup")
         }
     };
     let tally = Tally::new(&[false]);
     let faults = vec![takes("node1", 450, 1000)];
     let mut conduct = Conduct::new(START, tally, faults, &mut decide);
     conduct.run(&mut sim).unwrap();
-    assert_eq!(of_faults(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
+    assert_eq!(fault_actions(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
 }
 
 /// A run's nine of ten faults took so long that the last had no turn, and no message said so.
@@ -352,7 +356,7 @@ fn the_end_of_what_is_measured_is_known_when_it_begins() {
     let mut sim = sim(&[(1000, Fate::Interval)], 4000);
     let mut decide = |_: &Summed| Decision {
         next: Some(PhaseKind::Measure),
-        ..Decision::of("warmup")
+        ..Decision::in_phase("warmup")
     };
     let second = Breaking {
         after: Some(0),
@@ -364,7 +368,7 @@ fn the_end_of_what_is_measured_is_known_when_it_begins() {
     conduct.run(&mut sim).unwrap();
     // The window ends at 4000 ms.
     let order = [(1500, "inject 0"), (3100, "omit 1"), (3100, "heal 0")];
-    assert_eq!(of_faults(&sim), order);
+    assert_eq!(fault_actions(&sim), order);
 }
 
 /// One window had to be as long as the slowest recovery might take, in every run.
@@ -374,7 +378,7 @@ fn the_last_fault_ends_the_load_at_the_end_of_an_interval() {
         let mut sim = sim(&[(1000, Fate::Interval)], 9000);
         let mut decide = |_: &Summed| Decision {
             next: Some(PhaseKind::Measure),
-            ..Decision::of("warmup")
+            ..Decision::in_phase("warmup")
         };
         let faults = vec![takes("node1", 500, 600), takes("node2", 700, 900)];
         let mut conduct = Conduct::new(START, Tally::new(&[false]), faults, &mut decide);
@@ -426,13 +430,17 @@ fn what_is_due_again_and_again_is_done_once_after_a_pause() {
 
 /// A node that died in the last moments of the load was not noticed.
 #[test]
-fn a_node_that_dies_just_before_the_end_is_seen_and_the_first_reason_holds() {
+fn a_node_death_before_the_end_is_seen_and_the_first_end_holds() {
     let mut sim = sim(
         &[(3960, Fate::Dies("node1", 9000)), (3970, Fate::CtrlC)],
         3990,
     );
     let cut = run(&mut sim, &[], None);
-    assert_eq!(cut, Some(Cut::Interrupted), "seen before it was looked");
+    assert_eq!(
+        cut,
+        Some(EarlyEnd::Interrupted),
+        "seen before it was looked"
+    );
     assert_eq!(done(&sim), [(3990, "Abandon")]);
 }
 

@@ -123,7 +123,7 @@ fn all_but(absent: &[Ability]) -> Vec<Capability> {
 }
 
 #[test]
-fn without_a_network_of_their_own_hosts_go_without_limits_and_say_so() {
+fn without_network_namespaces_hosts_report_their_missing_limits() {
     let needs = needs(&settings(&LIMITED.replace("ISOLATION", "auto"), ""));
     let nothing = lacking(needs.clone(), &all_but(&[]));
     assert_eq!(nothing, []);
@@ -177,7 +177,7 @@ fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
 /// With 100 connections to each host and several workers, each worker opened that many, and the
 /// system ran out of open files in the middle.
 #[test]
-fn connections_for_which_there_is_no_room_refuse_the_study_with_all_numbers() {
+fn missing_connection_slots_refuse_the_study_with_all_numbers() {
     let room = Room {
         files: Some(4096),
         ports: Some(2000),
@@ -204,7 +204,7 @@ fn connections_for_which_there_is_no_room_refuse_the_study_with_all_numbers() {
 }
 
 #[test]
-fn nodes_that_cannot_be_placed_here_are_refused_before_anything_starts() {
+fn nodes_that_cannot_be_placed_are_refused_before_the_start() {
     let of = |counts: &str| {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{local: {{nodes: 1}}}}\n\

@@ -14,7 +14,7 @@ use topology::{CoreKind, CpuSet, DeviceKind, Machine};
 ///
 /// # Errors
 /// A machine cannot be reached, or does not report its topology.
-pub fn of(running: &Running) -> Result<Vec<MachineTopologyRecord>> {
+pub fn read(running: &Running) -> Result<Vec<MachineTopologyRecord>> {
     if let Some(known) = running.machines.get() {
         return Ok(known.clone());
     }

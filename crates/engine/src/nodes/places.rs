@@ -60,7 +60,7 @@ fn hosts_elsewhere(running: &Running) -> Result<BTreeMap<String, CpuSet>> {
     if running.cluster.hosts_are().is_this_machine() {
         return Ok(BTreeMap::new());
     }
-    let machines = machines::of(running)?;
+    let machines = machines::read(running)?;
     let hosts = machines.into_iter().flat_map(|machine| machine.hosts);
     let cpus = |host: MachineHostRecord| Some((host.name, CpuSet::parse_list(&host.cpus).ok()?));
     Ok(hosts.filter_map(cpus).collect())
@@ -87,7 +87,7 @@ fn node(
             host
         },
         topology: topology.to_owned(),
-        ..of(&found, cpus)
+        ..to_record(&found, cpus)
     }
 }
 
@@ -116,7 +116,7 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     let cpus = running.client_cpus(&settings.client);
     let threads = workers_on(&settings.client, usize::MAX, &cpus);
     let used: Vec<String> = cpus.iter().take(threads).map(usize::to_string).collect();
-    let kept = of(&found, online());
+    let kept = to_record(&found, online());
     Ok(PlacementRecord {
         who: PlacementRecord::CLIENT.to_owned(),
         host: THIS_MACHINE.to_owned(),
@@ -132,7 +132,7 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
 }
 
 /// Converts a place to its record. `online` are the CPUs of the machine, if known.
-fn of(found: &EffectiveAffinity, online: Option<CpuSet>) -> PlacementRecord {
+fn to_record(found: &EffectiveAffinity, online: Option<CpuSet>) -> PlacementRecord {
     let cpus = found.all_cpus();
     PlacementRecord {
         // For an unbound process, the kernel lists all CPUs that could ever exist.

@@ -31,7 +31,7 @@ pub(super) struct SchemaAsked {
 impl SchemaAsked {
     /// Combines the options of a study (which ALTER sets) with those of the statements that create
     /// the tables. The study's options take precedence.
-    pub(super) fn of(program: &Program, study: Option<&Keyspace>) -> SchemaAsked {
+    pub(super) fn combine(program: &Program, study: Option<&Keyspace>) -> SchemaAsked {
         let schema = program.schema();
         let is_stated = study.is_some_and(|keyspace| keyspace.is_replication_stated)
             || schema.is_replication_stated;
@@ -123,18 +123,18 @@ mod tests {
     #[test]
     fn only_what_somebody_has_asked_for_is_asked() {
         let simple = r#"replication {"class":"SimpleStrategy","replication_factor":"3"}"#;
-        let asked = SchemaAsked::of(&program(true), None);
+        let asked = SchemaAsked::combine(&program(true), None);
         assert_eq!(
             names(&asked.of_keyspace),
             [simple, r#"durable_writes "true""#]
         );
         let mut study = Keyspace::default();
         assert_eq!(
-            SchemaAsked::of(&program(false), Some(&study)).of_keyspace,
+            SchemaAsked::combine(&program(false), Some(&study)).of_keyspace,
             []
         );
         study.replicate(3);
-        let asked = SchemaAsked::of(&program(false), Some(&study));
+        let asked = SchemaAsked::combine(&program(false), Some(&study));
         assert_eq!(names(&asked.of_keyspace), [simple]);
     }
 
@@ -150,9 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn what_the_study_says_of_tables_stands_instead_of_what_they_are_made_with() {
+    fn table_options_of_the_study_replace_those_of_the_workload() {
         let with = |study: &Keyspace| {
-            let asked = SchemaAsked::of(&program(false), Some(study));
+            let asked = SchemaAsked::combine(&program(false), Some(study));
             names(&asked.of_tables["standard1"])
         };
         let made = r#"compression {"enabled":"false"}"#;

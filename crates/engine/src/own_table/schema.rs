@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use cluster::{QueryResult, Session};
-use cql::text::{Kind, literal, quoted_name, tokens};
+use cql::text::{TokenKind, literal, quoted_name, tokens};
 use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{ColumnRole, SampledColumn, TableSample};
@@ -68,8 +68,8 @@ fn checked(statement: &str, columns: &[SampledColumn]) -> Vec<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let (mut last, mut found) = (None, Vec::new());
     for token in &tokens {
-        let is_word = matches!(token.kind, Kind::Word | Kind::Quoted);
-        if token.kind == Kind::Word && token.text == "check" {
+        let is_word = matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
+        if token.kind == TokenKind::Word && token.text == "check" {
             found.extend(last.clone());
         } else if is_word && columns.iter().any(|column| column.name == token.text) {
             last = Some(token.text.clone());
@@ -185,7 +185,7 @@ fn make(
     statements: &mut Vec<String>,
 ) {
     for token in tokens(typ).unwrap_or_default() {
-        let is_name = matches!(token.kind, Kind::Word | Kind::Quoted);
+        let is_name = matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
         let Some(fields) = known.get(&token.text).filter(|_| is_name) else {
             continue;
         };

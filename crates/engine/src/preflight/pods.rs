@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use kubernetes::Kubectl;
 use kubernetes::access::Purpose;
 use study::settings::{Settings, Study};
-use target_spec::fault::{FaultName, Kind, Means};
+use target_spec::fault::{FaultKind, FaultName, Means};
 use target_spec::{AttachSpec, Target};
 
 /// Returns the missing permissions in the Kubernetes clusters in which a study wants pods.
@@ -69,7 +69,7 @@ fn broken(
     let is_operated = matches!(&settings.target, Target::Attach(spec) if spec.is_operated());
     let restarts = has(FaultName::OperatorRestart);
     let purposes = [
-        (Purpose::PodFaults, kinds().any(Kind::ends_pods)),
+        (Purpose::PodFaults, kinds().any(FaultKind::ends_pods)),
         (Purpose::Cordons, has(FaultName::PodEvict)),
         (Purpose::Policies, has(FaultName::NetPolicy)),
         (Purpose::Tasks, restarts && is_operated),

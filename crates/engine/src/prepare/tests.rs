@@ -57,7 +57,7 @@ fn prepare(running: &Running, stop: &AtomicBool, say: &mut dyn FnMut(&str)) -> P
 }
 
 #[test]
-fn without_the_tables_a_keyspace_is_made_and_gone_when_the_check_is_over() {
+fn a_check_without_tables_makes_a_keyspace_and_drops_it() {
     let running = null();
     // The existing tables are not enough, and stay as they are.
     run(

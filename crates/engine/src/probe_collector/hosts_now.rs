@@ -50,12 +50,14 @@ impl HostReadings {
     pub fn now(&self, cluster: &Cluster) -> Vec<HostNow> {
         match cluster.hosts_are() {
             HostKind::Addresses => Vec::new(),
-            HostKind::StandIns | HostKind::Machines | HostKind::Others => self.of(cluster.nodes()),
+            HostKind::StandIns | HostKind::Machines | HostKind::Others => {
+                self.hosts(cluster.nodes())
+            }
         }
     }
 
     /// Returns the hosts of these nodes for which there are readings, by name.
-    fn of(&self, nodes: &[NodeInfo]) -> Vec<HostNow> {
+    fn hosts(&self, nodes: &[NodeInfo]) -> Vec<HostNow> {
         let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for node in nodes {
             hosts.entry(&node.host).or_default().push(node.name.clone());
@@ -139,7 +141,7 @@ mod tests {
             node("n3", "db1"),
             node("n4", "db9"),
         ];
-        let seen = readings.of(&nodes);
+        let seen = readings.hosts(&nodes);
         let expected = [
             HostNow {
                 name: "db1".to_owned(),

@@ -30,16 +30,16 @@ pub struct ResourceUse {
 
 impl ResourceUse {
     /// Returns the resource use of a cluster. It is unknown for nodes that cassay did not start.
-    pub fn of_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
+    pub fn for_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
         match cluster.hosts_are() {
             HostKind::Others => ResourceUse::default(),
-            hosts => ResourceUse::of(kept, cluster.nodes(), hosts.are_apart()),
+            hosts => ResourceUse::in_window(kept, cluster.nodes(), hosts.are_apart()),
         }
     }
 
     /// Computes it from the readings in a window. `has_hosts` is true if the nodes live on stand-in
     /// hosts, which have a network and usually a disk of their own.
-    pub fn of(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> ResourceUse {
+    pub fn in_window(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> ResourceUse {
         let count = nodes.len() as f64;
         // Sum over all nodes of the matching series. `None` if a node has no matching series.
         let of_nodes = |fits: &dyn Fn(&str) -> bool| -> Option<f64> {
@@ -146,16 +146,19 @@ mod tests {
             series("jvm.gc.ZGC_Cycles.cycling_ms/s", "node2", &[500.0]),
             series(MEMORY, "node1", &[1024.0]),
         ];
-        let seen = ResourceUse::of(&kept, &nodes, false);
+        let seen = ResourceUse::in_window(&kept, &nodes, false);
         assert_eq!(seen.cpus, Some(1.0));
         assert_eq!(seen.collections_share, Some(0.04));
         assert_eq!(seen.memory_bytes, None, "of one node of two");
         kept.push(series(MEMORY, "node2", &[2048.0]));
         assert_eq!(
-            ResourceUse::of(&kept, &nodes, false).memory_bytes,
+            ResourceUse::in_window(&kept, &nodes, false).memory_bytes,
             Some(3.0 * 1024.0 * 1024.0)
         );
-        assert_eq!(ResourceUse::of(&[], &nodes, false), ResourceUse::default());
+        assert_eq!(
+            ResourceUse::in_window(&[], &nodes, false),
+            ResourceUse::default()
+        );
     }
 
     #[test]
@@ -174,13 +177,13 @@ mod tests {
             series(DISK_READS, "machine/vda", &[0.0]),
             series(DISK_WRITES, "host1/loop3", &[2.0]),
         ];
-        let seen = ResourceUse::of(&kept, &nodes, false);
+        let seen = ResourceUse::in_window(&kept, &nodes, false);
         assert_eq!(seen.network_bytes_per_s, Some(8.0 * 1024.0));
         assert_eq!(
             (seen.disk_reads_per_s, seen.disk_writes_per_s),
             (Some(0.0), Some(6.0))
         );
-        let apart = ResourceUse::of(&kept, &nodes, true);
+        let apart = ResourceUse::in_window(&kept, &nodes, true);
         assert_eq!(apart.network_bytes_per_s, Some(4.0 * 1024.0));
         assert_eq!(
             apart.disk_writes_per_s,

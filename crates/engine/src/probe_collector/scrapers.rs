@@ -31,7 +31,7 @@ pub(super) fn all(settings: &Settings, cluster: &Cluster) -> Result<Vec<Sampler>
     let wanted = described.map(|there| &there.metrics[..]).unwrap_or_default();
     let ends = cluster.metrics_ends().into_iter().filter(|_| !wanted.is_empty());
     let moves = &cluster.access().moves;
-    let pods = ends.map(|(node, at)| Scrape::of_node(&node, at, wanted, moves));
+    let pods = ends.map(|(node, at)| Scrape::for_node(&node, at, wanted, moves));
     let imports = settings.probes.iter().flat_map(|probes| &probes.import);
     let mut samplers = imports.filter_map(scraper).collect::<Result<Vec<_>>>()?;
     samplers.extend(pods.map(|look| sampler(look, PERIOD_NS)));

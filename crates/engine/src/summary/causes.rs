@@ -6,7 +6,7 @@
 
 use analysis::procedure::Point;
 use analysis::{RunStep, RunTrend, VariantName, autocorrelation};
-use store::record::{CauseKind, CauseRecord, CostKind, Outcome, TrialFinding};
+use store::record::{CauseKind, CauseRecord, CostKind, RuleOutcome, TrialFinding};
 
 /// Number of windows in which throughput must rise (or fall) to count as a trend of the run. At
 /// most a quarter as many may go the other way. By chance, five windows all go the same way in 6 %
@@ -49,7 +49,7 @@ pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
 
 /// Returns the trials that a rule speaks against.
 fn against<'a>(trials: &[&'a TrialFinding], rule: &str) -> Vec<&'a TrialFinding> {
-    let is_bad = |outcome: Outcome| matches!(outcome, Outcome::Warn | Outcome::Fail);
+    let is_bad = |outcome: RuleOutcome| matches!(outcome, RuleOutcome::Warn | RuleOutcome::Fail);
     let speaks = |trial: &&&TrialFinding| {
         trial.rules.iter().any(|one| one.rule == rule && is_bad(one.result))
     };
@@ -120,7 +120,7 @@ fn across(plain: &[&TrialFinding]) -> Option<CauseRecord> {
             }
         })
         .collect();
-    let course = RunTrend::of(&steps)?;
+    let course = RunTrend::from_steps(&steps)?;
     let at_rate = |trial: &&TrialFinding| trial.point.is_some_and(Point::is_rate);
     let (metric, ends) = if plain.iter().all(at_rate) {
         ("latency_ms.p50", course.ends.map(|speed| 1.0 / speed))
@@ -241,7 +241,7 @@ mod tests {
             block,
             rules: vec![RuleRecord {
                 rule: "V1".to_owned(),
-                result: Outcome::Pass,
+                result: RuleOutcome::Pass,
                 detail: String::new(),
             }],
             ..TrialFinding::default()
@@ -259,14 +259,14 @@ mod tests {
         trials
     }
 
-    fn said(trials: Vec<TrialFinding>) -> Vec<String> {
+    fn sentences(trials: Vec<TrialFinding>) -> Vec<String> {
         causes(&in_order(trials)).into_iter().map(|cause| cause.says).collect()
     }
 
     fn rule(name: &str) -> RuleRecord {
         RuleRecord {
             rule: name.to_owned(),
-            result: Outcome::Warn,
+            result: RuleOutcome::Warn,
             detail: "d".to_owned(),
         }
     }
@@ -281,7 +281,7 @@ mod tests {
             trial(variant, at / 2, *ops)
         });
         assert_eq!(
-            said(trials.collect()),
+            sentences(trials.collect()),
             [
                 "The target was still warming up: 7,200 op/s in its first trial, 34,700 in its \
                  last."
@@ -299,7 +299,7 @@ mod tests {
             one
         });
         assert_eq!(
-            said(trials.collect()),
+            sentences(trials.collect()),
             [
                 "The target was still warming up: a median of 4 ms in its first trial, 1.1 ms in \
                  its last."
@@ -316,7 +316,7 @@ mod tests {
             one
         });
         assert_eq!(
-            said(trials.into()),
+            sentences(trials.into()),
             [
                 "The target was still warming up: throughput rose within the windows (3 of 4 \
                  trials)."
@@ -328,7 +328,7 @@ mod tests {
     fn others_stand_before_what_follows_and_a_calm_run_has_no_cause() {
         let mut trials: Vec<TrialFinding> =
             (0..6).map(|block| trial("a", block, 1_000.0 + block as f64 % 3.0)).collect();
-        assert_eq!(said(trials.clone()), Vec::<String>::new());
+        assert_eq!(sentences(trials.clone()), Vec::<String>::new());
         trials[3].all.ops_per_s = 500.0;
         trials[3].rules.push(rule("V18"));
         trials[3].machine = Some(MachineRecord {
@@ -336,7 +336,7 @@ mod tests {
             ..MachineRecord::default()
         });
         assert_eq!(
-            said(trials),
+            sentences(trials),
             [
                 "Other programs used the machine: up to 33 % of its CPU (1 of 6 trials).",
                 "Block 4 differs from all others.",
@@ -351,9 +351,9 @@ mod tests {
             one.costs.insert(CostKind::Collections, share);
             one
         };
-        assert_eq!(said(vec![of(0.02), of(0.06)]), Vec::<String>::new());
+        assert_eq!(sentences(vec![of(0.02), of(0.06)]), Vec::<String>::new());
         assert_eq!(
-            said(vec![of(0.02), of(0.234)]),
+            sentences(vec![of(0.02), of(0.234)]),
             ["Garbage collections stopped the nodes for up to 23 % of the time (1 of 2 trials)."]
         );
     }
@@ -367,7 +367,7 @@ mod tests {
             one
         });
         assert_eq!(
-            said(trials.collect()),
+            sentences(trials.collect()),
             ["Compactions piled up: 2 pending after the first trial, 84 after the last."]
         );
     }

@@ -9,7 +9,9 @@ use analysis::compare::{Comparison, Finding, Metric, compare_unpaired};
 use analysis::procedure::Point;
 use analysis::procedure::grid;
 use analysis::sweep::State;
-use analysis::{FalseFindings, Judged, NotCompared, VariantName, judge_all, too_few_blocks};
+use analysis::{
+    AdjustedFinding, FalseFindings, NotCompared, VariantName, judge_all, too_few_blocks,
+};
 use measure::Known;
 use store::record::{
     ComparisonRecord, MultiplicityRecord, PEAK, RobustRecord, SearchRecord, TrialFinding,
@@ -75,7 +77,7 @@ struct Pairing<'a> {
 pub type Pairs = Vec<(usize, (Known, Known))>;
 
 /// Two variants at one place whose values of a metric are lower bounds on both sides.
-pub struct Untold {
+pub struct UnboundedPair {
     pub baseline: VariantName,
     pub contender: VariantName,
     pub place: Option<Point>,
@@ -89,7 +91,7 @@ pub struct Comparisons {
     /// Expected number of false findings. `None` if there is at most one comparison.
     pub multiplicity: Option<MultiplicityRecord>,
     /// Pairs without a ratio.
-    pub untold: Vec<Untold>,
+    pub untold: Vec<UnboundedPair>,
 }
 
 /// Compares every contender with the first variant of its step, after `blocks` blocks, at every
@@ -104,7 +106,7 @@ pub fn comparisons(
     blocks: usize,
 ) -> Comparisons {
     let (mut pairings, untold) = pairings(study, trials, searches);
-    let primary = Primary::of(study, trials, &pairings);
+    let primary = Primary::choose(study, trials, &pairings);
     let flagged: Vec<(Comparison, bool)> = pairings
         .iter_mut()
         .map(|pairing| {
@@ -135,7 +137,7 @@ pub fn comparisons(
 pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
     let searches = searches(study, trials);
     let (pairings, _) = pairings(study, trials, &searches);
-    let primary = Primary::of(study, trials, &pairings);
+    let primary = Primary::choose(study, trials, &pairings);
     let of = pairings.iter().filter(|pairing| primary.is(pairing));
     let noises = of.filter_map(|pairing| pairing.comparison.noise());
     noises.max_by(f64::total_cmp)
@@ -168,7 +170,7 @@ fn record(
     study: &Study,
     pairing: &Pairing<'_>,
     primary: bool,
-    judged: Judged,
+    judged: AdjustedFinding,
     blocks: usize,
 ) -> ComparisonRecord {
     let comparison = &pairing.comparison;
@@ -228,7 +230,7 @@ fn pairings<'a>(
     study: &'a Study,
     trials: &[TrialFinding],
     searches: &[SearchRecord],
-) -> (Vec<Pairing<'a>>, Vec<Untold>) {
+) -> (Vec<Pairing<'a>>, Vec<UnboundedPair>) {
     let (mut pairings, mut untold) = (Vec::new(), Vec::new());
     for [baseline, contender] in baselines_and_contenders(study) {
         if is_search(baseline) || is_search(contender) {
@@ -257,7 +259,7 @@ fn pairings<'a>(
                 } else {
                     // One after the other: changes in the meantime are in the ratio.
 
-                    let [left, right] = of_last_generation(&sides, compared);
+                    let [left, right] = latest_generation(&sides, compared);
                     compare_unpaired(&left, &right, compared.metric)
                 };
                 note(
@@ -279,7 +281,7 @@ fn note<'a>(
     (pairs, how): (Pairs, Metric),
     comparison: Result<Comparison, NotCompared>,
     pairings: &mut Vec<Pairing<'a>>,
-    untold: &mut Vec<Untold>,
+    untold: &mut Vec<UnboundedPair>,
 ) {
     match comparison {
         Ok(comparison) => pairings.push(Pairing {
@@ -291,7 +293,7 @@ fn note<'a>(
             pairs,
             how,
         }),
-        Err(NotCompared::BoundsOnBothSides) => untold.push(Untold {
+        Err(NotCompared::BoundsOnBothSides) => untold.push(UnboundedPair {
             baseline: baseline.name.clone(),
             contender: contender.name.clone(),
             place,
@@ -390,7 +392,7 @@ fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Pairs 
 }
 
 /// Returns, for each side, the trials that ran on the latest data.
-fn of_last_generation(
+fn latest_generation(
     sides: &[Vec<Option<&TrialFinding>>; 2],
     compared: &Compared,
 ) -> [Vec<Known>; 2] {
@@ -412,7 +414,7 @@ struct Primary {
 }
 
 impl Primary {
-    fn of(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
+    fn choose(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
         // In a study with looks at each block, the primary place is chosen before the first look
         // and stays.
         let until = study.repeat.first_look.unwrap_or(study.repeat.blocks);

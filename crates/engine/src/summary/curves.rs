@@ -6,7 +6,7 @@ use analysis::VariantName;
 use analysis::curves::{LOADS_MIN, Load, Peak, Usl, fit};
 use analysis::procedure::Point;
 use analysis::sweep::State;
-use store::record::{CurveRecord, Outcome, PeakRecord, TrialFinding, WithoutPeak};
+use store::record::{CurveRecord, PeakRecord, RuleOutcome, TrialFinding, WithoutPeak};
 use study::settings::{Study, Variant};
 
 /// Rule that tells whether the client was at its limit: then it is not the target's curve.
@@ -55,7 +55,7 @@ fn is_of_target(trial: &TrialFinding) -> bool {
 pub fn is_client_busy(trial: &TrialFinding) -> bool {
     let mut rules = trial.rules.iter();
     let rule = rules.find(|rule| rule.rule == CLIENT_BUSY);
-    rule.is_some_and(|rule| matches!(rule.result, Outcome::Warn | Outcome::Fail))
+    rule.is_some_and(|rule| matches!(rule.result, RuleOutcome::Warn | RuleOutcome::Fail))
 }
 
 fn record(variant: &VariantName, loads: &[Load]) -> CurveRecord {
@@ -142,9 +142,9 @@ mod tests {
             trial.rules.push(RuleRecord {
                 rule: CLIENT_BUSY.to_owned(),
                 result: if is_busy {
-                    Outcome::Warn
+                    RuleOutcome::Warn
                 } else {
-                    Outcome::Pass
+                    RuleOutcome::Pass
                 },
                 detail: String::new(),
             });

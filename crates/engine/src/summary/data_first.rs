@@ -5,7 +5,7 @@ use crate::next_step;
 use analysis::procedure::Point;
 use std::path::Path;
 use store::record::{
-    FaultRecord, MissedRowRecord, Outcome, Promised, ReadBackRecord, RuleRecord, TrialFinding,
+    FaultRecord, MissedRowRecord, Promised, ReadBackRecord, RuleOutcome, RuleRecord, TrialFinding,
     Verdict,
 };
 use study::resolve::resolve;
@@ -45,7 +45,7 @@ fn made(study: &Study) -> Vec<TrialFinding> {
     }]
 }
 
-fn rule(name: &str, result: Outcome) -> RuleRecord {
+fn rule(name: &str, result: RuleOutcome) -> RuleRecord {
     RuleRecord {
         rule: name.to_owned(),
         result,
@@ -58,7 +58,10 @@ fn lossy(trial: TrialFinding, verdict: Verdict) -> TrialFinding {
     TrialFinding {
         verdict,
         reasons: vec!["V14: 7 lost".to_owned(), "V18: others".to_owned()],
-        rules: vec![rule("V14", Outcome::Fail), rule("V18", Outcome::Fail)],
+        rules: vec![
+            rule("V14", RuleOutcome::Fail),
+            rule("V18", RuleOutcome::Fail),
+        ],
         read_back: Some(ReadBackRecord {
             promise: Promised::Kept,
             why: "one copy".to_owned(),
@@ -108,7 +111,7 @@ fn lost_data_is_the_first_sentence_in_every_kind_of_study() {
             assert_eq!(found.alarms.first(), Some(first), "{kind}");
             let count = found.answer.iter().filter(|one| one.contains("7 are lost")).count();
             assert_eq!(count, 1, "{:?}", found.answer);
-            let next = next_step::of(&study, &found, Path::new("results/s/1")).unwrap();
+            let next = next_step::suggest(&study, &found, Path::new("results/s/1")).unwrap();
             assert_eq!(next.command, "cassay show --trials results/s/1", "{kind}");
             assert!(next.says.contains("read row 41: SELECT"), "{}", next.says);
             tried += 1;

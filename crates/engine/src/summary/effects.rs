@@ -7,10 +7,10 @@ use super::looks;
 use super::points::places_of;
 use crate::data_generation;
 use analysis::compare::{Comparison, Finding};
-use analysis::effects::{BLOCKS_MIN, Design, Effect, Interaction, Kind, Level};
+use analysis::effects::{AxisLevel, BLOCKS_MIN, Design, Effect, EffectContrast, Interaction};
 use analysis::procedure::Point;
 use analysis::too_few_blocks;
-use analysis::{Judged, autocorrelation, judge_all};
+use analysis::{AdjustedFinding, autocorrelation, judge_all};
 use measure::Known;
 use store::record::{
     AxisRecord, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, LevelRecord,
@@ -63,14 +63,19 @@ pub fn effects(
     let mut all = Vec::new();
     for variants in &cells {
         if variants.iter().any(|variant| is_search(variant)) {
-            all.extend(of_searches(
+            all.extend(effects_of_searches(
                 study,
                 searches,
                 (&axes, &design, planned),
                 variants,
             ))
         } else {
-            all.extend(of_step(study, trials, (&axes, &design, planned), variants))
+            all.extend(effects_of_step(
+                study,
+                trials,
+                (&axes, &design, planned),
+                variants,
+            ))
         }
     }
     judged(&all)
@@ -94,7 +99,7 @@ fn cells<'a>(
 }
 
 /// Returns the matrix of search results, by cell and block. `None` if not all cells were searched.
-fn of_searches<'a>(
+fn effects_of_searches<'a>(
     study: &'a Study,
     searches: &[SearchRecord],
     (axes, design, planned): (&'a [usize], &'a Design, usize),
@@ -109,7 +114,7 @@ fn of_searches<'a>(
     };
     let block = |block: usize| variants.iter().map(|v| found(block, v)).collect();
     let values: Vec<Vec<Option<Known>>> = (0..study.blocks()).map(block).collect();
-    let effects = seen(study, design, &values, &FOUND);
+    let effects = measured_effects(study, design, &values, &FOUND);
     (!effects.is_empty()).then_some(Matrix {
         study,
         axes,
@@ -126,7 +131,7 @@ fn of_searches<'a>(
 
 /// Returns the effects for the study's looks: if it goes on until it is answered, their intervals
 /// hold over all looks.
-fn seen(
+fn measured_effects(
     study: &Study,
     design: &Design,
     values: &[Vec<Option<Known>>],
@@ -140,7 +145,7 @@ fn seen(
     effects.into_iter().map(at).collect()
 }
 
-fn of_step<'a>(
+fn effects_of_step<'a>(
     study: &'a Study,
     trials: &[TrialFinding],
     (axes, design, planned): (&'a [usize], &'a Design, usize),
@@ -162,7 +167,7 @@ fn of_step<'a>(
     };
     let matrix = |place: Option<Point>| {
         let (compared, values) = values(study, trials, variants, place)?;
-        let effects = seen(study, design, &values, compared);
+        let effects = measured_effects(study, design, &values, compared);
         Some(Matrix {
             study,
             axes,
@@ -199,7 +204,7 @@ pub fn values(
             .collect();
         let block = |block: usize| {
             let cells = sides.iter().map(|side| side.get(block).copied().flatten());
-            of_one_generation(cells.collect())
+            one_generation(cells.collect())
         };
         let blocks = sides.first().map_or(0, Vec::len);
         let value = |trial: Option<&TrialFinding>| trial.map(compared.value);
@@ -211,7 +216,7 @@ pub fn values(
 }
 
 /// Returns a block's trials that ran on the latest data.
-fn of_one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFinding>> {
+fn one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFinding>> {
     let last = cells.iter().flatten().max_by_key(|trial| trial.generation);
     let Some(last) = last.copied() else {
         return cells;
@@ -223,7 +228,7 @@ fn of_one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFind
 /// Judges all effects, and makes their records.
 fn judged(all: &[Matrix<'_>]) -> Vec<EffectsRecord> {
     let is_primary = |matrix: &Matrix<'_>, effect: &Effect| {
-        matrix.primary && !matches!(effect.kind, Kind::Simple(..))
+        matrix.primary && !matches!(effect.kind, EffectContrast::Simple(..))
     };
     let flagged: Vec<(Comparison, bool)> = all
         .iter()
@@ -295,7 +300,7 @@ impl Matrix<'_> {
     }
 
     /// Returns a value of an axis, against its first.
-    fn level(&self, at: Level) -> LevelRecord {
+    fn level(&self, at: AxisLevel) -> LevelRecord {
         LevelRecord {
             against: self.study.axes[self.axes[at.axis]].values[0].clone(),
             ..self.held(at)
@@ -303,7 +308,7 @@ impl Matrix<'_> {
     }
 
     /// Returns a value that an axis is held at.
-    fn held(&self, at: Level) -> LevelRecord {
+    fn held(&self, at: AxisLevel) -> LevelRecord {
         let axis = &self.study.axes[self.axes[at.axis]];
         LevelRecord {
             axis: axis.name.clone(),
@@ -312,11 +317,13 @@ impl Matrix<'_> {
         }
     }
 
-    fn effect(&self, effect: &Effect, judged: Option<Judged>) -> EffectRecord {
+    fn effect(&self, effect: &Effect, judged: Option<AdjustedFinding>) -> EffectRecord {
         let (kind, of, with) = match effect.kind {
-            Kind::Main(of) => (EffectKind::Main, of, None),
-            Kind::Interaction(of, with) => (EffectKind::Interaction, of, Some(self.level(with))),
-            Kind::Simple(of, with) => (EffectKind::Simple, of, Some(self.held(with))),
+            EffectContrast::Main(of) => (EffectKind::Main, of, None),
+            EffectContrast::Interaction(of, with) => {
+                (EffectKind::Interaction, of, Some(self.level(with)))
+            }
+            EffectContrast::Simple(of, with) => (EffectKind::Simple, of, Some(self.held(with))),
         };
         let comparison = &effect.comparison;
         let is_sure = self.study.repeat.interleaved
@@ -324,10 +331,12 @@ impl Matrix<'_> {
         let judged = judged.filter(|_| self.study.repeat.interleaved);
         let finding = judged.as_ref().filter(|_| is_sure);
         let verdict = match (effect.kind, finding) {
-            (Kind::Interaction(..), Some(judged)) => {
+            (EffectContrast::Interaction(..), Some(judged)) => {
                 EffectVerdict::Interaction(effect.interaction(judged, self.compared.metric))
             }
-            (Kind::Interaction(..), None) => EffectVerdict::Interaction(Interaction::NotResolved),
+            (EffectContrast::Interaction(..), None) => {
+                EffectVerdict::Interaction(Interaction::NotResolved)
+            }
             (_, Some(judged)) => EffectVerdict::Ratio(effect.finding(judged)),
             (_, None) => EffectVerdict::Ratio(Finding::Inconclusive),
         };

@@ -16,10 +16,10 @@ const BLOCKS_MIN: usize = 3;
 /// Returns the results of each endurance. Other procedures have none.
 pub fn endured(study: &Study, trials: &[TrialFinding]) -> Vec<EnduredRecord> {
     let variants = study.variants.iter();
-    variants.filter_map(|variant| of_variant(variant, trials)).collect()
+    variants.filter_map(|variant| endured_record(variant, trials)).collect()
 }
 
-fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecord> {
+fn endured_record(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecord> {
     let asked = variant.settings.procedure.endurance()?;
     let of: Vec<&TrialFinding> = trials
         .iter()
@@ -92,7 +92,7 @@ fn mean_ms_change(turns: &[TurnRecord]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::endurance::Course;
+    use analysis::endurance::DriftDirection;
     use analysis::endurance::Growing;
     use analysis::procedure::Point;
     use store::record::Verdict;
@@ -113,7 +113,7 @@ mod tests {
             index,
             variant: analysis::VariantName::default(),
             point: Some(Point::Threads(8)),
-            role: Role::named(role),
+            role: Role::parse(role),
             verdict: Verdict::Valid,
             seconds,
             ..TrialFinding::default()
@@ -124,7 +124,7 @@ mod tests {
         trial
     }
 
-    fn drift(of: &str, change: f64, ci95: [f64; 2], course: Course) -> DriftRecord {
+    fn drift(of: &str, change: f64, ci95: [f64; 2], course: DriftDirection) -> DriftRecord {
         DriftRecord {
             of: of.to_owned(),
             change,
@@ -145,8 +145,13 @@ mod tests {
         };
         long.endurance = Some(EnduranceRecord {
             drifts: vec![
-                drift("ops_per_s", -0.003, [-0.008, 0.002], Course::Steady),
-                drift("latency_ms.p99", 0.02, [-0.01, 0.05], Course::Steady),
+                drift("ops_per_s", -0.003, [-0.008, 0.002], DriftDirection::Steady),
+                drift(
+                    "latency_ms.p99",
+                    0.02,
+                    [-0.01, 0.05],
+                    DriftDirection::Steady,
+                ),
             ],
             growths: vec![leak],
             ..EnduranceRecord::default()
@@ -158,7 +163,7 @@ mod tests {
         ]
     }
 
-    fn said(trials: &[TrialFinding]) -> String {
+    fn sentences(trials: &[TrialFinding]) -> String {
         let study = resolve("s", STUDY, &Overrides::default()).unwrap();
         let found = endured(&study, trials);
         let variants = study.variants.iter().flat_map(|variant| {
@@ -169,9 +174,9 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_of_the_source_is_the_one_it_gave_and_its_latency_stands_beside_it() {
+    fn the_sources_answer_is_kept_with_its_latency_beside_it() {
         assert_eq!(
-            said(&published()),
+            sentences(&published()),
             "Throughput held for 24 h (change -0.3 %, 95 %: -0.8 to +0.2 %): 138,583 op/s at 8 \
              threads. Compared with the 1 h and 1 h before, throughput was within 3.7 % (95 %: \
              3.7 to 3.8 %); mean latency was 17 % higher. Nothing grows that would reach its \
@@ -183,13 +188,13 @@ mod tests {
     fn what_falls_is_apart_or_grows_is_said() {
         let mut trials = published();
         trials[0].all.ops_per_s = 160_000.0;
-        assert!(said(&trials).starts_with("Throughput did not hold for 24 h"));
+        assert!(sentences(&trials).starts_with("Throughput did not hold for 24 h"));
         let mut trials = published();
         let shown = trials[2].endurance.as_mut().unwrap();
-        shown.drifts[0].course = analysis::endurance::Course::Falling;
+        shown.drifts[0].course = analysis::endurance::DriftDirection::Falling;
         shown.growths[0].growing = analysis::endurance::Growing::Leaks;
         shown.growths[0].reaches_days = Some(3.25);
-        let text = said(&trials);
+        let text = sentences(&trials);
         assert!(
             text.starts_with("Throughput fell by 0.3 % (95 %: -0.2 to 0.8 %) within 24 h"),
             "{text}"
@@ -200,9 +205,9 @@ mod tests {
         );
         let mut trials = published();
         trials[1].all.ops_per_s_ci95 = None;
-        assert!(said(&trials).starts_with("It cannot be told if throughput held for 24 h"));
+        assert!(sentences(&trials).starts_with("It cannot be told if throughput held for 24 h"));
         trials[2].verdict = store::record::Verdict::Invalid;
-        assert_eq!(said(&trials), "No long trial is usable.");
+        assert_eq!(sentences(&trials), "No long trial is usable.");
     }
 
     #[test]

@@ -61,24 +61,24 @@ pub fn at(study: &Study, comparison: Comparison, is_primary: bool) -> Comparison
 
 /// Reason why no more blocks are measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum StopReason {
     /// The primary comparisons are answered.
     Answered(String),
     /// The primary comparisons can no longer be answered: too many pairs are lost.
     Lost(String),
 }
 
-impl Ended {
+impl StopReason {
     /// Returns the reason in words.
     pub fn words(&self) -> &str {
         match self {
-            Ended::Answered(why) | Ended::Lost(why) => why,
+            StopReason::Answered(why) | StopReason::Lost(why) => why,
         }
     }
 }
 
 /// Looks at a study after `blocks` blocks with these trials. `None` if the study goes on.
-pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Ended> {
+pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<StopReason> {
     let min = study.repeat.first_look?;
     let max = study.repeat.blocks;
     if blocks < min {
@@ -97,7 +97,7 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<End
     let pairs = if primary.len() < wanted { 0 } else { pairs };
     let lost = blocks - pairs.min(blocks);
     if lost * 3 > max {
-        return Some(Ended::Lost(format!(
+        return Some(StopReason::Lost(format!(
             "of {blocks} blocks {lost} have no two usable trials, more than a third of the maximum \
              of {max}: no number of blocks can answer the question any more"
         )));
@@ -113,7 +113,7 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<End
         all => format!("all {} primary comparisons are answered", all.len()),
     };
     let so_far = so_far(blocks, max);
-    Some(Ended::Answered(format!("{what} after {so_far}")))
+    Some(StopReason::Answered(format!("{what} after {so_far}")))
 }
 
 fn so_far(blocks: usize, max: usize) -> String {

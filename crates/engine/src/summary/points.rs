@@ -12,7 +12,7 @@ use analysis::sweep::{Knee, Reading, State, SweepStep, read_sweep};
 use anyhow::Result;
 use std::path::Path;
 use store::record::{
-    CostKind, CostRecord, Outcome, PointRecord, QuantilesRecord, SweepRecord, TrialFinding,
+    CostKind, CostRecord, PointRecord, QuantilesRecord, RuleOutcome, SweepRecord, TrialFinding,
     WithoutKnee,
 };
 use store::{HistogramKind, Run, WindowHistograms};
@@ -60,7 +60,7 @@ pub fn is_saturated(trial: &TrialFinding) -> bool {
         Some(Point::Rate(rate)) if trial.all.ops > 0 => rate as f64,
         _ => return false,
     };
-    let fails = trial.rules.iter().filter(|rule| rule.result == Outcome::Fail);
+    let fails = trial.rules.iter().filter(|rule| rule.result == RuleOutcome::Fail);
     let timed_out = trial.errors.keys().all(|how| how == "client_timeout");
     let only_timed_out = timed_out && fails.clone().all(|rule| rule.rule == "V8");
     let is_explained = usable(trial) || (fails.count() > 0 && only_timed_out);
@@ -259,7 +259,7 @@ mod tests {
     fn at_rate(ops_per_s: f64, errors: &[(&str, u64)], verdict: Verdict, fails: &[&str]) -> State {
         let rule = |name: &&str| RuleRecord {
             rule: (*name).to_owned(),
-            result: Outcome::Fail,
+            result: RuleOutcome::Fail,
             detail: String::new(),
         };
         let mut trial = TrialFinding {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_saturated_when_nothing_was_wrong_but_that_less_was_done() {
+    fn a_rate_with_less_throughput_and_no_problem_is_saturated() {
         assert_eq!(at_rate(995.0, &[], Verdict::Valid, &[]), State::Kept);
         assert_eq!(at_rate(800.0, &[], Verdict::Suspect, &[]), State::Saturated);
         // The client itself was late: the target's limit is unknown.

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_not_held_whose_tail_is_only_known_to_be_so_large_or_more() {
+    fn a_rate_with_only_a_lower_bound_of_its_tail_is_not_held() {
         let found = run(HELD, |_, rate| (rate, Known::AtLeast(8.0)));
         assert_eq!(found.capacities[0].nodes, None);
         assert!(found.capacities[0].refused.as_ref().unwrap().contains("no rate was held"));

@@ -12,7 +12,7 @@ use study::settings::Study;
 use study::settings::{Failure, Figure, Published, Ratio};
 
 /// Measurement of a variant, as far as ratios use it.
-struct Place<'a> {
+struct VariantMeasurement<'a> {
     ops_per_s: f64,
     /// Throughput of each block, op/s.
     ops_per_s_blocks: Vec<f64>,
@@ -25,7 +25,7 @@ struct Place<'a> {
 /// Prefix of a published metric that is a latency.
 const LATENCY: &str = "latency_ms.";
 
-impl Place<'_> {
+impl VariantMeasurement<'_> {
     /// Returns the metric in each block. `None` if it is unknown or only a bound in one of them.
     fn blocks(&self, metric: &str) -> Option<Vec<f64>> {
         match metric.strip_prefix(LATENCY) {
@@ -130,7 +130,7 @@ fn found<'a>(
     variant: &VariantName,
     trials: &'a [TrialFinding],
     searches: &[SearchRecord],
-) -> Option<Place<'a>> {
+) -> Option<VariantMeasurement<'a>> {
     let end = |search: &SearchRecord| {
         let Some(Known::Exactly(_)) = search.found() else {
             return None;
@@ -140,7 +140,7 @@ fn found<'a>(
     let of = searches.iter().filter(|search| search.variant == *variant);
     let ends: Vec<&TrialFinding> = of.filter_map(end).collect();
     let ops: Vec<f64> = ends.iter().map(|trial| trial.all.ops_per_s).collect();
-    (!ops.is_empty()).then(|| Place {
+    (!ops.is_empty()).then(|| VariantMeasurement {
         ops_per_s: autocorrelation::mean(&ops),
         ops_per_s_blocks: ops,
         latency_ms: ends.iter().map(|trial| &trial.all.latency_ms).collect(),
@@ -153,7 +153,7 @@ fn highest<'a>(
     variant: &VariantName,
     points: &'a [PointRecord],
     trials: &'a [TrialFinding],
-) -> Option<Place<'a>> {
+) -> Option<VariantMeasurement<'a>> {
     let of = points.iter().filter(|point| point.variant == *variant);
     of.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))
         .map(|point| place(point, trials))
@@ -164,16 +164,16 @@ fn measured_at<'a>(
     at: &BTreeMap<String, f64>,
     points: &'a [PointRecord],
     trials: &'a [TrialFinding],
-) -> Option<Place<'a>> {
+) -> Option<VariantMeasurement<'a>> {
     let mut of = points.iter().filter(|point| point.variant == *variant);
     of.find(|point| store::point::map_of(point.point) == *at)
         .map(|point| place(point, trials))
 }
 
-fn place<'a>(point: &'a PointRecord, trials: &'a [TrialFinding]) -> Place<'a> {
+fn place<'a>(point: &'a PointRecord, trials: &'a [TrialFinding]) -> VariantMeasurement<'a> {
     let of = |index: &usize| trials.iter().find(|trial| trial.index == *index);
     let used = point.trials.iter().filter_map(of);
-    Place {
+    VariantMeasurement {
         ops_per_s: point.ops_per_s,
         ops_per_s_blocks: point.ops_per_s_blocks.clone(),
         latency_ms: vec![&point.latency_ms],
@@ -182,7 +182,11 @@ fn place<'a>(point: &'a PointRecord, trials: &'a [TrialFinding]) -> Place<'a> {
 }
 
 /// Returns the measured ratio. It has an interval if its blocks are pairs.
-fn ours(metric: &str, of: &Place<'_>, to: &Place<'_>) -> Option<(f64, Option<[f64; 2]>)> {
+fn ours(
+    metric: &str,
+    of: &VariantMeasurement<'_>,
+    to: &VariantMeasurement<'_>,
+) -> Option<(f64, Option<[f64; 2]>)> {
     if let Some((of, to)) = of.blocks(metric).zip(to.blocks(metric))
         && let Some(compared) = by_blocks(metric, &of, &to)
     {
@@ -191,7 +195,7 @@ fn ours(metric: &str, of: &Place<'_>, to: &Place<'_>) -> Option<(f64, Option<[f6
     let Some(name) = metric.strip_prefix(LATENCY) else {
         return (metric == "ops_per_s").then_some((of.ops_per_s / to.ops_per_s, None));
     };
-    let mean = |place: &Place<'_>| -> Option<f64> {
+    let mean = |place: &VariantMeasurement<'_>| -> Option<f64> {
         let latencies = place.latency_ms.iter();
         let logs: Option<Vec<f64>> = latencies.map(|one| Some(exactly(one, name)?.ln())).collect();
         logs.map(|logs| autocorrelation::mean(&logs))
@@ -211,7 +215,7 @@ fn over_points(
         let name = VariantName::from(name);
         points.iter().filter(move |point| point.variant == name)
     };
-    let both: Vec<(Place<'_>, Place<'_>)> = of_variant(&ratio.of)
+    let both: Vec<(VariantMeasurement<'_>, VariantMeasurement<'_>)> = of_variant(&ratio.of)
         .filter_map(|of| {
             let to = of_variant(&ratio.to).find(|to| to.point == of.point)?;
             Some((place(of, trials), place(to, trials)))
@@ -390,7 +394,7 @@ mod tests {
     /// A search tries loads beyond its result: throughput is higher there, and latency beyond the
     /// bound.
     #[test]
-    fn a_ratio_is_of_what_searches_have_found_and_not_of_what_they_have_tried() {
+    fn a_published_ratio_uses_search_results_not_search_steps() {
         let trial = |index: usize, variant: &str, threads: f64, ops: f64| {
             let mut trial = TrialFinding {
                 index,

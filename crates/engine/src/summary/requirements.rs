@@ -9,14 +9,16 @@ use super::points::places_of;
 use analysis::VariantName;
 use analysis::autocorrelation::mean_of_blocks_ci95;
 use analysis::procedure::Point;
-use analysis::require::{Limit, Outcome, RequiredMetric, hull, of_blocks, share_interval};
+use analysis::require::{
+    Limit, RequiredMetric, RequirementResult, block_interval, hull, share_interval,
+};
 use analysis::too_few_blocks;
 use measure::Known;
 use store::record::{
     BesideRecord, Bound, ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord,
     SearchRecord, SweepRecord, TrialFinding,
 };
-use study::settings::{Require, Study, Untold, Variant, Where};
+use study::settings::{IfInconclusive, Require, Study, Variant, Where};
 
 /// Facts by which requirements are judged.
 pub struct RequirementFacts<'a> {
@@ -48,7 +50,7 @@ struct Number {
     value: Option<Known>,
     ci95: Option<[f64; 2]>,
     /// Outcome that overrides the interval, and the reason.
-    decided: Option<(Outcome, &'static str)>,
+    decided: Option<(RequirementResult, &'static str)>,
 }
 
 /// One requirement, before it is judged.
@@ -60,7 +62,7 @@ struct Required<'a> {
     baseline: Option<&'a VariantName>,
     place: Option<Point>,
     limit: Limit,
-    untold: Untold,
+    untold: IfInconclusive,
     earlier: Option<EarlierNumbers>,
 }
 
@@ -78,11 +80,11 @@ struct EarlierNumbers {
 /// Returns the records of all requirements of the study.
 pub fn requirements(found: &RequirementFacts<'_>) -> Vec<RequirementRecord> {
     let variants = found.study.variants.iter();
-    variants.flat_map(|variant| found.of(variant)).collect()
+    variants.flat_map(|variant| found.records(variant)).collect()
 }
 
 impl RequirementFacts<'_> {
-    fn of(&self, variant: &Variant) -> Vec<RequirementRecord> {
+    fn records(&self, variant: &Variant) -> Vec<RequirementRecord> {
         let require = &variant.settings.require;
         let mut records = Vec::new();
         if require.has_limits() {
@@ -102,7 +104,7 @@ impl RequirementFacts<'_> {
         match &variant.settings.require.at {
             Where::Every => measured,
             Where::Auto if are_known => measured,
-            Where::Auto | Where::Best => self.named(variant),
+            Where::Auto | Where::Best => self.answer_points(variant),
             Where::Values(values) => {
                 let is_rate = outlook.points.first().is_some_and(|at| at.is_rate());
                 let place = |value: &u64| {
@@ -118,7 +120,7 @@ impl RequirementFacts<'_> {
     }
 
     /// Returns the points that the answer names: the end of each search, or the best of a ladder.
-    fn named(&self, variant: &Variant) -> Vec<Option<Point>> {
+    fn answer_points(&self, variant: &Variant) -> Vec<Option<Point>> {
         let of = self.searches.iter().filter(|s| s.variant == variant.name);
         let mut named: Vec<Option<Point>> = Vec::new();
         for search in of {
@@ -200,7 +202,7 @@ impl RequirementFacts<'_> {
         let own = |trial: &&TrialFinding| trial.all.latency_ms.ci95.get(*key).copied();
         let ci95 = over_blocks(&used, own, || {
             let values: Vec<f64> = each.iter().map(|value| value.least()).collect();
-            of_blocks(&values)
+            block_interval(&values)
         });
         let is_at_least = merged.is_at_least() || each.iter().any(|value| value.is_at_least());
         let value = if is_at_least {
@@ -214,9 +216,9 @@ impl RequirementFacts<'_> {
         let far = "not even its median is within";
         let decided = match (point.saturated, &ci95) {
             (_, None) if is_far_above(&point.latency_ms, key, limit_ms) => {
-                Some((Outcome::Missed, far))
+                Some((RequirementResult::Missed, far))
             }
-            (true, _) => Some((Outcome::Untold, grows)),
+            (true, _) => Some((RequirementResult::Untold, grows)),
             (false, _) => None,
         };
         Number {
@@ -240,8 +242,8 @@ impl RequirementFacts<'_> {
         let between = mean_of_blocks_ci95(&shares).map(|[low, high]| [low.max(0.0), high]);
         let together = share_interval(part, whole);
         let counted = match part {
-            0 => (Outcome::Met, "no operation failed"),
-            _ => (Outcome::Missed, "an operation failed"),
+            0 => (RequirementResult::Met, "no operation failed"),
+            _ => (RequirementResult::Missed, "an operation failed"),
         };
         Number {
             value: (whole > 0).then(|| Known::Exactly(share(part, whole))),
@@ -261,8 +263,10 @@ impl RequirementFacts<'_> {
         Number {
             value: Some(Known::Exactly(point.ops_per_s)),
             ci95: ci95.or(point.ops_per_s_ci95),
-            decided: (kept && high >= limit)
-                .then_some((Outcome::Met, "it kept up with the rate that was offered")),
+            decided: (kept && high >= limit).then_some((
+                RequirementResult::Met,
+                "it kept up with the rate that was offered",
+            )),
         }
     }
 
@@ -346,7 +350,7 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
     let is_thin = too_few_blocks(used, planned, comparison.looks_in());
     let few = "too few blocks have two usable trials";
     Number {
-        decided: is_thin.then_some((Outcome::Untold, few)),
+        decided: is_thin.then_some((RequirementResult::Untold, few)),
         ..how_good(comparison.ratio, ends, is_latency)
     }
 }
@@ -374,14 +378,18 @@ impl Required<'_> {
         });
         let by_interval = number.value.map(|v| self.limit.judge(v, number.ci95));
         let (outcome, why) = match (by_interval, number.decided) {
-            (None, _) => (Outcome::Untold, "no trial there is usable"),
+            (None, _) => (RequirementResult::Untold, "no trial there is usable"),
             // A value certainly beyond the limit is missed, whatever else is undecided.
-            (Some(Outcome::Missed), Some((Outcome::Untold, _))) => (Outcome::Missed, ""),
-            (Some(_), Some((decided, why))) => (decided, why),
-            (Some(Outcome::Untold), None) if number.ci95.is_none() => {
-                (Outcome::Untold, "too little data for an interval")
+            (Some(RequirementResult::Missed), Some((RequirementResult::Untold, _))) => {
+                (RequirementResult::Missed, "")
             }
-            (Some(Outcome::Untold), None) => (Outcome::Untold, "its interval contains the limit"),
+            (Some(_), Some((decided, why))) => (decided, why),
+            (Some(RequirementResult::Untold), None) if number.ci95.is_none() => {
+                (RequirementResult::Untold, "too little data for an interval")
+            }
+            (Some(RequirementResult::Untold), None) => {
+                (RequirementResult::Untold, "its interval contains the limit")
+            }
             (Some(told), None) => (told, ""),
         };
         let ci95 = number.ci95.filter(|ends| ends.iter().all(|e| e.is_finite()));
@@ -415,15 +423,15 @@ impl Required<'_> {
     fn is_beyond(&self, value: Option<Known>) -> bool {
         value.is_some_and(|value| {
             let alone = [value.least(), value.least()];
-            self.limit.judge(value, Some(alone)) == Outcome::Missed
+            self.limit.judge(value, Some(alone)) == RequirementResult::Missed
         })
     }
 
     fn untold_is_missed(&self, value: Option<Known>) -> bool {
         match self.untold {
-            Untold::Miss => true,
-            Untold::Pass => false,
-            Untold::Estimate => self.is_beyond(value),
+            IfInconclusive::Miss => true,
+            IfInconclusive::Pass => false,
+            IfInconclusive::Estimate => self.is_beyond(value),
         }
     }
 }

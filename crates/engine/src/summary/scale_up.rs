@@ -1,10 +1,10 @@
 //! Computes the findings of a scale-up study: its variants as numbers of units, arm by arm.
 
-mod chosen;
+mod variant_choice;
 
 use super::comparisons::blocks_of;
 use crate::scale_up::{Arm, Instances, Measured, Setting, Unpaired, record};
-use analysis::scale_up::{Machine, Point};
+use analysis::scale_up::{MachineSize, Point};
 use analysis::{Metric, VariantName};
 use indexmap::IndexMap;
 use sentences::scale_up::plural;
@@ -47,7 +47,7 @@ pub fn records(
     let (Some(axis), Some(part)) = (axis, parts.max_by_key(|part| part.split.len())) else {
         return Vec::new();
     };
-    let machine = Machine {
+    let machine = MachineSize {
         units_per_socket: part.units_per_socket,
         sockets: part.sockets,
     };
@@ -77,7 +77,7 @@ impl<'a> ScaleFacts<'a> {
         self.trials.iter().filter(move |trial| trial.variant == *variant)
     }
 
-    fn setting(&self, asked: &ScaleUp, machine: Machine, arms: &[Arm]) -> Setting {
+    fn setting(&self, asked: &ScaleUp, machine: MachineSize, arms: &[Arm]) -> Setting {
         let unit = asked.units.map_or("", |units| units.name()).to_owned();
         let repeat = &self.study.repeat;
         let nodes = self.study.variants.first().and_then(|variant| variant.settings.target.local());
@@ -108,7 +108,7 @@ impl<'a> ScaleFacts<'a> {
     }
 
     /// Groups the variants by their values on the other axes.
-    fn arms(&self, asked: &ScaleUp, axis: usize, machine: Machine) -> Vec<Arm> {
+    fn arms(&self, asked: &ScaleUp, axis: usize, machine: MachineSize) -> Vec<Arm> {
         let mut arms: IndexMap<Vec<usize>, Arm> = IndexMap::new();
         for variant in &self.study.variants {
             let Some(count) = variant.cell.get(axis).and_then(|at| asked.counts.get(*at)) else {
@@ -171,7 +171,7 @@ impl<'a> ScaleFacts<'a> {
         variant: &Variant,
         count: u32,
         asked: &ScaleUp,
-        machine: Machine,
+        machine: MachineSize,
     ) -> Measured {
         let own = || self.trials_of(&variant.name);
         let part = own().find_map(|trial| trial.part.as_ref());
@@ -194,7 +194,7 @@ impl<'a> ScaleFacts<'a> {
 }
 
 /// Returns on how many sockets the units are, and how many are on each.
-fn lies(part: Option<&PartRecord>, count: u32, machine: Machine) -> (u32, Vec<u32>) {
+fn lies(part: Option<&PartRecord>, count: u32, machine: MachineSize) -> (u32, Vec<u32>) {
     match part {
         Some(part) => (part.split.len() as u32, part.split.clone()),
         // A trial that failed before its nodes were placed: sockets are filled one by one.
@@ -207,7 +207,7 @@ mod tests {
     use crate::summary::{findings, test_runs};
     use analysis::VariantName;
     use measure::Known;
-    use store::record::{EfficiencyOf, Outcome, SaturatedResource};
+    use store::record::{EfficiencyOf, RuleOutcome, SaturatedResource};
     use store::record::{FindingsRecord, PartRecord, RuleRecord, TrialFinding};
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -359,7 +359,7 @@ mod tests {
             if trial.block == 0 {
                 trial.rules.push(RuleRecord {
                     rule: "V3".to_owned(),
-                    result: Outcome::Warn,
+                    result: RuleOutcome::Warn,
                     detail: String::new(),
                 });
             }

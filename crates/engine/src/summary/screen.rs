@@ -22,11 +22,11 @@ pub fn screens(study: &Study, trials: &[TrialFinding]) -> Vec<ScreenRecord> {
     let mut steps: Vec<&Option<String>> = study.variants.iter().map(|v| &v.step).collect();
     steps.sort();
     steps.dedup();
-    let of = |step| of_step(study, trials, design, step);
+    let of = |step| screen_record(study, trials, design, step);
     steps.into_iter().filter_map(of).collect()
 }
 
-fn of_step(
+fn screen_record(
     study: &Study,
     trials: &[TrialFinding],
     design: Design,
@@ -103,7 +103,7 @@ fn mean(by_block: &[Vec<Option<Known>>], run: usize) -> Option<f64> {
 }
 
 fn judged(study: &Study, record: ScreenRecord, found: &[f64]) -> ScreenRecord {
-    let lenth = LenthMargin::of(found);
+    let lenth = LenthMargin::from_effects(found);
     let effect = |(at, effect): (usize, &f64)| {
         let axis = study.axes.get(at);
         let value =
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn planted_settings_are_named_and_the_matrix_that_confirms_them_is_a_study() {
+    fn planted_settings_are_named_and_their_matrix_is_a_study() {
         for settings in [7, 8, 9] {
             let study = study(settings);
             let found = findings(&study, trials(&study, &[]), &|_| None, None);

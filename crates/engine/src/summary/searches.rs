@@ -41,7 +41,7 @@ pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
 
 fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
     let procedure = &variant.settings.procedure;
-    let seen: Vec<SeenTrial> = trials.iter().filter_map(|trial| seen(variant, trial)).collect();
+    let seen: Vec<SeenTrial> = trials.iter().filter_map(|trial| to_trial(variant, trial)).collect();
     let steps = trials.iter().zip(&seen).map(|(trial, seen)| step(procedure, trial, seen));
     let (ending, words) = match procedure.next(&seen) {
         Next::Answer(Answer::Searched(ending)) => {
@@ -79,7 +79,7 @@ fn range(range: Range) -> SearchRangeRecord {
 }
 
 /// Converts a trial to the procedure's view; a trial that no rule has judged has failed.
-fn seen(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
+fn to_trial(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
     let is_judged = !trial.rules.is_empty();
     Some(SeenTrial {
         point: trial.point?,
@@ -91,7 +91,7 @@ fn seen(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
 fn step(procedure: &Procedure, trial: &TrialFinding, seen: &SeenTrial) -> SearchStepRecord {
     let step = procedure.step(seen);
     let of = percentile(procedure);
-    let latency = seen.found.as_ref().map(|found| found.latency_ms.of(of));
+    let latency = seen.found.as_ref().map(|found| found.latency_ms.get(of));
     SearchStepRecord {
         trial: trial.index,
         point: trial.point,
@@ -143,7 +143,7 @@ pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<PointAtSha
         |t: &&TrialFinding| t.variant == variant.name && t.role == Role::Expected && usable(t);
     let did = |trial: &TrialFinding| {
         let found = found(&variant.settings, trial);
-        let ms = found.latency_ms.of(of).value;
+        let ms = found.latency_ms.get(of).value;
         (trial.point, found.ops_per_s, ms)
     };
     let trials = trials.iter().filter(is_expected).map(did).collect();

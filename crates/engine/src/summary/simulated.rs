@@ -152,7 +152,7 @@ fn of_equal_variants_at_most_one_in_thirty_is_called_different() {
 
 #[test]
 #[ignore = "long: cargo xtask audit"]
-fn audit_of_equal_variants_at_most_one_in_thirty_is_called_different() {
+fn audit_of_equal_variants_at_most_1_in_30_differs() {
     equal_variants(&audit_seeds());
 }
 
@@ -226,7 +226,7 @@ fn ten_points(seeds: Range<u64>) {
 
 /// More than five of sixty are improbable; without adjustment, a study has 0.9 findings on average.
 #[test]
-fn ten_points_have_a_false_finding_in_one_study_of_thirty_not_in_twelve() {
+fn ten_points_have_a_false_finding_in_1_of_30_studies_not_12() {
     ten_points(0..60);
 }
 
@@ -316,13 +316,13 @@ fn equal_variants_however_often_one_looks(seeds: &Range<u64>) {
 }
 
 #[test]
-fn equal_variants_are_not_called_different_by_looking_until_they_are() {
+fn equal_variants_do_not_differ_by_looking_until_they_do() {
     equal_variants_however_often_one_looks(&(0..150));
 }
 
 #[test]
 #[ignore = "long: cargo xtask audit"]
-fn audit_of_equal_variants_that_are_looked_at_until_they_are_answered() {
+fn audit_of_equal_variants_looked_at_until_answered() {
     equal_variants_however_often_one_looks(&audit_seeds());
 }
 
@@ -371,7 +371,7 @@ fn a_study_that_ended_says_so_first_and_how_it_grew() {
 }
 
 #[test]
-fn blocks_that_were_added_are_judged_at_any_time_and_one_odd_block_is_named() {
+fn added_blocks_are_judged_at_any_time_and_an_odd_one_is_named() {
     let mut study = study(5, ONE_POINT);
     study.added = vec![3];
     let world = World {

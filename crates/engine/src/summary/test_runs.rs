@@ -6,7 +6,7 @@ use store::record::{TrialFinding, Verdict};
 use study::settings::{Study, Variant};
 
 /// A trial of a made-up run.
-pub struct Made<'a> {
+pub struct FixtureTrial<'a> {
     /// Variant of the trial.
     pub variant: &'a Variant,
     /// Point of the trial.
@@ -17,7 +17,7 @@ pub struct Made<'a> {
     pub index: usize,
 }
 
-impl Made<'_> {
+impl FixtureTrial<'_> {
     /// Returns one of five deviations, up and down by turns, the same every time: independent of
     /// any setting.
     pub fn one_of(&self, deviations: [f64; 5]) -> f64 {
@@ -27,13 +27,13 @@ impl Made<'_> {
 
 /// Returns a valid trial of ten seconds for each point of each variant in each block; `did` gives
 /// its throughput and p99.
-pub fn trials(study: &Study, did: impl Fn(&Made<'_>) -> (f64, Known)) -> Vec<TrialFinding> {
+pub fn trials(study: &Study, did: impl Fn(&FixtureTrial<'_>) -> (f64, Known)) -> Vec<TrialFinding> {
     let mut trials = Vec::new();
     for block in 0..study.repeat.blocks {
         for variant in &study.variants {
             for point in variant.settings.procedure.outlook().points {
                 let index = trials.len();
-                let made = Made {
+                let made = FixtureTrial {
                     variant,
                     point,
                     block,

@@ -24,7 +24,7 @@ fn trial(variant: &str, threads: f64, block: usize, ops: f64, verdict: &str) -> 
         variant: variant.into(),
         point: Some(Point::Threads(threads as u32)),
         block,
-        verdict: store::record::Verdict::of_name(verdict).unwrap(),
+        verdict: store::record::Verdict::from_name(verdict).unwrap(),
         ..TrialFinding::default()
     };
     finding.all.ops_per_s = ops;
@@ -152,7 +152,7 @@ fn trials_on_different_data_are_no_pair() {
 }
 
 #[test]
-fn one_block_is_never_conclusive_and_an_invalid_trial_never_compared() {
+fn one_block_is_never_conclusive_nor_an_invalid_trial_compared() {
     let trials = vec![
         trial("a", 4.0, 0, 1000.0, "valid"),
         trial("b", 4.0, 0, 5000.0, "valid"),
@@ -222,7 +222,7 @@ fn rated(variant: &str, rate: f64, ops: [f64; 3], p99_ms: [Known; 3]) -> Vec<Tri
 
 /// Offered throughputs counted as two of six comparisons, which weakened the others.
 #[test]
-fn throughput_at_a_rate_is_compared_only_where_it_was_not_kept_up_with() {
+fn throughput_at_a_rate_is_compared_only_if_it_was_not_kept_up() {
     let known = [9.0, 10.0, 11.0].map(Known::Exactly);
     let ops = |rate: f64| [rate, rate * 0.999, rate * 1.001];
     let trials = [
@@ -257,7 +257,7 @@ fn throughput_at_a_rate_is_compared_only_where_it_was_not_kept_up_with() {
 
 /// 9 ms against 'at least 20 ms' was "+122 %" to the digit, and 'at least 5 ms' was faster.
 #[test]
-fn a_comparison_with_a_lower_bound_says_what_holds_for_all_larger_values() {
+fn a_comparison_with_a_lower_bound_holds_for_all_larger_values() {
     let known = [9.0, 9.1, 9.2].map(Known::Exactly);
     let ops = [1000.0; 3];
     let answer = |contender: [f64; 3], baseline: [Known; 3]| {
@@ -365,7 +365,7 @@ fn a_run_that_stopped_is_invalid_and_says_why() {
 
 /// A demo on a busy laptop exported no row for its points, and did not say so.
 #[test]
-fn points_of_invalid_trials_are_kept_with_their_verdict_and_conclude_nothing() {
+fn points_of_invalid_trials_keep_verdicts_and_conclude_nothing() {
     let study = study(2);
     let trials = |verdict: &str| -> Vec<TrialFinding> {
         let mut all = Vec::new();

@@ -15,7 +15,7 @@ use analysis::compare::{Comparison, Finding, Metric};
 use analysis::procedure::Point;
 use analysis::sweep::State;
 use analysis::too_few_blocks;
-use analysis::{Judged, judge_all};
+use analysis::{AdjustedFinding, judge_all};
 use anyhow::{Context, Result};
 use measure::Known;
 use sentences::without_faults;
@@ -219,7 +219,7 @@ fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFault
 fn comparison(
     beside: &Beside<'_>,
     compared: &Compared,
-    judged: Judged,
+    judged: AdjustedFinding,
     planned: usize,
 ) -> ComparisonRecord {
     let seen = &compared.comparison;

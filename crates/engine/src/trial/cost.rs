@@ -69,7 +69,7 @@ impl TrialRun<'_> {
         let Some(running) = running.filter(|running| !running.is_null()) else {
             return Costs::new();
         };
-        let window_ns = state.timeline.of("measure").unwrap_or_default();
+        let window_ns = state.timeline.last("measure").unwrap_or_default();
         let used = state.gather.used(window_ns, &running.cluster);
         let written_bytes = state.storage.bytes_per_write.map(|bytes| {
             bytes * state.answered.writes.saturating_sub(state.storage.writes_before) as f64
@@ -77,9 +77,9 @@ impl TrialRun<'_> {
         let rows_are_known =
             self.rows.are_said && !self.rows.are_strange && self.program.keeps_rows();
         let rows = rows_are_known.then(|| self.program.rows());
-        let of_window = of_window(&used, tally.ended, tally.window.seconds);
-        let of_disk = of_disk(&state.storage, rows, written_bytes);
-        let all = of_window.into_iter().chain(of_disk);
+        let window_costs = window_costs(&used, tally.ended, tally.window.seconds);
+        let disk_costs = disk_costs(&state.storage, rows, written_bytes);
+        let all = window_costs.into_iter().chain(disk_costs);
         all.filter_map(|(kind, value)| Some((kind, value.filter(|value| value.is_finite())?)))
             .collect()
     }
@@ -95,7 +95,7 @@ fn is_flushed(state: &State) -> bool {
 }
 
 /// Returns the costs of the measured window: means over it, for `ended` operations.
-fn of_window(used: &ResourceUse, ended: u64, seconds: f64) -> [(CostKind, Option<f64>); 6] {
+fn window_costs(used: &ResourceUse, ended: u64, seconds: f64) -> [(CostKind, Option<f64>); 6] {
     let per_op = |per_s: Option<f64>| Some(per_s? * seconds / ended as f64);
     [
         (
@@ -112,7 +112,7 @@ fn of_window(used: &ResourceUse, ended: u64, seconds: f64) -> [(CostKind, Option
 
 /// Returns the costs of the data on disk, for a number of rows and for the bytes that operations
 /// wrote. Without SSTables there is neither a size nor a ratio.
-fn of_disk(
+fn disk_costs(
     storage: &Storage,
     rows: Option<u64>,
     written_bytes: Option<f64>,
@@ -157,7 +157,7 @@ mod tests {
             writes_before: 0,
             bytes_per_write: None,
         };
-        let of = |rows, bytes| of_disk(&storage, rows, bytes).map(|(_, value)| value);
+        let of = |rows, bytes| disk_costs(&storage, rows, bytes).map(|(_, value)| value);
         assert_eq!(
             of(Some(100), Some(2000.0)),
             [Some(60.0), Some(2.5), Some(3.0)]
@@ -174,7 +174,7 @@ mod tests {
             writes_before: 0,
             bytes_per_write: None,
         };
-        let found = of_disk(&storage, Some(100), Some(2000.0));
+        let found = disk_costs(&storage, Some(100), Some(2000.0));
         assert!(found.iter().all(|(_, value)| value.is_none()));
     }
 
@@ -186,7 +186,7 @@ mod tests {
             memory_bytes: Some(1e9),
             ..ResourceUse::default()
         };
-        let found = of_window(&used, 5000, 10.0);
+        let found = window_costs(&used, 5000, 10.0);
         let of = |kind| found.iter().find(|(known, _)| *known == kind).and_then(|found| found.1);
         assert_eq!(of(CostKind::ServerCpu), Some(3.0));
         assert_eq!(of(CostKind::Network), Some(8.0));

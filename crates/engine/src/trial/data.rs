@@ -18,11 +18,11 @@ use analysis::procedure::REST_S;
 use analysis::rules;
 use anyhow::{Context, Result, bail, ensure};
 use cluster::{DataUse, RestoreHow, SettleOutcome};
-use load::{LEDGER_OPERATIONS_MAX, LedgerMode, Limit, Written};
+use load::{EarlierWrites, LEDGER_OPERATIONS_MAX, LedgerMode, Limit};
 use measure::clock::{self, Deadline};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use store::record::{DataRecord, JournalEvent, LoadRecord, Settled};
+use store::record::{DataRecord, JournalEvent, LoadRecord, SettleEnd};
 use study::data_state::Preparation;
 use study::plan::PhaseKind;
 use study::settings::{Keyspace, Load, PageCache, Reset, RestoreMethod, Settle};
@@ -293,7 +293,7 @@ impl TrialRun<'_> {
             );
             (self.events)(Event::Said(text));
             if share >= 1.0 - SIZE_TOLERANCE {
-                running.written = Some(Written::by_loads(rows));
+                running.written = Some(EarlierWrites::by_loads(rows));
                 self.compile_for(rows)?;
                 return Ok(None);
             }
@@ -326,10 +326,11 @@ impl TrialRun<'_> {
             } else {
                 LedgerMode::Nothing
             },
-            ..Offer::of(Stage::Load, schedule, Limit::Operations(count))
+            ..Offer::measured(Stage::Load, schedule, Limit::Operations(count))
         };
         let marks = running.cluster.log_marks();
-        let mut offered = self.offer(running, state, &offer, &mut |_| Decision::of("load"))?;
+        let mut offered =
+            self.offer(running, state, &offer, &mut |_| Decision::in_phase("load"))?;
         if let Some(end) = self.cut(offered.cut.take(), state) {
             return Ok(Some(end));
         }
@@ -341,9 +342,9 @@ impl TrialRun<'_> {
             let text = format!("{retries} writes of the load were tried again, and succeeded");
             (self.events)(Event::Said(text));
         }
-        running.written = offered.summary.ledger.clone().map(Written::by_load);
+        running.written = offered.summary.ledger.clone().map(EarlierWrites::by_load);
         let load = state.finding.load.get_or_insert_with(|| LoadRecord {
-            settle: Settled::Skipped,
+            settle: SettleEnd::Skipped,
             ..LoadRecord::default()
         });
         load.operations += offered.summary.operations_ended;
@@ -394,10 +395,10 @@ impl TrialRun<'_> {
             &mut |text| events(Event::Said(text.to_owned())),
         )?;
         let (word, outcome) = match settled.outcome {
-            SettleOutcome::Settled => (Settled::Settled, rules::Settle::Settled),
-            SettleOutcome::Stalled => (Settled::Stalled, rules::Settle::Stalled),
-            SettleOutcome::Timeout => (Settled::Timeout, rules::Settle::Timeout),
-            SettleOutcome::Unknown => (Settled::Unknown, rules::Settle::Unknown),
+            SettleOutcome::Settled => (SettleEnd::Settled, rules::Settle::Settled),
+            SettleOutcome::Stalled => (SettleEnd::Stalled, rules::Settle::Stalled),
+            SettleOutcome::Timeout => (SettleEnd::Timeout, rules::Settle::Timeout),
+            SettleOutcome::Unknown => (SettleEnd::Unknown, rules::Settle::Unknown),
         };
         state.evidence.settle = Some(outcome);
         if let Some(load) = &mut state.finding.load {
@@ -449,7 +450,7 @@ impl TrialRun<'_> {
         running.standing.prepared(self.settings, &self.program, rows);
         running.written = match running.written.take() {
             Some(written) => Some(written.without_main()),
-            None => self.loads_are_whole().then(|| Written::by_loads(rows)),
+            None => self.loads_are_whole().then(|| EarlierWrites::by_loads(rows)),
         };
         state.evidence.settle = running.settled;
         let page_cache = self.page_cache(running)?;

@@ -6,8 +6,8 @@
 use analysis::autocorrelation;
 use analysis::blocks::{self, Blocks};
 use analysis::endurance::{
-    self, CYCLES_MIN, Cycles, Growth, Joined, LATENCY_WITHIN, changes, cycles, drift, growth,
-    joined,
+    self, BlockedSeries, CYCLES_MIN, Cycles, Growth, LATENCY_WITHIN, changes, cycles, drift,
+    growth, joined,
 };
 use host::probe::Reading;
 use measure::number::{round, whole};
@@ -86,7 +86,7 @@ impl Courses {
 
 /// Readings of the probes in the window.
 #[derive(Default)]
-pub struct Watched {
+pub struct WindowReadings {
     from_ns: Option<u64>,
     to_ns: Option<u64>,
     /// Series by name and place, with the unit.
@@ -101,13 +101,13 @@ pub struct Watched {
     pending: BTreeMap<String, f64>,
 }
 
-impl Watched {
+impl WindowReadings {
     /// Begins the window.
     pub fn begin(&mut self, at_ns: u64) {
-        *self = Watched {
+        *self = WindowReadings {
             from_ns: Some(at_ns),
             begun: Some(Vec::new()),
-            ..Watched::default()
+            ..WindowReadings::default()
         };
     }
 
@@ -197,7 +197,7 @@ impl Watched {
     }
 
     /// Returns the series of this name (or with this suffix) at every place.
-    fn of<'w>(&'w self, name: &'w str) -> impl Iterator<Item = ProbeSeries<'w>> {
+    fn series<'w>(&'w self, name: &'w str) -> impl Iterator<Item = ProbeSeries<'w>> {
         let all = self.series.iter();
         let named = all.filter(move |((of, _), _)| {
             if name.starts_with('.') {
@@ -234,7 +234,7 @@ pub struct LongWindow<'a> {
     /// Latencies, block by block.
     pub latency: &'a Blocks,
     /// Readings of the probes.
-    pub watched: &'a Watched,
+    pub watched: &'a WindowReadings,
     /// Memory of a node, bytes.
     pub memory_bytes: Option<u64>,
 }
@@ -243,7 +243,7 @@ pub struct LongWindow<'a> {
 struct Series {
     of: &'static str,
     within: f64,
-    blocks: Joined,
+    blocks: BlockedSeries,
     /// Length of a block, s.
     block_s: f64,
 }
@@ -302,8 +302,10 @@ impl LongWindow<'_> {
             one.bins.means().iter().map(|(_, value)| *value).collect()
         };
         let busiest = |name| {
-            let all =
-                self.watched.of(name).map(|one| (autocorrelation::variance(&values(&one)), one));
+            let all = self
+                .watched
+                .series(name)
+                .map(|one| (autocorrelation::variance(&values(&one)), one));
             all.reduce(|a, b| if b.0 > a.0 { b } else { a })
         };
         let pending = busiest(PENDING);
@@ -334,7 +336,7 @@ impl LongWindow<'_> {
     fn growths(&self) -> Vec<GrowthRecord> {
         let names = GROWING.iter().map(|(of, limit, _)| (*of, *limit)).chain([(SSTABLES, None)]);
         let all = names.flat_map(|(of, limit)| {
-            self.watched.of(of).map(move |one| {
+            self.watched.series(of).map(move |one| {
                 let limit = self.limit(&one, limit);
                 let lowest: Vec<(f64, f64)> =
                     one.bins.bins().map(|bin| (bin.min_s, bin.min)).collect();
@@ -358,7 +360,7 @@ impl LongWindow<'_> {
 
     /// Returns the growing values that no probe read.
     fn unseen(&self) -> Vec<String> {
-        let missing = GROWING.iter().filter(|(of, ..)| self.watched.of(of).next().is_none());
+        let missing = GROWING.iter().filter(|(of, ..)| self.watched.series(of).next().is_none());
         missing.map(|(of, _, what)| format!("{what}: no probe read {of}")).collect()
     }
 
@@ -368,7 +370,9 @@ impl LongWindow<'_> {
         let probed = [PENDING, HEAP, ANONYMOUS]
             .into_iter()
             .flat_map(|name| {
-                self.watched.of(name).map(|one| course(one.of, one.place, one.unit, one.bins))
+                self.watched
+                    .series(name)
+                    .map(|one| course(one.of, one.place, one.unit, one.bins))
             })
             .take(COURSES_MAX);
         [rate, p99].into_iter().chain(probed).collect()

@@ -3,12 +3,12 @@
 
 use super::State;
 use crate::event::PlannedFault;
-use crate::event_loop::{Breaking, Happened};
+use crate::event_loop::{Breaking, LoopEvent};
 use crate::running_target::Running;
 use analysis::rules;
 use anyhow::{Context, Result};
 use cluster::Cluster;
-use fault::{Live, Order, Outcome, Step};
+use fault::{FaultResult, LifeCycleStep, Live, Order};
 use host::process::Identity;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::record::{FaultRecord, FaultStep, FaultStepRecord, FaultVerdict, JournalEvent};
-use study::settings::Fault;
+use study::settings::StudyFault;
 use target_spec::fault::Hit;
 use versions::Release;
 use workload::Program;
 
 /// Faults of a phase. Dropping it heals those that are in force.
 pub struct Faults<'a> {
-    planned: &'a [Fault],
-    places: Vec<Place>,
+    planned: &'a [StudyFault],
+    places: Vec<FaultTarget>,
     open: BTreeMap<usize, Open>,
 }
 
 /// Target of a fault.
-pub(super) struct Place {
+pub(super) struct FaultTarget {
     hit: Hit,
     /// Name of the node or host, or a description.
     pub name: String,
@@ -46,18 +46,18 @@ struct Open {
 
 /// Message of a fault's thread.
 enum FaultMessage {
-    Step(Step),
+    Step(LifeCycleStep),
     /// The fault is over, and these are the nodes' processes and releases now.
-    Over(Outcome, Vec<Option<Identity>>, Vec<Option<Release>>),
+    Over(FaultResult, Vec<Option<Identity>>, Vec<Option<Release>>),
 }
 
 impl<'a> Faults<'a> {
     /// Prepares the faults, without beginning any.
     ///
     /// # Errors
-    /// The agents that inject and heal are not available; or as [`Place::of`].
+    /// The agents that inject and heal are not available; or as [`FaultTarget::find`].
     pub fn new(
-        planned: &'a [Fault],
+        planned: &'a [StudyFault],
         running: &Running,
         program: &Arc<Program>,
     ) -> Result<Faults<'a>> {
@@ -65,7 +65,7 @@ impl<'a> Faults<'a> {
             // The agents are started before the load, and take nothing from it later.
             running.cluster.handles()?;
         }
-        let places = planned.iter().map(|fault| Place::of(fault, running, program));
+        let places = planned.iter().map(|fault| FaultTarget::find(fault, running, program));
         Ok(Faults {
             planned,
             places: places.collect::<Result<_>>()?,
@@ -80,7 +80,7 @@ impl<'a> Faults<'a> {
             let mut before = (0..number).rev();
             before.find(|before| self.planned[*before].item == item)
         };
-        let breaking = |(number, (fault, place)): (usize, (&Fault, &Place))| Breaking {
+        let breaking = |(number, (fault, place)): (usize, (&StudyFault, &FaultTarget))| Breaking {
             at_ns: fault.at_ns,
             for_ns: fault.for_ns,
             after: before(number, fault.item),
@@ -193,7 +193,7 @@ impl<'a> Faults<'a> {
 
     /// Records the messages since the last look. Returns the event of a fault that has begun or is
     /// over.
-    pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Happened>> {
+    pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<LoopEvent>> {
         let numbers: Vec<usize> = self.open.keys().copied().collect();
         for number in numbers {
             loop {
@@ -232,7 +232,7 @@ impl<'a> Faults<'a> {
         told: FaultMessage,
         running: &mut Running,
         state: &mut State,
-    ) -> Result<Option<Happened>> {
+    ) -> Result<Option<LoopEvent>> {
         let fault = &self.planned[number];
         let since_s = |ns: u64| ns.saturating_sub(state.writer.start_ns()) as f64 / 1e9;
         let (outcome, processes, releases) = match told {
@@ -248,12 +248,13 @@ impl<'a> Faults<'a> {
                 };
                 state.writer.write_fault_step(&record)?;
                 let holds = step.what == fault::holds_from(&self.planned[number].kind);
-                return Ok(holds.then_some(Happened::FaultHolds(number, step.at_ns)));
+                return Ok(holds.then_some(LoopEvent::FaultHolds(number, step.at_ns)));
             }
         };
         let at_s = |what: FaultStep| outcome.at_ns(what).map(since_s);
-        let is_evidence =
-            |step: &&Step| ![FaultStep::Injecting, FaultStep::Healing].contains(&step.what);
+        let is_evidence = |step: &&LifeCycleStep| {
+            ![FaultStep::Injecting, FaultStep::Healing].contains(&step.what)
+        };
         let evidence: Vec<String> = outcome
             .steps
             .iter()
@@ -288,16 +289,20 @@ impl<'a> Faults<'a> {
             }
         }
         self.open.remove(&number);
-        Ok(Some(Happened::FaultOver(number)))
+        Ok(Some(LoopEvent::FaultOver(number)))
     }
 }
 
-impl Place {
+impl FaultTarget {
     /// Finds the target of a study's fault.
     ///
     /// # Errors
     /// There is no such node.
-    pub fn of(fault: &Fault, running: &Running, program: &Arc<Program>) -> Result<Place> {
+    pub fn find(
+        fault: &StudyFault,
+        running: &Running,
+        program: &Arc<Program>,
+    ) -> Result<FaultTarget> {
         let all = running.cluster.nodes().iter().enumerate();
         let named = all.map(|(index, node)| (index, node.name.clone(), node.host.clone()));
         let hosts = running.cluster.host_names();
@@ -308,7 +313,7 @@ impl Place {
             Ok(Hit::Host(index.with_context(missing)?))
         };
         let hit = match (&fault.hit, fault.kind.place) {
-            (Some(Hit::Node(asked)), target_spec::fault::Place::Host) => {
+            (Some(Hit::Node(asked)), target_spec::fault::FaultPlace::Host) => {
                 host_of(running.cluster.index_of(*asked)?)?
             }
             (Some(Hit::Node(asked)), _) => Hit::Node(running.cluster.index_of(*asked)?),
@@ -317,7 +322,7 @@ impl Place {
                 Hit::Nodes(all.collect::<Result<_>>()?)
             }
             (Some(hit), _) => hit.clone(),
-            (None, target_spec::fault::Place::Node) => {
+            (None, target_spec::fault::FaultPlace::Node) => {
                 Hit::Node(hottest_replica(running, program)?)
             }
             (None, _) => host_of(hottest_replica(running, program)?)?,
@@ -341,7 +346,7 @@ impl Place {
             }
         };
         let nodes = nodes.into_iter();
-        Ok(Place {
+        Ok(FaultTarget {
             name,
             hit,
             nodes: nodes.map(|(index, name, _)| (index, name)).collect(),
@@ -374,11 +379,11 @@ impl Drop for Open {
 }
 
 /// Returns the evidence on the faults for the rules.
-pub fn evidence(all: &[FaultRecord]) -> Vec<rules::Fault> {
+pub fn evidence(all: &[FaultRecord]) -> Vec<rules::FaultEvidence> {
     let of = |fault: &FaultRecord| {
         let healed = fault.healing_s.is_none() || fault.whole_s.is_some();
         let is = |verdict: FaultVerdict| fault.verdict == verdict;
-        rules::Fault {
+        rules::FaultEvidence {
             kind: fault.name(),
             confirmed: match fault.seen_s {
                 // A fault that was seen at work may still have failed later.

@@ -8,7 +8,8 @@ use crate::window_counts::Tally;
 use analysis::autocorrelation;
 use analysis::procedure::Point;
 use analysis::rules::{
-    self, ClockMove, Environment, Evidence, Judgement, Limits, Machine, Offered, ServerCounts,
+    self, ClockMove, Environment, Evidence, Judgement, Limits, MachineUse, OfferedLoad,
+    ServerCounts,
 };
 use measure::ClientCount;
 use measure::clock;
@@ -18,7 +19,7 @@ use store::record::{
     TrialFinding, TrialRecord, VerifyRecord,
 };
 use study::plan::Trial;
-use study::settings::{Fault, Load, Settings};
+use study::settings::{Load, Settings, StudyFault};
 use target_spec::Target;
 use workload::{Program, Stage, Statement};
 
@@ -145,10 +146,10 @@ impl TrialRun<'_> {
 
     /// Returns the operations due in a window from the start line on, if recorded traffic is
     /// replayed at its own times.
-    fn recorded_due(&self, span_s: f64) -> Option<Offered> {
+    fn recorded_due(&self, span_s: f64) -> Option<OfferedLoad> {
         let speed = self.settings.workload.recorded.as_ref()?.speed?;
         let until_ns = (span_s * speed * 1e9).round() as u64;
-        Some(Offered {
+        Some(OfferedLoad {
             operations: self.program.course()?.count_before(until_ns) as f64,
             is_random: false,
         })
@@ -161,7 +162,7 @@ impl TrialRun<'_> {
         match window.measure_ns {
             0 => took_s,
             _ if window.after_faults_ns.is_some() => {
-                let ends = self.settings.faults.iter().map(Fault::end_ns);
+                let ends = self.settings.faults.iter().map(StudyFault::end_ns);
                 ends.max().unwrap_or(0) as f64 / 1e9
             }
             ns => ns as f64 / 1e9,
@@ -176,7 +177,7 @@ impl TrialRun<'_> {
         let looking_ns = state.clients.each.iter().map(|one| one.window.stalls_cpu_ns).max();
         let looking_s = looking_ns.unwrap_or(window.stalls_cpu_ns) as f64 / 1e9;
         let mut known = std::mem::take(&mut state.evidence);
-        let measured_ns = state.timeline.of("measure").unwrap_or_default();
+        let measured_ns = state.timeline.last("measure").unwrap_or_default();
         state.gather.tell(&mut known, measured_ns);
         let noted = known.environment.take().unwrap_or_default();
         let (exceptions, environment) = environment(running, noted, state);
@@ -191,7 +192,12 @@ impl TrialRun<'_> {
                 Point::Rate(rate) => {
                     let count = self.step.and_then(|step| step.limit.operations());
                     let span_s = window.span_s();
-                    Some(Offered::of(rate, span_s, count, self.settings.poisson))
+                    Some(OfferedLoad::at_rate(
+                        rate,
+                        span_s,
+                        count,
+                        self.settings.poisson,
+                    ))
                 }
             },
             planned_s: self.planned_s(window.seconds),
@@ -201,7 +207,7 @@ impl TrialRun<'_> {
             shares_cores: running.is_some_and(|r| r.shares_cores(&self.settings.client)),
             ceilings_ops_per_s: self.ceilings(running),
             clients: self.clients_seen(state),
-            machine: known.machine.take().map(|machine| Machine {
+            machine: known.machine.take().map(|machine| MachineUse {
                 has_strange_nodes: running.is_some_and(Running::has_strange_nodes),
                 ..machine
             }),
@@ -259,7 +265,7 @@ fn environment(
     let Some(running) = running else {
         return (None, None);
     };
-    let changes = running.cluster.told().since(&state.told);
+    let changes = running.cluster.query_reports().since(&state.told);
     let environment = running.settings_changed().ok().map(|settings_changed| Environment {
         settings_changed,
         nodes_restarted: running.pids_changed(&state.pids),
@@ -288,7 +294,7 @@ fn judged(finding: TrialFinding, judgement: Judgement) -> TrialFinding {
 /// Adds the figures of the measured window to the finding.
 fn with_figures(
     finding: TrialFinding,
-    offered: Option<Offered>,
+    offered: Option<OfferedLoad>,
     tally: &Tally,
     program: &Program,
 ) -> TrialFinding {
@@ -355,7 +361,7 @@ fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRec
 }
 
 /// Returns the use of the machine, as far as it could be read.
-fn machine_record(machine: &Machine) -> MachineRecord {
+fn machine_record(machine: &MachineUse) -> MachineRecord {
     MachineRecord {
         cpus: machine.cpu.map(|cpu| cpu.cpus as u64),
         cpu_others: machine.cpu.map(|cpu| cpu.others),

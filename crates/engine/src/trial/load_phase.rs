@@ -6,10 +6,10 @@
 use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};
 use crate::event::{Event, FaultStage};
-use crate::event_loop::{Act, Conduct, Cut, Decision, Died, Happened, World};
+use crate::event_loop::{Act, Conduct, Decision, Died, EarlyEnd, LoopEvent, World};
 use crate::fleet_use;
 use crate::load_guard::{self, Watch};
-use crate::load_run::{self, Offer, Offered};
+use crate::load_run::{self, Offer, PhaseResult};
 use crate::preflight;
 use crate::running_target::Running;
 use crate::window_counts::Tally;
@@ -43,7 +43,7 @@ impl World for Offering<'_, '_> {
         self.run.interrupt.load(Ordering::Relaxed)
     }
 
-    fn act(&mut self, act: Act) -> Result<Option<Happened>> {
+    fn act(&mut self, act: Act) -> Result<Option<LoopEvent>> {
         let state = &mut *self.state;
         match act {
             Act::Keep {
@@ -92,10 +92,10 @@ impl World for Offering<'_, '_> {
             Act::LookAtFaults => {
                 let happened = self.faults.look(self.running, state)?;
                 match happened {
-                    Some(Happened::FaultHolds(number, _)) => {
+                    Some(LoopEvent::FaultHolds(number, _)) => {
                         self.reached(number, FaultStage::Holding);
                     }
-                    Some(Happened::FaultOver(number)) => self.reached(number, FaultStage::Over),
+                    Some(LoopEvent::FaultOver(number)) => self.reached(number, FaultStage::Over),
                     _ => {}
                 }
                 return Ok(happened);
@@ -108,7 +108,7 @@ impl World for Offering<'_, '_> {
 
 impl Offering<'_, '_> {
     /// Checks for nodes that are down without a fault, and reports them.
-    fn look_at_nodes(&mut self) -> Option<Happened> {
+    fn look_at_nodes(&mut self) -> Option<LoopEvent> {
         let died = self.running.cluster.died(&self.faults.away()).into_iter();
         let died: Vec<Died> = died
             .map(|died| Died {
@@ -121,7 +121,7 @@ impl Offering<'_, '_> {
         }
         let names = died.iter().map(|died| died.node.clone()).collect();
         (self.run.events)(Event::NodesDied(names));
-        Some(Happened::Died(died))
+        Some(LoopEvent::Died(died))
     }
 
     /// Reports the state of each client and each host, if there are any.
@@ -178,7 +178,7 @@ impl TrialRun<'_> {
         state: &mut State,
         offer: &Offer<'_>,
         decide: &mut dyn FnMut(&Summed) -> Decision,
-    ) -> Result<Offered> {
+    ) -> Result<PhaseResult> {
         preflight::may_write(running, &self.program, offer.stage)?;
         let rise = load_guard::rise(self.guard.as_ref());
         let config = load_run::config(self.settings, &self.program, running, offer, rise);
@@ -231,7 +231,7 @@ impl TrialRun<'_> {
             (run.events)(Event::ClientsMeasured(times));
         }
         state.answered.add(&conduct.tally.answered);
-        Ok(Offered {
+        Ok(PhaseResult {
             summary: summary.all,
             cut: conduct.cut,
             tally: conduct.tally,
@@ -257,7 +257,7 @@ impl TrialRun<'_> {
     }
 
     /// Records the measured window. Returns the end of the trial if the window was cut.
-    pub(super) fn measured(&mut self, offered: Offered, state: &mut State) -> Option<TrialEnd> {
+    pub(super) fn measured(&mut self, offered: PhaseResult, state: &mut State) -> Option<TrialEnd> {
         state.finding.client.workers = offered.summary.workers;
         state.finding.client.realtime = offered.summary.realtime;
         state.finding.client.connections = offered.summary.connections;
@@ -268,10 +268,10 @@ impl TrialRun<'_> {
     }
 
     /// Returns the end of the trial after a cut phase. `None` if the phase ended as planned.
-    pub(super) fn cut(&mut self, cut: Option<Cut>, state: &mut State) -> Option<TrialEnd> {
+    pub(super) fn cut(&mut self, cut: Option<EarlyEnd>, state: &mut State) -> Option<TrialEnd> {
         match cut? {
-            Cut::Interrupted => Some(TrialEnd::Interrupted),
-            Cut::NodeDied(why) | Cut::Guarded(why) | Cut::ClientLost(why) => {
+            EarlyEnd::Interrupted => Some(TrialEnd::Interrupted),
+            EarlyEnd::NodeDied(why) | EarlyEnd::Guarded(why) | EarlyEnd::ClientLost(why) => {
                 state.evidence.aborted = Some(why.clone());
                 let finding = self.judge(None, state);
                 Some(TrialEnd::Stopped(Box::new(finding), why))

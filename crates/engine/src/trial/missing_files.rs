@@ -37,10 +37,10 @@ pub fn tell(gaps: &[GapRecord], evidence: &mut Evidence) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::rules::{self, Environment, Limits, Outcome};
+    use analysis::rules::{self, Environment, Limits, RuleOutcome};
 
     /// Returns how V11 and V15 judge an otherwise good trial with these gaps.
-    fn judged(gaps: &[GapRecord]) -> [(Outcome, String); 2] {
+    fn judged(gaps: &[GapRecord]) -> [(RuleOutcome, String); 2] {
         let mut evidence = Evidence {
             environment: Some(Environment::default()),
             not_recorded: Some(Vec::new()),
@@ -57,7 +57,10 @@ mod tests {
     #[test]
     fn a_rule_does_not_pass_on_what_is_lost() {
         let [steady, recorded] = judged(&[]);
-        assert_eq!((steady.0, recorded.0), (Outcome::Pass, Outcome::Pass));
+        assert_eq!(
+            (steady.0, recorded.0),
+            (RuleOutcome::Pass, RuleOutcome::Pass)
+        );
         let gap = || Gap {
             node: "node2".to_owned(),
             host: "db2".to_owned(),
@@ -68,7 +71,7 @@ mod tests {
             .flat_map(|what| records(what, vec![gap()]))
             .collect();
         let [steady, recorded] = judged(&lost);
-        assert_eq!(steady.0, Outcome::Unknown);
+        assert_eq!(steady.0, RuleOutcome::Unknown);
         assert!(
             steady.1.contains(
                 "cannot be judged: what the host has seen of node2 on db2 is lost: the agent"
@@ -76,7 +79,7 @@ mod tests {
             "{}",
             steady.1
         );
-        assert_eq!(recorded.0, Outcome::Warn);
+        assert_eq!(recorded.0, RuleOutcome::Warn);
         assert!(
             recorded.1.contains("not on record: the logs of node2 on db2 are lost"),
             "{}",

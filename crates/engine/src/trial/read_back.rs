@@ -1,19 +1,19 @@
 //! Reads rows back after a trial, and derives what the configuration promises about them.
 
-use super::faults::Place;
+use super::faults::FaultTarget;
 use super::{State, TrialEnd, TrialRun};
 use crate::event::Event;
 use crate::event_loop::Decision;
 use crate::fleet_use::FleetUse;
-use crate::load_run::{LOAD_RETRIES, Offer, Offered, closed};
+use crate::load_run::{LOAD_RETRIES, Offer, PhaseResult, closed};
 use crate::running_target::Running;
 use analysis::durability::{
-    self, CommitLog, Configuration, DataLoss, FailureEvent, Level, Promise, Sync,
+    self, CommitLog, Configuration, ConsistencyLevel, DataLoss, FailureEvent, Promise, Sync,
 };
 use analysis::rules::{LostWritesByAckTime, ReadBack};
 use anyhow::{Context, Result};
 use cql::Consistency;
-use load::{LedgerMode, Limit, Lost, MISSED_ROWS_MAX, Missed, VerifyReads, Written};
+use load::{EarlierWrites, LedgerMode, Limit, Lost, MISSED_ROWS_MAX, Missed, VerifyReads};
 use measure::Outcome;
 use measure::interval::CheckCounts;
 use std::collections::BTreeMap;
@@ -51,13 +51,17 @@ impl TrialRun<'_> {
     pub(super) fn begin_written(&self, running: &mut Running) {
         let is_all = self.settings.verify.sample == Sample::All && self.step.is_none();
         let known =
-            running.written.take().or_else(|| is_all.then(Written::default)).map(|written| {
-                if self.has_strange_clocks() {
-                    written.with_margin(STRANGE_CLOCKS)
-                } else {
-                    written
-                }
-            });
+            running
+                .written
+                .take()
+                .or_else(|| is_all.then(EarlierWrites::default))
+                .map(|written| {
+                    if self.has_strange_clocks() {
+                        written.with_margin(STRANGE_CLOCKS)
+                    } else {
+                        written
+                    }
+                });
         // Tables of an attached cluster may have existed before.
         running.written = known.map(|written| match self.settings.target {
             Target::Attach(_) => written.with_old_counters(),
@@ -103,16 +107,18 @@ impl TrialRun<'_> {
             } else {
                 0
             },
-            ..Offer::of(stage, closed(IN_FLIGHT, rows), Limit::Operations(rows))
+            ..Offer::measured(stage, closed(IN_FLIGHT, rows), Limit::Operations(rows))
         };
         let levels = levels(self.settings, &self.program);
         let measured = self.read_at(stage, &levels)?;
-        let offered = self.offer(running, state, &offer, &mut |_| Decision::of("verify"));
+        let offered = self.offer(running, state, &offer, &mut |_| {
+            Decision::in_phase("verify")
+        });
         self.program = measured;
         let offered = offered?;
         running.written = offer.written.and_then(Arc::into_inner);
         if stage == Stage::ReadBack {
-            let lost = running.written.as_ref().map(Written::lost);
+            let lost = running.written.as_ref().map(EarlierWrites::lost);
             self.account(&offered, rows, &levels, (within_s, lost), state);
             self.judge_registers(&offered, running, state)?;
         } else {
@@ -128,7 +134,7 @@ impl TrialRun<'_> {
     }
 
     /// Keeps the first rows in which a read found other data than was written.
-    pub(super) fn name_rows(&self, offered: &Offered, state: &mut State) {
+    pub(super) fn name_rows(&self, offered: &PhaseResult, state: &mut State) {
         let rows = offered.summary.missed_rows.iter();
         let untimed = rows.map(|(row, missed)| (*row, *missed, None));
         self.name(untimed, &mut state.finding.verify.missed_rows);
@@ -216,7 +222,7 @@ impl TrialRun<'_> {
     /// the lost writes were acknowledged.
     fn account(
         &self,
-        offered: &Offered,
+        offered: &PhaseResult,
         rows: u64,
         levels: &Levels,
         (within_s, lost): (Option<f64>, Option<Lost>),
@@ -272,7 +278,7 @@ impl TrialRun<'_> {
     /// Returns the requested configuration, and the faults.
     fn configuration(&self, running: Option<&Running>) -> Configuration {
         let levels = levels(self.settings, &self.program);
-        let level = |level: Consistency, replicas| Level {
+        let level = |level: Consistency, replicas| ConsistencyLevel {
             name: level.to_string(),
             replicas,
         };
@@ -325,9 +331,9 @@ fn takes_nodes_times(program: &Program) -> bool {
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<FailureEvent> {
     let nodes_count = running.cluster.nodes().len() as u64;
     let takes_over = nodes_count > settings.keyspace.replication.copies();
-    let blow = |fault: &study::settings::Fault| {
+    let blow = |fault: &study::settings::StudyFault| {
         // A target that could not be found was not hit.
-        let place = Place::of(fault, running, program).ok()?;
+        let place = FaultTarget::find(fault, running, program).ok()?;
         Some(FailureEvent {
             what: format!("{} of {}", fault.kind.name, place.name),
             nodes: place.nodes.into_iter().map(|(_, name)| name).collect(),

@@ -7,7 +7,8 @@ mod window;
 use crate::trial::TrialRun;
 use analysis::procedure::Point;
 use analysis::recovery::{
-    self, Away, Back, Before, Fault, Hints, Level, Offered, Recovery, Repair,
+    self, Away, BaselineLevel, Before, FaultTimes, Hints, LoadSchedule, Recovery, Repair,
+    ReturnTime,
 };
 use anyhow::{Context, Result};
 use measure::number::round;
@@ -34,8 +35,8 @@ impl TrialRun<'_> {
     ) -> Result<()> {
         let trial = Trial::unverified(path.to_owned(), self.record.clone());
         let offered = match self.trial.point {
-            Point::Threads(_) => Offered::Closed,
-            Point::Rate(_) => Offered::Rate,
+            Point::Threads(_) => LoadSchedule::Closed,
+            Point::Rate(_) => LoadSchedule::Rate,
         };
         measure(&trial, finding, offered).context("measure what the faults did")
     }
@@ -82,19 +83,19 @@ pub fn stretches_without(
     Ok(faults.iter().map(|_| [next(), next()]).collect())
 }
 
-fn times(record: &FaultRecord) -> Option<Fault> {
-    Some(Fault {
+fn times(record: &FaultRecord) -> Option<FaultTimes> {
+    Some(FaultTimes {
         injected_s: record.injected_s?,
         healing_s: record.healing_s,
         whole_s: record.whole_s,
     })
 }
 
-fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Result<()> {
+fn measure(trial: &Trial, finding: &mut TrialFinding, offered: LoadSchedule) -> Result<()> {
     let on: Vec<usize> = (0..finding.faults.len())
         .filter(|at| times(&finding.faults[*at]).is_some())
         .collect();
-    let faults: Vec<Fault> = finding.faults.iter().filter_map(times).collect();
+    let faults: Vec<FaultTimes> = finding.faults.iter().filter_map(times).collect();
     if faults.is_empty() {
         return Ok(());
     }
@@ -116,7 +117,7 @@ fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Resul
             after: next(),
             cut_by_fault: window.slices.last().is_some_and(|last| found.until_s < last.to_s),
             beside: found.beside.iter().map(|at| names[*at].clone()).collect(),
-            ..of(found, fault, &finding.faults[*at], &kept)
+            ..to_record(found, fault, &finding.faults[*at], &kept)
         };
         put(&mut finding.faults[*at], record);
     }
@@ -136,9 +137,14 @@ fn put(fault: &mut FaultRecord, record: RecoveryRecord) {
 }
 
 /// Returns the record, except the stretches.
-fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &NodeWatch) -> RecoveryRecord {
+fn to_record(
+    found: &Recovery,
+    fault: &FaultTimes,
+    record: &FaultRecord,
+    kept: &NodeWatch,
+) -> RecoveryRecord {
     let before = found.before.as_ref();
-    let level = |of: fn(&Before) -> Option<Level>| {
+    let level = |of: fn(&Before) -> Option<BaselineLevel>| {
         let before = before.ok()?;
         Some(level(of(before)?, before.slices.len()))
     };
@@ -184,7 +190,7 @@ fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &NodeWatch) -
     }
 }
 
-fn level(level: Level, intervals: usize) -> BaselineRecord {
+fn level(level: BaselineLevel, intervals: usize) -> BaselineRecord {
     BaselineRecord {
         middle: round(level.middle, DIGITS),
         within: round(level.within, DIGITS),
@@ -197,7 +203,7 @@ fn seconds(value: f64) -> f64 {
     round(value, DIGITS)
 }
 
-fn back(back: Back) -> BackRecord {
+fn back(back: ReturnTime) -> BackRecord {
     BackRecord {
         left_s: back.left_s.map(seconds),
         back_s: back.back_s.map(seconds),

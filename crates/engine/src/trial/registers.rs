@@ -1,12 +1,12 @@
 //! Judges registers one by one, over the histories of all trials on their data.
 
 use super::{State, TrialRun};
-use crate::load_run::Offered;
+use crate::load_run::PhaseResult;
 use crate::running_target::Running;
 use analysis::linearizability::{self, HistoryVerdict, RegisterEvent};
 use analysis::rules::Registers;
 use anyhow::Result;
-use load::Recorded;
+use load::RegisterOperation;
 use std::collections::BTreeMap;
 use store::record::{HistoryRecord, RegistersRecord, ViolationRecord};
 use workload::{RegisterRequest, Stage};
@@ -33,13 +33,13 @@ impl TrialRun<'_> {
     pub(super) fn has_registers(&self) -> bool {
         let mut generator = self.program.generator(Stage::Main);
         generator.begin(0);
-        generator.asked().is_some()
+        generator.register_request().is_some()
     }
 
     /// Adds the final reads to the histories, writes these to disk, and judges each.
     pub(super) fn judge_registers(
         &self,
-        offered: &Offered,
+        offered: &PhaseResult,
         running: &mut Running,
         state: &mut State,
     ) -> Result<()> {
@@ -48,13 +48,13 @@ impl TrialRun<'_> {
             return Ok(());
         };
         written.add_history(&self.program, Stage::ReadBack, Some(history));
-        let mut by_key: BTreeMap<u64, Vec<Recorded>> = BTreeMap::new();
+        let mut by_key: BTreeMap<u64, Vec<RegisterOperation>> = BTreeMap::new();
         for recorded in written.registers() {
             by_key.entry(recorded.key).or_default().push(*recorded);
         }
         let all = by_key.values().flatten();
         let first_ns = all.clone().map(|one| one.happened.sent_ns).min();
-        let line = |one: &Recorded| record(one, first_ns.unwrap_or(0));
+        let line = |one: &RegisterOperation| record(one, first_ns.unwrap_or(0));
         state.writer.write_history(all.map(line))?;
         let found = judged(&by_key, STATES_MAX);
         state.evidence.registers = Some(Registers {
@@ -71,7 +71,7 @@ impl TrialRun<'_> {
 }
 
 /// Judges the histories by register.
-fn judged(by_key: &BTreeMap<u64, Vec<Recorded>>, states_max: u64) -> RegistersRecord {
+fn judged(by_key: &BTreeMap<u64, Vec<RegisterOperation>>, states_max: u64) -> RegistersRecord {
     let mut record = RegistersRecord {
         method: METHOD.to_owned(),
         registers: by_key.len() as u64,
@@ -99,7 +99,7 @@ fn judged(by_key: &BTreeMap<u64, Vec<Recorded>>, states_max: u64) -> RegistersRe
 }
 
 /// Converts an operation for the judgement.
-fn operation(recorded: &Recorded) -> linearizability::Operation {
+fn operation(recorded: &RegisterOperation) -> linearizability::Operation {
     let happened = &recorded.happened;
     let (what, returned_ns) = match (recorded.asked, happened.applied) {
         (RegisterRequest::Read, _) => (RegisterEvent::Read(happened.found), happened.answered_ns),
@@ -126,7 +126,7 @@ fn operation(recorded: &Recorded) -> linearizability::Operation {
 }
 
 /// Converts an operation to its record, with times since `first_ns`.
-fn record(recorded: &Recorded, first_ns: u64) -> HistoryRecord {
+fn record(recorded: &RegisterOperation, first_ns: u64) -> HistoryRecord {
     let happened = &recorded.happened;
     let (kind, from, to) = match recorded.asked {
         RegisterRequest::Read => ("read", None, None),
@@ -153,19 +153,19 @@ fn record(recorded: &Recorded, first_ns: u64) -> HistoryRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use load::Happened;
+    use load::RegisterResult;
 
     /// Operations one after the other, 10 ns each, on register 7.
     fn history(
         operations: &[(RegisterRequest, Option<bool>, Option<i64>)],
-    ) -> BTreeMap<u64, Vec<Recorded>> {
+    ) -> BTreeMap<u64, Vec<RegisterOperation>> {
         let numbered = (0_u64..).zip(operations);
-        let recorded = numbered.map(|(number, &(asked, applied, found))| Recorded {
+        let recorded = numbered.map(|(number, &(asked, applied, found))| RegisterOperation {
             key: 7,
             stage: Stage::Main,
             number: 100 + number,
             asked,
-            happened: Happened {
+            happened: RegisterResult {
                 sent_ns: 1000 + 20 * number,
                 answered_ns: Some(1010 + 20 * number),
                 applied,

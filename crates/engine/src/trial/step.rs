@@ -6,7 +6,7 @@ use crate::load_run::{self, Offer};
 use crate::phase_schedule::RecordedArrivals;
 use crate::running_target::Running;
 use anyhow::{Context, Result};
-use imports::Step;
+use imports::ImportStep;
 use load::Limit;
 use measure::Summed;
 use store::record::{WarmupEnd, WarmupRecord};
@@ -31,7 +31,7 @@ impl TrialRun<'_> {
     /// Runs the operations of an import's step: those of its warm-up, then those that count.
     pub(super) fn measure_step(
         &mut self,
-        step: &Step,
+        step: &ImportStep,
         running: &mut Running,
         state: &mut State,
     ) -> Result<Option<TrialEnd>> {
@@ -40,12 +40,12 @@ impl TrialRun<'_> {
         let mut offer = Offer {
             first_operation: step.first_operation,
             verify: self.verified(),
-            ..Offer::of(step.stage, schedule, warmup)
+            ..Offer::measured(step.stage, schedule, warmup)
         };
         let mut warmup_s = 0.0;
         if step.warmup_operations > 0 {
             self.begin_phase(PhaseKind::Warmup, state)?;
-            let warm = &mut |_: &Summed| Decision::of("warmup");
+            let warm = &mut |_: &Summed| Decision::in_phase("warmup");
             let offered = self.offer(running, state, &offer, warm)?;
             warmup_s = offered.tally.run_s();
             if let Some(end) = self.cut(offered.cut, state) {

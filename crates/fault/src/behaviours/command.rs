@@ -23,18 +23,18 @@ const ADDRESS: &str = "{address}";
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, commands: &Commands) -> Box<dyn Fault> {
-    Box::new(Named {
+    Box::new(CommandFault {
         node: hit.node(),
         commands: commands.clone(),
     })
 }
 
-struct Named {
+struct CommandFault {
     node: usize,
     commands: Commands,
 }
 
-impl Named {
+impl CommandFault {
     /// Returns one of its programs, with the placeholders replaced.
     fn program(&self, world: &dyn Agents, of: fn(&Commands) -> &Invocation) -> Result<Invocation> {
         let nodes = world.nodes();
@@ -80,7 +80,7 @@ impl Named {
     }
 }
 
-impl Fault for Named {
+impl Fault for CommandFault {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let what = Injection::Command {
             inject: self.program(world, |commands| &commands.inject)?,

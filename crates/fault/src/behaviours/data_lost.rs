@@ -41,5 +41,5 @@ impl Fault for Lost {
 /// Observes a node: broken if it is down with empty data folders, whole if it is up with data.
 pub(crate) fn lost(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
     let gone = node_kill::gone(world, node, limit);
-    Observation::of_two(gone, ring::emptied(world, node))
+    Observation::combine(gone, ring::emptied(world, node))
 }

@@ -97,7 +97,7 @@ impl Fault for Failing {
         let client = observation::client(world, self.node, limit);
         Observation {
             broken: read.broken,
-            ..Observation::of_two(read, client)
+            ..Observation::combine(read, client)
         }
     }
 }

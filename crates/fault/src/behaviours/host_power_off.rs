@@ -52,7 +52,7 @@ impl Fault for PowerOff {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.host, limit);
-        let mut look = Observation::of_two(others, observation::clients(world, self.host, limit));
+        let mut look = Observation::combine(others, observation::clients(world, self.host, limit));
         // Nodes that run elsewhere answer, but are not back.
         look.broken = look.broken.map(|broken| broken || self.is_moved);
         look

@@ -11,12 +11,12 @@ use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Cut(hit.node()))
+    Box::new(ClientCut(hit.node()))
 }
 
-struct Cut(usize);
+struct ClientCut(usize);
 
-impl Fault for Cut {
+impl Fault for ClientCut {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         network::cut_clients(world, self.0, within)
     }

@@ -46,6 +46,6 @@ impl Fault for Down {
         } else {
             observation::others_reach(world, self.0, limit)
         };
-        Observation::of_two(cut, observation::clients(world, self.0, limit))
+        Observation::combine(cut, observation::clients(world, self.0, limit))
     }
 }

@@ -1,13 +1,13 @@
 //! A one-way network partition: packets from some hosts to others are lost, but not in the other
 //! direction. No connection survives, and each side suspects the other.
 
-use super::net_partition::Cut;
+use super::net_partition::Partition;
 use crate::behaviour::Fault;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Cut {
+    Box::new(Partition {
         hit: hit.clone(),
         is_one_way: true,
     })

@@ -11,18 +11,18 @@ use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Cut {
+    Box::new(Partition {
         hit: hit.clone(),
         is_one_way: false,
     })
 }
 
-pub(crate) struct Cut {
+pub(crate) struct Partition {
     pub hit: Hit,
     pub is_one_way: bool,
 }
 
-impl Fault for Cut {
+impl Fault for Partition {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (of, from) = self.hit.sides();
         network::cut(world, [&of, &from], self.is_one_way, within)

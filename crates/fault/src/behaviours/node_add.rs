@@ -3,7 +3,7 @@
 //! folder is removed.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Agents, ExecutedBy, Healed, World};
+use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
 use crate::observation::{self, Observation};
 use crate::ring;
 use anyhow::{Context, Result};
@@ -118,7 +118,7 @@ impl Fault for Added {
         }
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         let joined = self.joined.take();
         let is_member = |node: &usize| {
             let own = world.members(*node, LIMIT);

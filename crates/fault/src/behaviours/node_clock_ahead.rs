@@ -14,7 +14,7 @@ use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
-    Box::new(Off {
+    Box::new(ClockShift {
         node: hit.node(),
         by_ms: options.by.unwrap_or_default().as_millis() as i64,
     })
@@ -24,12 +24,12 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Fault that shifts a node's clock; a negative shift sets it behind.
-pub(crate) struct Off {
+pub(crate) struct ClockShift {
     pub node: usize,
     pub by_ms: i64,
 }
 
-impl Off {
+impl ClockShift {
     /// Observes its clock as a client. The clock is off if it is nearer to the planned offset than
     /// to ours, whenever the node read it during the request.
     fn time(&self, world: &mut dyn Client, limit: Duration) -> Result<Observation> {
@@ -47,7 +47,7 @@ impl Off {
     }
 }
 
-impl Fault for Off {
+impl Fault for ClockShift {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (instead, [forth, back]) = world.shifted(self.node, self.by_ms)?;
         let what = Injection::Instead {

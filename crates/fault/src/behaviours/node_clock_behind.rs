@@ -1,13 +1,13 @@
 //! A node whose wall clock is behind the others: its writes are older than existing data, but are
 //! acknowledged all the same.
 
-use super::node_clock_ahead::Off;
+use super::node_clock_ahead::ClockShift;
 use crate::behaviour::Fault;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
-    Box::new(Off {
+    Box::new(ClockShift {
         node: hit.node(),
         by_ms: -(options.by.unwrap_or_default().as_millis() as i64),
     })

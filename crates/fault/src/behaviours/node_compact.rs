@@ -2,7 +2,7 @@
 //! from before remains.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Client, Healed, World};
+use crate::cluster_under_test::{Client, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task, count};
 use crate::observation::{self, Observation};
 use anyhow::Result;
@@ -15,7 +15,7 @@ use target_spec::fault::{Hit, Options};
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Compact {
-        task: Task::of(hit.node()),
+        task: Task::new(hit.node()),
         before: BTreeMap::new(),
         tasks: BTreeSet::new(),
         is_over: false,
@@ -77,7 +77,7 @@ impl Compact {
         self.before.get(folder).map(BTreeSet::len)
     }
 
-    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+    fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         if self.before.is_empty() {
             return Ok(Observation {
                 broken: Some(false),
@@ -140,7 +140,7 @@ impl Fault for Compact {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = self.seen(world, limit);
+        let seen = self.observation(world, limit);
         let seen = observation::or_unseen("the node", seen);
         seen.and(|| observation::client(world, self.task.node, limit))
     }
@@ -151,7 +151,7 @@ impl Fault for Compact {
         Ok(work)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         self.is_over = true;
         self.task.end(world, &Operation::StopCompactions)?;
         world.heal()

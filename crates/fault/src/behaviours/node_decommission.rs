@@ -6,7 +6,7 @@
 //! copies.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{ExecutedBy, Healed, World};
+use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::observation::{self, Observation};
 use crate::ring;
 use anyhow::{Context, Result};
@@ -56,7 +56,7 @@ impl Fault for Leaving {
         let broken = others.broken;
         let seen = Observation {
             broken,
-            ..Observation::of_two(others, client)
+            ..Observation::combine(others, client)
         };
         ring::and_settled(world, seen, self.node, limit)
     }
@@ -65,7 +65,7 @@ impl Fault for Leaving {
         self.told.proceed(world)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         self.is_healed = true;
         self.told.heal(world)
     }

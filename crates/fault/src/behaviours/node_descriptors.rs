@@ -48,6 +48,6 @@ impl Fault for Descriptors {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let files = self.files(world);
         let files = observation::or_unseen("the kernel", files);
-        Observation::of_two(files, observation::client(world, self.0, limit))
+        Observation::combine(files, observation::client(world, self.0, limit))
     }
 }

@@ -29,5 +29,5 @@ impl Fault for Kill {
 /// Observes a node: broken if its process is gone, whole if it runs and answers.
 pub(crate) fn gone(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
     let kernel = observation::process(world, node, |state| state.is_none());
-    Observation::of_two(kernel, observation::client(world, node, limit))
+    Observation::combine(kernel, observation::client(world, node, limit))
 }

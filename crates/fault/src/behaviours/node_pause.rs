@@ -24,6 +24,6 @@ impl Fault for Pause {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         // State `T` means stopped by a signal.
         let kernel = observation::process(world, self.0, |state| state == Some('T'));
-        Observation::of_two(kernel, observation::client(world, self.0, limit))
+        Observation::combine(kernel, observation::client(world, self.0, limit))
     }
 }

@@ -4,7 +4,7 @@
 
 use super::data_lost;
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{ExecutedBy, Healed, World};
+use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::observation::Observation;
 use crate::ring;
 use anyhow::{Context, Result};
@@ -42,7 +42,7 @@ impl Fault for Removed {
         let lost = data_lost::lost(world, self.node, limit);
         if lost.broken == Some(true) {
             let others = ring::held(world, self.node, limit, |one| one.is_none());
-            return Observation::of_two(lost, others);
+            return Observation::combine(lost, others);
         }
         ring::and_back(world, lost, self.node, limit)
     }
@@ -72,7 +72,7 @@ impl Fault for Removed {
         )))
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         self.told.take().unwrap_or_default().heal(world)
     }
 

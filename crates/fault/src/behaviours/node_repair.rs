@@ -3,7 +3,7 @@
 //! replicas' records of validations, which the node itself requested.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Healed, World};
+use crate::cluster_under_test::{HealResult, World};
 use crate::node_operation::{Task, count};
 use crate::observation::{self, Observation};
 use anyhow::{Context, Result};
@@ -15,7 +15,7 @@ use target_spec::fault::{Hit, Options};
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Repair {
-        task: Task::of(hit.node()),
+        task: Task::new(hit.node()),
         before: None,
     })
 }
@@ -72,7 +72,7 @@ impl Repair {
         }
     }
 
-    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+    fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let compared = self.compared(world, limit)?;
         let before = self.before.get_or_insert_with(|| {
             let ids = compared.iter().map(|one| one.id.clone());
@@ -116,7 +116,7 @@ impl Fault for Repair {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = self.seen(world, limit);
+        let seen = self.observation(world, limit);
         let seen = observation::or_unseen("a replica", seen);
         seen.and(|| observation::client(world, self.task.node, limit))
     }
@@ -125,7 +125,7 @@ impl Fault for Repair {
         self.task.proceed(world)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         self.task.end(world, &Operation::StopRepairs)?;
         world.heal()
     }

@@ -68,7 +68,7 @@ impl Fault for Slow {
         let client = observation::client(world, self.node, limit);
         Observation {
             broken: seen.broken,
-            ..Observation::of_two(seen, client)
+            ..Observation::combine(seen, client)
         }
     }
 }

@@ -2,7 +2,7 @@
 //! the snapshot.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{ExecutedBy, Healed, World};
+use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task, count};
 use crate::observation::{self, Observation};
 use anyhow::Result;
@@ -14,7 +14,7 @@ use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Snapshot(Task::of(hit.node())))
+    Box::new(Snapshot(Task::new(hit.node())))
 }
 
 /// Name of the snapshot. Only one exists at a time, so leftovers of an earlier one are noticed.
@@ -28,7 +28,7 @@ impl Snapshot {
         Operation::Snapshot { tag, keyspaces }
     }
 
-    fn seen(&mut self, world: &mut dyn World) -> Result<Observation> {
+    fn observation(&mut self, world: &mut dyn World) -> Result<Observation> {
         let Task {
             node, keyspaces, ..
         } = &mut self.0;
@@ -69,7 +69,7 @@ impl Fault for Snapshot {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = self.seen(world);
+        let seen = self.observation(world);
         let seen = observation::or_unseen("its disk", seen);
         seen.and(|| observation::client(world, self.0.node, limit))
     }
@@ -78,7 +78,7 @@ impl Fault for Snapshot {
         self.0.proceed(world)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         let clear = Operation::ClearSnapshot {
             tag: TAG.to_owned(),
             keyspaces: self.0.keyspaces.clone(),

@@ -2,7 +2,7 @@
 //! choice and is only observed.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Healed, World};
+use crate::cluster_under_test::{HealResult, World};
 use crate::observation::{self, Observation, both};
 use anyhow::Result;
 use std::time::Duration;
@@ -68,8 +68,8 @@ impl Fault for Restart {
     }
 
     /// The operator finishes by itself, so healing only waits.
-    fn heal(&mut self, _: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
-        Ok(Healed::default())
+    fn heal(&mut self, _: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
+        Ok(HealResult::default())
     }
 
     fn healing(&self) -> &'static str {

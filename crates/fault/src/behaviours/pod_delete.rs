@@ -57,12 +57,12 @@ pub(crate) fn another(
     before: Option<&str>,
     limit: Duration,
 ) -> Observation {
-    let told = observation::or_unseen("the cluster", told(world, node, before));
+    let told = observation::or_unseen("the cluster", observe_pod(world, node, before));
     // The new address was recorded with the pod's status.
-    Observation::of_two(told, observation::client(world, node, limit))
+    Observation::combine(told, observation::client(world, node, limit))
 }
 
-fn told(world: &mut dyn Pods, node: usize, before: Option<&str>) -> Result<Observation> {
+fn observe_pod(world: &mut dyn Pods, node: usize, before: Option<&str>) -> Result<Observation> {
     let PodSeen {
         name,
         uid,

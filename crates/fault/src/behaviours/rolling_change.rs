@@ -2,7 +2,7 @@
 //! former ones in the same way.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{Client, ExecutedBy, Healed, World};
+use crate::cluster_under_test::{Client, ExecutedBy, HealResult, World};
 use crate::node_release;
 use crate::observation::{Observation, both};
 use crate::renewal::Renewal;
@@ -22,7 +22,7 @@ pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
         yaml: options.yaml.clone(),
         before: Vec::new(),
         is_begun: false,
-        round: Round::of(Vec::new()),
+        round: Round::new(Vec::new()),
         within: Duration::ZERO,
     })
 }
@@ -56,9 +56,9 @@ fn shown(
     let pair = |row| Some((text(row, "name")?, text(row, "value")?));
     let settings: BTreeMap<String, String> = rows.iter().filter_map(pair).collect();
     let release = node_release::release(world, node)?;
-    let line = Line::of(&release).unwrap_or(versions::DEFAULT);
+    let line = Line::find(&release).unwrap_or(versions::DEFAULT);
     let name = format!("node{}", node + 1);
-    Ok(Proof::of_yaml(yaml, &settings, &name, line))
+    Ok(Proof::compare_yaml(yaml, &settings, &name, line))
 }
 
 /// Returns true if all visible settings are in effect. `None` if none is visible.
@@ -79,7 +79,7 @@ fn words(proofs: &[Proof]) -> String {
 }
 
 impl Change {
-    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+    fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         if !self.is_begun {
             // Agents may still roll back the change of another command.
             self.before.clear();
@@ -123,12 +123,12 @@ impl Fault for Change {
         let nodes: Vec<usize> = (0..world.nodes().len()).collect();
         self.within = within;
         self.is_begun = true;
-        self.round = Round::of(nodes);
+        self.round = Round::new(nodes);
         Ok(())
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = self.seen(world, limit);
+        let seen = self.observation(world, limit);
         rolling::and_all_up(world, seen, limit)
     }
 
@@ -153,8 +153,8 @@ impl Fault for Change {
         self.round.proceed(world, restart, &holds)
     }
 
-    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<Healed> {
-        let mut back = Round::of(self.round.touched());
+    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<HealResult> {
+        let mut back = Round::new(self.round.touched());
         let restart = &mut |world: &mut dyn World, node: usize| world.heal_node(node);
         let mut renewal = Renewal::default();
         loop {

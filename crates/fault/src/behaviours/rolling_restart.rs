@@ -2,7 +2,7 @@
 //! drains, ends, starts, and is up before the next one.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{ExecutedBy, Healed, World};
+use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::observation::Observation;
 use crate::rolling::{self, Round, TURN_LIMIT};
 use anyhow::Result;
@@ -14,7 +14,7 @@ use target_spec::fault::{Hit, Options};
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart {
         before: Vec::new(),
-        round: Round::of(Vec::new()),
+        round: Round::new(Vec::new()),
     })
 }
 
@@ -26,7 +26,7 @@ struct Restart {
 
 impl Fault for Restart {
     fn inject(&mut self, world: &mut dyn World, _: Duration) -> Result<()> {
-        self.round = Round::of((0..world.nodes().len()).collect());
+        self.round = Round::new((0..world.nodes().len()).collect());
         Ok(())
     }
 
@@ -47,7 +47,7 @@ impl Fault for Restart {
         self.round.proceed(world, restart, &|_, _| Ok(()))
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         self.round.heal(world)
     }
 }

@@ -6,7 +6,7 @@
 mod way_back;
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::cluster_under_test::{ExecutedBy, Healed, World};
+use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task};
 use crate::node_release::{self, Itself};
 use crate::observation::{self, Observation};
@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use cluster::{DataFile, Operation, UpgradeStep};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use target_spec::fault::{Back, Hit, Options};
+use target_spec::fault::{Hit, Options, Rollback};
 use versions::Release;
 use way_back::{SWAPPED_WITHIN, WayBack};
 
@@ -31,10 +31,10 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
         upgrades_files: options.upgrade_sstables,
         within: Duration::ZERO,
         is_begun: false,
-        stage: Stage::Nodes(Round::of(Vec::new())),
+        stage: Stage::Nodes(Round::new(Vec::new())),
         way_back: match options.back {
-            Back::Snapshot => Some(WayBack::default()),
-            Back::Never => None,
+            Rollback::Snapshot => Some(WayBack::default()),
+            Rollback::Never => None,
         },
     })
 }
@@ -71,14 +71,14 @@ impl Upgrade {
         observation::nodes_hit(&self.hit, world)
     }
 
-    fn seen(&self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+    fn observation(&self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let to = self.to()?.version().to_owned();
         let chosen = self.chosen(world);
         let count = world.nodes().len();
         let (mut words, mut upgraded, mut schemas) = (Vec::new(), 0, BTreeSet::new());
         for node in 0..count {
             let name = format!("node{}", node + 1);
-            match Itself::of(world, node, limit) {
+            match Itself::read(world, node, limit) {
                 Ok(seen) => {
                     upgraded += usize::from(seen.release == to && chosen.contains(&node));
                     words.push(format!("{name} is {}", seen.release));
@@ -133,7 +133,7 @@ impl Upgrade {
         }
         let Some((mut task, before)) = task else {
             let before = files(world, node)?;
-            let mut task = Task::of(node);
+            let mut task = Task::new(node);
             let upgrade = |keyspaces| Operation::Upgrade(UpgradeStep::Sstables { keyspaces });
             task.begin(world, self.within, upgrade)?;
             self.stage = Stage::Files(at, Some((task, before)));
@@ -198,7 +198,7 @@ impl Upgrade {
                 Ok(Work::Did(format!("{words}{}", begun.unwrap_or_default())))
             }
             Work::Did(words) => {
-                let kept = self.way_back.as_ref().and_then(WayBack::said);
+                let kept = self.way_back.as_ref().and_then(WayBack::describe_files);
                 let kept = kept.map(|kept| format!("; {kept}"));
                 Ok(Work::Did(format!("{words}{}", kept.unwrap_or_default())))
             }
@@ -263,12 +263,12 @@ impl Fault for Upgrade {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         self.within = within;
         self.is_begun = true;
-        self.stage = Stage::Nodes(Round::of(self.chosen(world)));
+        self.stage = Stage::Nodes(Round::new(self.chosen(world)));
         Ok(())
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = observation::or_unseen("a node", self.seen(world, limit));
+        let seen = observation::or_unseen("a node", self.observation(world, limit));
         rolling::and_all_up(world, seen, limit)
     }
 
@@ -287,7 +287,7 @@ impl Fault for Upgrade {
         }
     }
 
-    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<Healed> {
+    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<HealResult> {
         let went = match &mut self.way_back {
             Some(way_back) => way_back.go(world, tell),
             None => Ok(()),

@@ -1,6 +1,6 @@
 //! Operations on hosts, through their agents.
 
-use super::{ExecutedBy, Healed, HostSeen, NodeSeen};
+use super::{ExecutedBy, HealResult, HostSeen, NodeSeen};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub trait Agents {
     ///
     /// # Errors
     /// Something cannot be healed. Everything else is healed.
-    fn heal(&mut self) -> Result<Healed>;
+    fn heal(&mut self) -> Result<HealResult>;
 
     /// Heals the last fault of a node's process.
     ///

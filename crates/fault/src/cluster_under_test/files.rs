@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use cluster::DataFile;
-use host::Step as FileStep;
+use host::FileStep;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 

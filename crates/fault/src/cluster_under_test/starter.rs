@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use cluster::RestartMode;
-use host::{Injection, Join, Restartable, Step as FileStep};
+use host::{FileStep, Injection, Join, Restartable};
 use std::path::PathBuf;
 use versions::Release;
 

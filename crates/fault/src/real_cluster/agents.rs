@@ -2,7 +2,7 @@
 
 use super::{Entry, Live};
 use crate::cluster_under_test::Agents;
-use crate::cluster_under_test::{ExecutedBy, Healed, HostSeen, NodeSeen};
+use crate::cluster_under_test::{ExecutedBy, HealResult, HostSeen, NodeSeen};
 use anyhow::Result;
 use cluster::{HostHandle, NodeHandle};
 use host::{Injection, Query, QueryAnswer};
@@ -95,8 +95,8 @@ impl Agents for Live {
         broken.try_for_each(|entry| entry.agent.renew(entry.broken, within))
     }
 
-    fn heal(&mut self) -> Result<Healed> {
-        let (mut result, mut mended) = (Ok(()), Healed::default());
+    fn heal(&mut self) -> Result<HealResult> {
+        let (mut result, mut mended) = (Ok(()), HealResult::default());
         let mut healings = Vec::new();
         for entry in self.broken.iter().rev() {
             match entry.agent.heal(entry.broken) {

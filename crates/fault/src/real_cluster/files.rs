@@ -4,7 +4,7 @@ use super::Live;
 use crate::cluster_under_test::NodeFiles;
 use anyhow::Result;
 use cluster::DataFile;
-use host::Step as FileStep;
+use host::FileStep;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 

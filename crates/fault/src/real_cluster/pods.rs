@@ -19,7 +19,7 @@ impl Live {
 
 impl Pods for Live {
     fn pod(&mut self, node: usize) -> Result<PodSeen> {
-        self.pod_of(node)?.seen()
+        self.pod_of(node)?.refresh()
     }
 
     fn is_schedulable(&mut self, node: usize, machine: &str) -> Result<bool> {

@@ -4,7 +4,7 @@ use super::{Live, RESTART_LIMIT};
 use crate::cluster_under_test::Starter;
 use anyhow::{Context, Result};
 use cluster::RestartMode;
-use host::{Injection, Join, Restartable, Step as FileStep};
+use host::{FileStep, Injection, Join, Restartable};
 use std::path::PathBuf;
 use std::sync::Arc;
 use versions::Release;
@@ -63,7 +63,7 @@ impl Starter for Live {
         };
         // A node without its data must not start in the usual way, which would stream none.
         let what = Injection::Kill(match self.emptied.get(&node) {
-            Some(anew) => anew.of(again.process),
+            Some(anew) => anew.for_process(again.process),
             None => again,
         });
         let agent = Arc::clone(&known.agent);

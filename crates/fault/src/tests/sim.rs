@@ -18,7 +18,7 @@ use cluster::MemberStatus;
 use host::process::Identity;
 use host::{Attempt, Bytes, HostLoss, PortEnd, Reach, VolumeUse};
 use std::sync::LazyLock;
-use target_spec::fault::{Hit, KINDS, Kind, Options, Place};
+use target_spec::fault::{FaultKind, FaultPlace, Hit, KINDS, Options};
 use works::Works;
 
 /// Process identity of every simulated node; determined once.
@@ -191,7 +191,7 @@ impl Sim {
     }
 
     /// Returns the result of the study's observing program.
-    fn said(&self) -> host::ProgramResult {
+    fn program_result(&self) -> host::ProgramResult {
         let is_broken = self.is(|what| matches!(what, Injection::Command { .. }));
         host::ProgramResult {
             code: Some(match (self.is_blind, is_broken) {
@@ -203,7 +203,7 @@ impl Sim {
         }
     }
 
-    fn seen(&mut self, what: Query) -> QueryAnswer {
+    fn answer(&mut self, what: Query) -> QueryAnswer {
         match what {
             Query::Process(_) => {
                 let letter = if self.is_stopped() { 'T' } else { 'S' };
@@ -267,7 +267,7 @@ impl Sim {
                 received_packets: 0,
                 sent_packets: 0,
             },
-            Query::Command { .. } => QueryAnswer::Command(self.said()),
+            Query::Command { .. } => QueryAnswer::Command(self.program_result()),
             other => panic!("nobody looks at {other:?}"),
         }
     }
@@ -290,20 +290,20 @@ impl Timer for Sim {
 }
 
 /// Returns the target of a kind in this simulation.
-pub(super) fn hit(kind: &Kind) -> Hit {
+pub(super) fn hit(kind: &FaultKind) -> Hit {
     match kind.place {
-        Place::Node => Hit::Node(HIT),
-        Place::Host => Hit::Host(HIT),
-        Place::Split => Hit::Split(vec![HIT], vec![1, 2]),
-        Place::Cluster => Hit::Cluster,
+        FaultPlace::Node => Hit::Node(HIT),
+        FaultPlace::Host => Hit::Host(HIT),
+        FaultPlace::Split => Hit::Split(vec![HIT], vec![1, 2]),
+        FaultPlace::Cluster => Hit::Cluster,
     }
 }
 
 /// Runs a fault of ten seconds. Returns its verdict, its steps and the simulation.
-pub(super) fn course(kind: &Kind, mut sim: Sim) -> (FaultVerdict, Vec<Step>, Sim) {
+pub(super) fn course(kind: &FaultKind, mut sim: Sim) -> (FaultVerdict, Vec<LifeCycleStep>, Sim) {
     sim.ordered_ns = 10 * S;
     let mut told = Vec::new();
-    let tell = &mut |step: &Step| told.push(step.clone());
+    let tell = &mut |step: &LifeCycleStep| told.push(step.clone());
     let what = (&hit(kind), &Options::tried());
     let outcome = run(kind, what, &mut sim, Duration::from_secs(10), tell);
     assert_eq!(told, outcome.steps, "each is told as it comes");
@@ -311,10 +311,10 @@ pub(super) fn course(kind: &Kind, mut sim: Sim) -> (FaultVerdict, Vec<Step>, Sim
 }
 
 /// Kinds that are injected at once. The others are in `works`.
-pub(super) fn at_once() -> impl Iterator<Item = &'static Kind> {
+pub(super) fn at_once() -> impl Iterator<Item = &'static FaultKind> {
     KINDS.iter().filter(|kind| !kind.length.works())
 }
 
-pub(super) fn words(steps: &[Step]) -> Vec<&str> {
+pub(super) fn words(steps: &[LifeCycleStep]) -> Vec<&str> {
     steps.iter().map(|step| step.what.name()).collect()
 }

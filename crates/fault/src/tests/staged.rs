@@ -1,12 +1,12 @@
 //! Tests of faults that take a while to inject: clocks, and added nodes.
 
-use super::works::{Works, of};
+use super::works::{Works, run_fault};
 use super::*;
-use target_spec::fault::{Hit, Kind, Options};
+use target_spec::fault::{FaultKind, Hit, Options};
 
 #[test]
-fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for() {
-    let (verdict, steps, _) = of("node-clock-ahead", Works::default(), false);
+fn a_clock_offset_has_the_requested_size_and_direction() {
+    let (verdict, steps, _) = run_fault("node-clock-ahead", Works::default(), false);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[1..3], ["injecting", "seen"]);
     assert!(steps[2].at_ns >= S / 2, "it has to start for it");
@@ -14,9 +14,9 @@ fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for
     assert_eq!(steps[2].words, said);
     assert!(steps.last().unwrap().words.contains("0 ms ahead of ours"));
 
-    let (verdict, steps, _) = of("node-clock-behind", Works::default(), false);
+    let (verdict, steps, _) = run_fault("node-clock-behind", Works::default(), false);
     assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:?}");
-    let (verdict, ..) = of("node-clock-ahead", Works::default(), true);
+    let (verdict, ..) = run_fault("node-clock-ahead", Works::default(), true);
     assert_eq!(verdict, FaultVerdict::Mismatch, "another one was started");
 }
 
@@ -28,7 +28,7 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
         ordered_ns: 10 * S,
         ..Sim::default()
     };
-    let kind = Kind::of("node-clock-ahead").unwrap();
+    let kind = FaultKind::find("node-clock-ahead").unwrap();
     let (what, length) = (
         (&Hit::Node(HIT), &Options::tried()),
         Duration::from_secs(10),
@@ -49,13 +49,13 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
 
 /// The clock of a node that takes half a minute to start was held for that much less.
 #[test]
-fn agents_let_be_what_is_brought_about_as_long_as_somebody_says_so() {
+fn agents_leave_a_fault_in_preparation_while_it_is_renewed() {
     let mut sim = Sim {
         works: Works::starting_within(35 * S),
         ordered_ns: 90 * S,
         ..Sim::default()
     };
-    let kind = Kind::of("node-clock-ahead").unwrap();
+    let kind = FaultKind::find("node-clock-ahead").unwrap();
     let (what, length) = (
         (&Hit::Node(HIT), &Options::tried()),
         Duration::from_secs(50),
@@ -80,7 +80,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
             joins_within_ns,
             ..Sim::default()
         };
-        course(&Kind::of("node-add").unwrap(), sim)
+        course(&FaultKind::find("node-add").unwrap(), sim)
     };
     let (verdict, steps, sim) = add(2 * S);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
@@ -115,9 +115,9 @@ fn a_node_that_is_added_joins_and_leaves_again() {
 
 /// Another node refuses to remove a node that it considers up.
 #[test]
-fn a_node_is_taken_out_when_it_is_held_to_be_down_and_its_time_counts_from_when_it_is_out() {
+fn a_fault_time_counts_from_when_peers_mark_the_node_down() {
     for (name, acts) in [("node-remove", true), ("node-decommission", false)] {
-        let kind = Kind::of(name).unwrap();
+        let kind = FaultKind::find(name).unwrap();
         let (verdict, steps, sim) = course(&kind, Sim::default());
         assert_eq!(verdict, FaultVerdict::Confirmed, "{name}: {steps:#?}");
         let all: Vec<_> = words(&steps).into_iter().filter(|what| *what != "acted").collect();

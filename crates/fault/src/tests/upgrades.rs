@@ -4,10 +4,10 @@ use super::sim::Sim;
 use super::works::Works;
 use super::*;
 use cluster::UpgradeStep;
-use target_spec::fault::{Back, Hit, Kind, Options};
+use target_spec::fault::{FaultKind, Hit, Options, Rollback};
 
-fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<Step>, Sim) {
-    let kind = Kind::of("rolling-upgrade").unwrap().with(&options);
+fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<LifeCycleStep>, Sim) {
+    let kind = FaultKind::find("rolling-upgrade").unwrap().with(&options);
     let mut sim = Sim {
         works,
         ordered_ns: 60 * S,
@@ -24,7 +24,7 @@ fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<Step>, Sim) {
 #[test]
 fn all_nodes_are_brought_to_another_release_and_stay_it() {
     let to = |line: &str| Options {
-        to: versions::Release::of(line).ok(),
+        to: versions::Release::parse(line).ok(),
         upgrade_sstables: true,
         ..Options::default()
     };
@@ -32,7 +32,7 @@ fn all_nodes_are_brought_to_another_release_and_stay_it() {
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
     assert_eq!(
         sim.works.releases,
-        [versions::Line::of("5.0").unwrap().pinned; 3]
+        [versions::Line::find("5.0").unwrap().pinned; 3]
     );
     assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 1, 1]);
     assert_eq!(
@@ -55,9 +55,9 @@ fn all_nodes_are_brought_to_another_release_and_stay_it() {
 }
 
 #[test]
-fn a_canary_is_one_node_and_nothing_is_drained_that_is_not_to_be() {
+fn a_canary_is_one_node_and_only_requested_nodes_are_drained() {
     let options = Options {
-        to: versions::Release::of("6.0").ok(),
+        to: versions::Release::parse("6.0").ok(),
         nodes: vec![1],
         drain: Some(false),
         ..Options::default()
@@ -72,10 +72,10 @@ fn a_canary_is_one_node_and_nothing_is_drained_that_is_not_to_be() {
 }
 
 #[test]
-fn a_node_that_comes_up_as_what_it_was_ends_the_upgrade_with_the_reason() {
+fn a_node_that_restarts_unchanged_ends_the_upgrade() {
     let works = Works::staying();
     let options = Options {
-        to: versions::Release::of("5.0").ok(),
+        to: versions::Release::parse("5.0").ok(),
         ..Options::default()
     };
     let (verdict, steps, sim) = upgrades(works, options);
@@ -90,9 +90,9 @@ fn a_node_that_comes_up_as_what_it_was_ends_the_upgrade_with_the_reason() {
 
 fn taken_back(line: &str, nodes: &[usize]) -> Options {
     Options {
-        to: versions::Release::of(line).ok(),
+        to: versions::Release::parse(line).ok(),
         nodes: nodes.to_vec(),
-        back: Back::Snapshot,
+        back: Rollback::Snapshot,
         ..Options::default()
     }
 }
@@ -130,11 +130,11 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
 /// The canary is observed for the study's duration, counted from when it is up.
 #[test]
 fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
-    let kind = Kind::of("rolling-upgrade").unwrap();
+    let kind = FaultKind::find("rolling-upgrade").unwrap();
     let (back, stays) = (
         taken_back("5.0", &[0]),
         Options {
-            back: Back::Never,
+            back: Rollback::Never,
             ..taken_back("5.0", &[0])
         },
     );
@@ -160,7 +160,7 @@ fn a_node_that_does_not_become_the_other_release_goes_back_too() {
 }
 
 #[test]
-fn nodes_whose_files_cannot_be_kept_or_which_are_not_repaired_are_not_whole() {
+fn nodes_with_unsaved_files_or_without_repair_are_not_healthy() {
     let full = Works::without_room();
     let (verdict, steps, sim) = upgrades(full, taken_back("5.0", &[0]));
     assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");

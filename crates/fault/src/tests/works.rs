@@ -8,7 +8,7 @@ use cluster::{DataFile, Operation, Row, UpgradeStep, View};
 use host::Bytes;
 use host::process::Identity;
 use serde_json::{Map, Value};
-use target_spec::fault::{Hit, Kind, Options};
+use target_spec::fault::{FaultKind, Hit, Options};
 
 /// Simulated operations, and their effects on nodes.
 #[derive(Debug)]
@@ -216,8 +216,8 @@ impl Works {
         }
     }
 
-    pub fn configured(yaml: &Map<String, Value>) -> (host::Step, host::Step) {
-        let write = |text: String| host::Step::Write {
+    pub fn configured(yaml: &Map<String, Value>) -> (host::FileStep, host::FileStep) {
+        let write = |text: String| host::FileStep::Write {
             path: "/host/node/conf/cassandra.yaml".into(),
             bytes: Bytes(text.into_bytes()),
             is_private: false,
@@ -289,19 +289,23 @@ pub(super) fn clock_off_ms(broken: &[Injection]) -> [i64; 2] {
 
 const TASKS: [&str; 2] = ["node-repair", "node-compact"];
 
-pub(super) fn of(name: &str, works: Works, breaks_another: bool) -> (FaultVerdict, Vec<Step>, Sim) {
+pub(super) fn run_fault(
+    name: &str,
+    works: Works,
+    breaks_another: bool,
+) -> (FaultVerdict, Vec<LifeCycleStep>, Sim) {
     let sim = Sim {
         works,
         breaks_another,
         ..Sim::default()
     };
-    course(&Kind::of(name).unwrap(), sim)
+    course(&FaultKind::find(name).unwrap(), sim)
 }
 
 #[test]
-fn what_is_over_by_itself_is_seen_by_what_it_leaves_and_is_healed_at_once() {
+fn a_momentary_fault_is_seen_by_its_traces_and_heals_at_once() {
     for name in TASKS {
-        let (verdict, steps, sim) = of(name, Works::default(), false);
+        let (verdict, steps, sim) = run_fault(name, Works::default(), false);
         assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
         let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
         assert_eq!(words(&steps), order, "{name}");
@@ -312,7 +316,7 @@ fn what_is_over_by_itself_is_seen_by_what_it_leaves_and_is_healed_at_once() {
 
 #[test]
 fn a_snapshot_stays_as_long_as_the_study_says() {
-    let (verdict, steps, sim) = of("node-snapshot", Works::default(), false);
+    let (verdict, steps, sim) = run_fault("node-snapshot", Works::default(), false);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
     let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
     assert_eq!(words(&steps), order);
@@ -324,13 +328,13 @@ fn a_snapshot_stays_as_long_as_the_study_says() {
 #[test]
 fn what_says_that_it_is_done_and_has_left_nothing_is_a_mismatch() {
     for name in [TASKS[0], TASKS[1], "node-snapshot"] {
-        let (verdict, steps, _) = of(name, Works::default(), true);
+        let (verdict, steps, _) = run_fault(name, Works::default(), true);
         assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
         let order = ["checked", "injecting", "unseen", "done", "healing", "whole"];
         assert_eq!(words(&steps), order, "{name}");
     }
     for name in ["rolling-restart", "rolling-change"] {
-        let (verdict, steps, _) = of(name, Works::default(), true);
+        let (verdict, steps, _) = run_fault(name, Works::default(), true);
         assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
         assert_eq!(steps[2].what, FaultStep::Failed);
         assert!(
@@ -347,7 +351,7 @@ fn what_fails_is_a_mismatch_with_the_reason() {
             failure: Some("a replica has gone"),
             ..Works::default()
         };
-        let (verdict, steps, _) = of(name, works, false);
+        let (verdict, steps, _) = run_fault(name, works, false);
         assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
         assert_eq!(words(&steps)[2..], ["failed", "healing", "whole"]);
         assert_eq!(steps[2].words, "a replica has gone");
@@ -362,7 +366,7 @@ fn what_is_not_over_in_time_is_said_to_be_so_and_is_stopped() {
             takes_ns: 60 * S,
             ..Works::default()
         };
-        let (verdict, steps, sim) = of(name, works, false);
+        let (verdict, steps, sim) = run_fault(name, works, false);
         assert_eq!(
             verdict,
             FaultVerdict::Mismatch,
@@ -382,9 +386,10 @@ fn what_is_not_over_in_time_is_said_to_be_so_and_is_stopped() {
 
 #[test]
 fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
-    let (verdict, steps, sim) = of("rolling-restart", Works::default(), false);
+    let (verdict, steps, sim) = run_fault("rolling-restart", Works::default(), false);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
-    let acted: Vec<&Step> = steps.iter().filter(|step| step.what == FaultStep::Acted).collect();
+    let acted: Vec<&LifeCycleStep> =
+        steps.iter().filter(|step| step.what == FaultStep::Acted).collect();
     for (index, step) in acted.iter().enumerate() {
         assert!(
             step.words.starts_with(&format!("node{} was", index + 1)),
@@ -402,12 +407,12 @@ fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
 
 /// A node that was started just before the end needs its time, but no second start.
 #[test]
-fn a_round_that_is_not_over_in_time_ends_with_the_node_whose_turn_it_is() {
+fn a_round_that_is_too_slow_ends_with_its_current_node() {
     let works = Works {
         starts_within_ns: 40 * S,
         ..Works::default()
     };
-    let (verdict, steps, sim) = of("rolling-restart", works, false);
+    let (verdict, steps, sim) = run_fault("rolling-restart", works, false);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
     assert_eq!(
         words(&steps)[2..],
@@ -419,7 +424,7 @@ fn a_round_that_is_not_over_in_time_ends_with_the_node_whose_turn_it_is() {
 
 #[test]
 fn other_settings_are_rolled_out_and_back() {
-    let (verdict, steps, sim) = of("rolling-change", Works::default(), false);
+    let (verdict, steps, sim) = run_fault("rolling-change", Works::default(), false);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
     let of_course: Vec<&str> = words(&steps);
     let done = of_course.iter().position(|what| *what == "done").unwrap();
@@ -436,12 +441,12 @@ fn other_settings_are_rolled_out_and_back() {
 
 /// Only affected nodes are restarted again.
 #[test]
-fn a_node_that_does_not_come_up_with_other_settings_gets_its_own_back() {
+fn a_node_that_fails_with_other_settings_gets_its_own_back() {
     let works = Works {
         refuses: Some(1),
         ..Works::default()
     };
-    let (verdict, steps, sim) = of("rolling-change", works, false);
+    let (verdict, steps, sim) = run_fault("rolling-change", works, false);
     assert!(words(&steps).contains(&"unfinished"), "{steps:#?}");
     assert_eq!(
         verdict,
@@ -454,7 +459,7 @@ fn a_node_that_does_not_come_up_with_other_settings_gets_its_own_back() {
 
 /// A killed command had changed one node, and its agent rolls back.
 #[test]
-fn settings_that_go_while_they_are_waited_for_are_not_those_of_before() {
+fn settings_that_vanish_while_awaited_are_not_the_earlier_ones() {
     let works = Works {
         changed: [true, false, false],
         until_ns: 30 * S,
@@ -465,7 +470,7 @@ fn settings_that_go_while_they_are_waited_for_are_not_those_of_before() {
         ordered_ns: 90 * S,
         ..Sim::default()
     };
-    let kind = Kind::of("rolling-change").unwrap();
+    let kind = FaultKind::find("rolling-change").unwrap();
     let (what, length) = ((&Hit::Cluster, &Options::tried()), Duration::from_secs(10));
     let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
     assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
@@ -479,7 +484,7 @@ fn settings_that_nodes_have_already_are_no_change() {
         changed: [true; 3],
         ..Works::default()
     };
-    let (verdict, steps, _) = of("rolling-change", works, false);
+    let (verdict, steps, _) = run_fault("rolling-change", works, false);
     assert_eq!(verdict, FaultVerdict::Mismatch);
     assert_eq!(words(&steps), ["waiting", "unseen"]);
     assert!(

@@ -3,7 +3,7 @@
 //! Invariant: a client that hears too late when its window begins or its load ends offers a
 //! different load than the others. This is always detected.
 
-use super::{Together, Word};
+use super::{FleetLoad, Word};
 use crate::clients::SILENCE_S;
 use crate::wire::{HeardAt, Steer};
 use load::Flow;
@@ -17,7 +17,7 @@ use std::time::Duration;
 const AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 
-impl Together {
+impl FleetLoad {
     fn soon_ns(&self) -> u64 {
         let ways = self.clocks.iter().filter_map(|clock| clock.offset());
         let way_ns = ways.map(|offset| offset.bound_ns).max().unwrap_or(0);

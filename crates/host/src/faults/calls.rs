@@ -46,12 +46,12 @@ pub struct Heal(pub Broken);
 
 impl Call for Heal {
     const NAME: &'static str = "heal";
-    type Answer = Healed;
+    type Answer = HealAnswer;
 }
 
 /// Result of healing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Healed {
+pub struct HealAnswer {
     /// Present processes, in the order of those in the fault. Empty if it has none.
     pub processes: Vec<Identity>,
     /// True if the agent had already healed it by itself.
@@ -107,7 +107,7 @@ impl Agent {
     ///
     /// # Errors
     /// It cannot be done.
-    pub fn heal(&self, broken: Broken) -> Result<Healed> {
+    pub fn heal(&self, broken: Broken) -> Result<HealAnswer> {
         self.call_for(&Heal(broken), LIMIT)
     }
 

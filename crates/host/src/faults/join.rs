@@ -1,7 +1,7 @@
 //! A process that joins a cluster, and the program by which it leaves.
 
 use super::Start;
-use crate::files::Step;
+use crate::files::FileStep;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub struct Join {
     /// Start of the process.
     pub start: Start,
     /// Steps that create its files before the start.
-    pub files: Vec<Step>,
+    pub files: Vec<FileStep>,
     /// Folder of all its files.
     pub folder: PathBuf,
     /// Internode address. The host adds it before the start, and removes it afterwards.

@@ -24,7 +24,7 @@ impl Restartable {
     /// # Errors
     /// An argument is not Unicode.
     pub fn new(process: Identity, command: &Command, output: &Path) -> Result<Restartable> {
-        let start = StartProcess::of(command, output)?;
+        let start = StartProcess::from_command(command, output)?;
         Ok(Restartable { process, start })
     }
 
@@ -42,7 +42,7 @@ impl Restartable {
 
     /// Returns the same start for another process.
     #[must_use]
-    pub fn of(&self, process: Identity) -> Restartable {
+    pub fn for_process(&self, process: Identity) -> Restartable {
         let start = self.start.clone();
         Restartable { process, start }
     }
@@ -58,7 +58,7 @@ impl Start {
     /// # Errors
     /// An argument is not Unicode.
     pub fn new(command: &Command, output: &Path) -> Result<Start> {
-        StartProcess::of(command, output).map(Start)
+        StartProcess::from_command(command, output).map(Start)
     }
 
     /// Returns the same start with a confinement.
@@ -75,7 +75,7 @@ impl Start {
     /// # Errors
     /// A variable is not Unicode.
     pub fn kept_up(mut self, address: SocketAddr, forgiving: &Command) -> Result<Start> {
-        self.0.forgiving = StartProcess::of(forgiving, &self.0.output)?.environment;
+        self.0.forgiving = StartProcess::from_command(forgiving, &self.0.output)?.environment;
         self.0.serves = Some(address);
         Ok(self)
     }

@@ -12,7 +12,7 @@ mod table;
 use core::time::Duration;
 use std::sync::Arc;
 
-use crate::import::{Connection, Import, Offer, Secret, Step, StepLimit};
+use crate::import::{Connection, Import, ImportStep, Offer, Secret, StepLimit};
 use cql::Consistency;
 use options::Options;
 pub(crate) use options::SECRET;
@@ -131,7 +131,7 @@ fn statements(keyspace: &str, options: &mut Options, source: &Source) -> Vec<Sta
 }
 
 /// Returns the populating step, if requested, and the run.
-fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<Step> {
+fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<ImportStep> {
     let keyspace = table::keyspace(options);
     let schema = table::schema(&keyspace, options);
     let statements = statements(&keyspace, options, source);
@@ -145,10 +145,10 @@ fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<Step> {
         });
     let populated = source.populated * source.threads;
     let tables = (keyspace, vec![table::TABLE.to_owned()]);
-    let program = Program::of_source(kinds.into(), statements, Arc::new(source.clone()))
+    let program = Program::from_source(kinds.into(), statements, Arc::new(source.clone()))
         .with_tables("easy", tables, schema, populated);
     let program = Arc::new(program);
-    let mut step = |name: &str, stage, limit| Step {
+    let mut step = |name: &str, stage, limit| ImportStep {
         name: name.to_owned(),
         program: Arc::clone(&program),
         stage,

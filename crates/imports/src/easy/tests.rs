@@ -16,7 +16,7 @@ fn mistakes(line: &str) -> String {
 }
 
 /// Returns the kind of an operation, and the values that it binds.
-fn bound(step: &Step, n: u64) -> (u8, Vec<Vec<u8>>) {
+fn bound(step: &ImportStep, n: u64) -> (u8, Vec<Vec<u8>>) {
     let mut generator = step.program.generator(step.stage);
     let kind = generator.begin(n).kind;
     let mut bytes = Vec::new();
@@ -30,12 +30,12 @@ fn bound(step: &Step, n: u64) -> (u8, Vec<Vec<u8>>) {
     (kind, values)
 }
 
-fn key(step: &Step, n: u64) -> String {
+fn key(step: &ImportStep, n: u64) -> String {
     String::from_utf8(bound(step, n).1.swap_remove(0)).expect("a text")
 }
 
 /// Returns the percentages of each kind among twenty thousand operations.
-fn shares(step: &Step) -> [f64; 3] {
+fn shares(step: &ImportStep) -> [f64; 3] {
     let mut generator = step.program.generator(step.stage);
     let mut counts = [0.0; 3];
     for n in 0..20_000 {

@@ -14,7 +14,7 @@ use super::statement::{is_schema, statement_text};
 use super::tags::Filter;
 use super::virtdata::Recipe;
 use super::virtdata::chain::Env;
-use crate::import::{Connection, Offer, ReadFile, Secret, Step, StepLimit};
+use crate::import::{Connection, ImportStep, Offer, ReadFile, Secret, StepLimit};
 use cql::Consistency;
 use workload::schema::{self, Defined, Table};
 use workload::{Kind, Program, Schema, Stage, Statement};
@@ -34,7 +34,7 @@ pub(super) struct Builder<'a> {
     pub(super) tables: Vec<Table>,
     /// Settings of the current line for all its operations.
     pub(super) defaults: Settings,
-    file: &'a File,
+    pub(super) file: &'a File,
     keyspace: String,
     notes: Vec<String>,
     /// Notes on places in the file, with their lines.
@@ -90,7 +90,7 @@ impl<'a> Builder<'a> {
         node: &Node,
         line: &Line,
         before: &mut Vec<String>,
-    ) -> Option<Step> {
+    ) -> Option<ImportStep> {
         let ops = self.chosen(node, line)?;
         let mut unreadable = ops.iter().filter_map(|op| op.unreadable.clone());
         if let Some((place, message)) = unreadable.next() {
@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
             return None;
         }
         let step = self.made(name, node, line, &ops)?;
-        Some(Step {
+        Some(ImportStep {
             before: std::mem::take(before),
             ..step
         })
@@ -120,7 +120,7 @@ impl<'a> Builder<'a> {
         name: &str,
         node: &Node,
         texts: &[String],
-    ) -> Option<Step> {
+    ) -> Option<ImportStep> {
         let kinds: Vec<Kind> = texts
             .iter()
             .enumerate()
@@ -159,7 +159,7 @@ impl<'a> Builder<'a> {
             row_bytes: 0,
             again: None,
         };
-        Some(Step {
+        Some(ImportStep {
             name: name.to_owned(),
             program: Arc::new(self.program(kinds, statements, source)),
             stage: Stage::Main,
@@ -179,7 +179,7 @@ impl<'a> Builder<'a> {
         self.own_file(node, line)?;
         self.connect(node, line);
         self.tell(node, line);
-        self.defaults = match Settings::of_line(line) {
+        self.defaults = match Settings::from_line(line) {
             Ok(defaults) => defaults,
             Err(message) => return self.wrong(&node.place, message),
         };
@@ -235,7 +235,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the step of a line with operations.
-    fn made(&mut self, name: &str, node: &Node, line: &Line, ops: &[Op]) -> Option<Step> {
+    fn made(&mut self, name: &str, node: &Node, line: &Line, ops: &[Op]) -> Option<ImportStep> {
         let (kinds, statements, mut source) = self.parts(node, line, ops)?;
         let frame = match super::frame(line, source.sequence.len()) {
             Ok(frame) => frame,
@@ -252,7 +252,7 @@ impl<'a> Builder<'a> {
         if line.starts {
             self.notes.push(super::words::START.to_owned());
         }
-        Some(Step {
+        Some(ImportStep {
             name: name.to_owned(),
             program: Arc::new(self.program(kinds, statements, source)),
             stage: frame.stage,
@@ -309,8 +309,8 @@ impl<'a> Builder<'a> {
             if acts || value.is_empty() || self.file.parameters.contains(key) {
                 continue;
             }
-            let of_tls = crate::tls_files::of_nb(key, value);
-            let note = match (of_tls, params::told(On::Line, key)) {
+            let tls_note = crate::tls_files::note_for_nb(key, value);
+            let note = match (tls_note, params::ignored_reason(On::Line, key)) {
                 (Some(note), _) => note,
                 (None, Some(why)) => format!("{key}={value} {why}"),
                 (None, None) => {
@@ -385,7 +385,7 @@ impl<'a> Builder<'a> {
 
     fn program(&self, kinds: Vec<Kind>, statements: Vec<Statement>, source: Cycles) -> Program {
         let tables = self.tables.iter().map(|table| table.name.clone()).collect();
-        Program::of_source(kinds, statements, Arc::new(source)).with_tables(
+        Program::from_source(kinds, statements, Arc::new(source)).with_tables(
             &self.name,
             (self.keyspace.clone(), tables),
             self.schema(),

@@ -26,7 +26,7 @@ pub(crate) struct Op {
 
 impl Op {
     /// Creates an operation from a text.
-    pub(super) fn of_text(name: &str, node: &Node) -> Op {
+    pub(super) fn from_text(name: &str, node: &Node) -> Op {
         Op {
             name: name.to_owned(),
             tags: Vec::new(),
@@ -64,12 +64,12 @@ const SHAPES: [&str; 7] = [
 pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
     check_bindings(root, out);
     let mut ops = Vec::new();
-    let level = Level::default().within(root);
+    let level = BlockLevel::default().within(root);
     match root.entry("blocks").map(|entry| &entry.value.raw) {
         None => {}
         Some(Raw::Map(blocks)) => {
             for block in blocks {
-                let level = level.within(&block.value).named(&block.key);
+                let level = level.within(&block.value).name_block(&block.key);
                 collect(&block.value, &level, &mut ops);
             }
         }
@@ -80,7 +80,7 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
                     .and_then(Node::text)
                     .map(str::to_owned)
                     .unwrap_or_else(|| format!("block{number}"));
-                collect(block, &level.within(block).named(&name), &mut ops);
+                collect(block, &level.within(block).name_block(&name), &mut ops);
             }
         }
         Some(_) => out.add(
@@ -114,14 +114,14 @@ fn check_bindings(node: &Node, out: &mut Diagnostics) {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Level {
+struct BlockLevel {
     tags: Vec<(String, String)>,
     params: Vec<Entry>,
     bindings: Vec<Entry>,
 }
 
-impl Level {
-    fn within(&self, node: &Node) -> Level {
+impl BlockLevel {
+    fn within(&self, node: &Node) -> BlockLevel {
         let entries = |key| node.entry(key).and_then(|e| e.value.entries()).unwrap_or(&[]);
         let mut tags: Vec<(String, String)> = entries("tags")
             .iter()
@@ -129,20 +129,20 @@ impl Level {
             .collect();
         tags.extend(self.tags.iter().cloned());
         let joined = |key, outer: &[Entry]| [entries(key), outer].concat();
-        Level {
+        BlockLevel {
             tags,
             params: joined("params", &self.params),
             bindings: joined("bindings", &self.bindings),
         }
     }
 
-    fn named(mut self, block: &str) -> Level {
+    fn name_block(mut self, block: &str) -> BlockLevel {
         self.tags.push(("block".to_owned(), block.to_owned()));
         self
     }
 }
 
-fn collect(node: &Node, level: &Level, ops: &mut Vec<Op>) {
+fn collect(node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     for list in OPS.iter().filter_map(|key| node.entry(key)) {
         match &list.value.raw {
             Raw::Map(entries) => {
@@ -162,7 +162,7 @@ fn collect(node: &Node, level: &Level, ops: &mut Vec<Op>) {
 }
 
 /// Reads an operation in a list: a text, or a map whose first entry is its name and text.
-fn listed(number: usize, item: &Node, level: &Level, ops: &mut Vec<Op>) {
+fn listed(number: usize, item: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     match item.entries() {
         None => operation(&format!("stmt{}", number + 1), item, level, ops),
         Some(entries) => {
@@ -179,7 +179,7 @@ fn listed(number: usize, item: &Node, level: &Level, ops: &mut Vec<Op>) {
 }
 
 /// Returns the level of a statement whose parameters stand beside its text.
-fn statement_level(item: &Node, level: &Level) -> Level {
+fn statement_level(item: &Node, level: &BlockLevel) -> BlockLevel {
     let mut level = level.within(item);
     let aside = ["tags", "params", "bindings", "name"];
     let others = item.entries().unwrap_or(&[]).iter().skip(1);
@@ -188,12 +188,12 @@ fn statement_level(item: &Node, level: &Level) -> Level {
     level
 }
 
-fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>) {
+fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     let mut op = Op {
         tags: level.tags.clone(),
         params: level.params.clone(),
         bindings: level.bindings.clone(),
-        ..Op::of_text(name, node)
+        ..Op::from_text(name, node)
     };
     let own = ["name", "op"].map(|tag| (tag.to_owned(), name.to_owned()));
     op.tags.splice(0..0, own.clone());

@@ -146,8 +146,8 @@ mod tests {
     use super::*;
 
     /// Returns the text with names and the recipes, or the reason why it cannot be parsed.
-    fn named(text: &str) -> Result<(String, Vec<String>), String> {
-        let mut op = Op::of_text("op", &Node::plain(text, yaml::Place::default()));
+    fn parse(text: &str) -> Result<(String, Vec<String>), String> {
+        let mut op = Op::from_text("op", &Node::plain(text, yaml::Place::default()));
         name_recipes(&mut op)?;
         let recipes = op
             .bindings
@@ -195,7 +195,7 @@ mod tests {
             ),
         ] {
             let recipes: Vec<String> = recipes.into_iter().map(str::to_owned).collect();
-            assert_eq!(named(text), Ok((expected.to_owned(), recipes)), "{text}");
+            assert_eq!(parse(text), Ok((expected.to_owned(), recipes)), "{text}");
         }
     }
 
@@ -210,10 +210,10 @@ mod tests {
             "{\"key\"}",
         ] {
             let whole = format!("insert into t (k) values ({text})");
-            let said = named(&whole).expect_err(text);
+            let said = parse(&whole).expect_err(text);
             assert!(said.starts_with(&format!("`{text}` is neither")), "{said}");
         }
-        let said = named("insert into t (k) values ({{k}})").unwrap_err();
+        let said = parse("insert into t (k) values ({{k}})").unwrap_err();
         assert!(
             said.contains("holds a recipe in NoSQLBench") && said.contains(" {k},"),
             "{said}"

@@ -19,7 +19,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use crate::import::{Connection, Import, Offer, ReadFile, Step, StepLimit};
+use crate::import::{Connection, Import, ImportStep, Offer, ReadFile, StepLimit};
 use build::Builder;
 use scenario::Line;
 use words::{Command, Run};
@@ -90,7 +90,7 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
 }
 
 /// Schema changes, and a step that makes them.
-type Schema = (Vec<String>, Step);
+type Schema = (Vec<String>, ImportStep);
 
 /// A workload file with its template parameters replaced.
 #[derive(Debug)]
@@ -206,7 +206,7 @@ fn steps(
     builder: &mut Builder,
     lines: &[(String, &Node)],
     command: &Command,
-) -> (Vec<Step>, Option<Schema>) {
+) -> (Vec<ImportStep>, Option<Schema>) {
     let (mut before, mut steps) = (Vec::new(), Vec::new());
     let mut last = None;
     for (name, node) in lines {

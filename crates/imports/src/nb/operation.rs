@@ -115,7 +115,7 @@ impl Builder<'_> {
             let message = format!(
                 "operation {} cannot be read: {}",
                 op.name,
-                fault.said(&text)
+                fault.describe(&text)
             );
             return self.wrong(&op.cql.place, message);
         }
@@ -208,7 +208,7 @@ impl Builder<'_> {
             }
             seen.push(key);
             let value = entry.value.text().and_then(|text| text.lines().next()).unwrap_or("…");
-            let note = match params::told(On::Operation, key) {
+            let note = match params::ignored_reason(On::Operation, key) {
                 Some(why) => format!("{key}: {value} {why}"),
                 None => {
                     let hint = yaml::did_you_mean(key, params::acting(On::Operation));

@@ -203,7 +203,7 @@ pub(crate) fn acting(on: On) -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the reason why a setting has no effect.
-pub(crate) fn told(on: On, key: &str) -> Option<&'static str> {
+pub(crate) fn ignored_reason(on: On, key: &str) -> Option<&'static str> {
     let own = match on {
         On::Line => &[],
         On::Operation => TOLD_OF_OPERATIONS,
@@ -253,7 +253,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Reads the settings of a line.
-    pub(crate) fn of_line(line: &Line) -> Result<Settings, String> {
+    pub(crate) fn from_line(line: &Line) -> Result<Settings, String> {
         let mut out = Settings::default();
         for (key, set) in present(On::Line, |key| line.get(key).is_some()) {
             set(&mut out, key, line.get(key).unwrap_or_default())?;
@@ -286,7 +286,7 @@ fn put<T>(into: &mut Option<T>, value: Result<T, String>) -> Result<(), String> 
 }
 
 fn batch(value: &str) -> Result<BatchKind, String> {
-    BatchKind::of_name(value)
+    BatchKind::from_name(value)
         .ok_or_else(|| format!("batchtype is `{value}`; logged, unlogged and counter are there"))
 }
 
@@ -475,7 +475,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Settings, String> {
-        Settings::of_line(&Line::parse(text).unwrap())
+        Settings::from_line(&Line::parse(text).unwrap())
     }
 
     #[test]
@@ -575,7 +575,7 @@ mod tests {
         for on in [On::Line, On::Operation] {
             let mut seen = std::collections::BTreeSet::new();
             for key in acting(on) {
-                assert!(told(on, key).is_none(), "{key}");
+                assert!(ignored_reason(on, key).is_none(), "{key}");
                 assert!(seen.insert(key), "{key} stands twice");
             }
         }

@@ -2,7 +2,7 @@
 //! Sent as they are, such statements fail at the server with a message about its grammar.
 
 use super::statement::Anchored;
-use cql::text::{Kind, Token};
+use cql::text::{Token, TokenKind};
 use std::collections::BTreeSet;
 
 /// Words before the name of a table or keyspace.
@@ -14,7 +14,7 @@ pub(super) type Refusal = (String, String);
 /// Returns the first anchor of a statement that stands where no value can.
 pub(super) fn misplaced(anchored: &Anchored) -> Option<Refusal> {
     let tokens = cql::text::tokens(&anchored.cql).ok()?;
-    let is_marker = |token: &Token| token.kind == Kind::Symbol && token.text == "?";
+    let is_marker = |token: &Token| token.kind == TokenKind::Symbol && token.text == "?";
     let markers: Vec<usize> =
         (0..tokens.len()).filter(|index| is_marker(&tokens[*index])).collect();
     for (name, at) in anchored.names.iter().zip(&anchored.places) {
@@ -31,8 +31,8 @@ pub(super) fn misplaced(anchored: &Anchored) -> Option<Refusal> {
         };
         let before = index.checked_sub(1).map(|before| &tokens[before]);
         let is_name = before.is_some_and(|token| {
-            token.kind == Kind::Symbol && token.text == "."
-                || token.kind == Kind::Word && BEFORE_NAMES.contains(&token.text.as_str())
+            token.kind == TokenKind::Symbol && token.text == "."
+                || token.kind == TokenKind::Word && BEFORE_NAMES.contains(&token.text.as_str())
         });
         if is_name {
             return Some((

@@ -2,7 +2,7 @@
 
 use super::file::Op;
 use super::virtdata::{Recipe, Ty, Val};
-use cql::text::Kind;
+use cql::text::TokenKind;
 use cql::value::CqlType;
 use workload::schema::{Marker, Table};
 
@@ -78,7 +78,7 @@ pub(super) fn statement_text(op: &Op) -> String {
 /// parsed.
 pub(super) fn first_word(cql: &str) -> String {
     let first = cql::text::tokens(cql).ok().and_then(|all| all.into_iter().next());
-    let word = first.filter(|token| token.kind == Kind::Word);
+    let word = first.filter(|token| token.kind == TokenKind::Word);
     word.map_or_else(String::new, |token| token.text)
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Long because each table of examples is complete.
 
-mod chosen;
 mod effects;
 mod quotes;
+mod scenario_choices;
 
 use super::import;
 use super::virtdata::chain::Env;
@@ -230,7 +230,7 @@ fn an_imported_cql_iot_writes_what_the_named_one_writes() {
 }
 
 #[test]
-fn functions_that_are_none_of_the_cycle_are_refused_with_the_reason() {
+fn functions_that_ignore_the_cycle_are_refused_with_a_reason() {
     for (function, expected) in [
         ("ThreadNum(); Mul(1000L)", "not a function of the cycle"),
         (
@@ -275,7 +275,7 @@ fn settings_of_lines_and_operations_act() {
 }
 
 #[test]
-fn a_run_without_a_scenario_takes_all_its_settings_from_the_words() {
+fn a_run_without_a_scenario_takes_its_settings_from_the_words() {
     let read = |name: &str| match name {
         "file.yaml" => Ok(FILE.to_owned()),
         _ => Err("no such file".to_owned()),
@@ -440,7 +440,7 @@ fn recycles_run_through_the_same_cycles_again() {
 }
 
 #[test]
-fn settings_of_errors_time_and_pages_act_on_all_kinds_and_then_on_one() {
+fn settings_of_errors_time_and_pages_act_on_all_kinds_or_one() {
     use core::time::Duration;
     let file = FILE
         .replace("idempotent: true", "timeout: 0.25\n        page_size: 9")
@@ -470,7 +470,7 @@ fn settings_of_errors_time_and_pages_act_on_all_kinds_and_then_on_one() {
 }
 
 #[test]
-fn what_does_not_act_is_told_with_file_and_line_or_as_the_command_line_s() {
+fn an_ineffective_setting_is_reported_with_its_file_and_line() {
     let file = FILE
         .replace(
             "idempotent: true",
@@ -683,7 +683,7 @@ fn ranges_texts_and_what_was_saved_are_as_nosqlbench_has_them() {
 }
 
 #[test]
-fn collections_and_other_types_are_bound_only_to_columns_of_their_kind() {
+fn collections_and_other_types_bind_only_to_matching_columns() {
     let table = "create table k.t (id bigint primary key, m map<text, int>, s set<text>, \
                  l frozen<list<int>>, d decimal, v varint, a inet, u duration, t time, b tinyint)";
     let with = |column: &str, function: &str| {
@@ -769,7 +769,7 @@ blocks:
 }
 
 #[test]
-fn a_batch_has_the_settings_beside_its_template_and_is_unlogged_unless_it_says_otherwise() {
+fn a_batch_has_settings_beside_its_template_and_is_unlogged() {
     let file = "
 bindings: {id: Identity()}
 ops:

@@ -47,7 +47,7 @@ enum Fold {
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum ValueType {
     Text,
     Blob,
     /// The key of the predefined tables: a blob of characters.
@@ -78,7 +78,7 @@ enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
-    kind: Kind,
+    kind: ValueType,
     salt: i64,
     identity: Dist,
     size: Dist,
@@ -93,7 +93,7 @@ fn salt(text: &str) -> i64 {
 
 impl Column {
     /// Creates a column of a user profile.
-    pub(crate) fn of_profile(name: &str, typ: &CqlType, spec: Spec) -> Column {
+    pub(crate) fn from_profile(name: &str, typ: &CqlType, spec: Spec) -> Column {
         let salt = salt(&format!("seed for stress{}", name.to_lowercase()));
         Column::new(name, typ, salt, spec)
     }
@@ -110,7 +110,7 @@ impl Column {
     /// Creates the key of the predefined tables.
     pub(crate) fn predefined_key(bytes: i64) -> Column {
         let mut key = Column::predefined("key", &CqlType::Blob, Dist::fixed(bytes));
-        key.kind = Kind::HexBlob;
+        key.kind = ValueType::HexBlob;
         key
     }
 
@@ -130,7 +130,7 @@ impl Column {
 
     fn new(name: &str, typ: &CqlType, salt: i64, spec: Spec) -> Column {
         let kind = kind(name, typ, salt, spec);
-        let dates = matches!(kind, Kind::Timestamp | Kind::Timeuuid);
+        let dates = matches!(kind, ValueType::Timestamp | ValueType::Timeuuid);
         let (first, last) = if dates { DATES } else { IDENTITIES };
         Column {
             name: name.to_owned(),
@@ -145,7 +145,7 @@ impl Column {
 
     #[cfg(test)]
     pub(crate) fn is_set(&self) -> bool {
-        matches!(self.kind, Kind::Set(_))
+        matches!(self.kind, ValueType::Set(_))
     }
 
     /// Sets the seed that all following values depend on.
@@ -154,16 +154,16 @@ impl Column {
         self.cluster.set_seed(seed ^ !self.salt);
         let inner = seed.wrapping_mul(31);
         match &mut self.kind {
-            Kind::List(element) | Kind::Set(element) | Kind::Vector(element, ..) => {
+            ValueType::List(element) | ValueType::Set(element) | ValueType::Vector(element, ..) => {
                 element.set_seed(inner);
                 self.size.set_seed(seed ^ self.salt);
             }
-            Kind::Map(key, value) => {
+            ValueType::Map(key, value) => {
                 key.set_seed(inner);
                 value.set_seed(!inner);
                 self.size.set_seed(seed ^ self.salt);
             }
-            Kind::Tuple(fields) => {
+            ValueType::Tuple(fields) => {
                 for (field, number) in fields.iter_mut().zip(0i64..) {
                     field.set_seed(inner.wrapping_add(number));
                 }
@@ -185,12 +185,12 @@ impl Column {
     /// Skips the next `count` values.
     pub(crate) fn skip(&mut self, count: i64) {
         match &self.kind {
-            Kind::HexBlob
-            | Kind::List(_)
-            | Kind::Set(_)
-            | Kind::Map(..)
-            | Kind::Tuple(_)
-            | Kind::Vector(..) => {
+            ValueType::HexBlob
+            | ValueType::List(_)
+            | ValueType::Set(_)
+            | ValueType::Map(..)
+            | ValueType::Tuple(_)
+            | ValueType::Vector(..) => {
                 let mut value = Vec::new();
                 // As many as a walk may take; beyond it, other values are as good.
                 for _ in 0..count % WALKED_MAX {
@@ -207,12 +207,14 @@ impl Column {
     pub(crate) fn distinct(&self) -> f64 {
         let identities = (self.identity.max() - self.identity.min()) as f64 + 1.0;
         let most = match &self.kind {
-            Kind::Text | Kind::Blob if self.size.min() >= DISTINCT_BYTES => f64::INFINITY,
-            Kind::Integer(bytes) => libm::exp2(8.0 * *bytes as f64),
-            Kind::Date | Kind::Inet => libm::exp2(32.0),
-            Kind::Float => libm::exp2(24.0),
-            Kind::Varint | Kind::Decimal | Kind::Double | Kind::Duration => f64::INFINITY,
-            Kind::Timestamp | Kind::Uuid | Kind::Timeuuid => f64::INFINITY,
+            ValueType::Text | ValueType::Blob if self.size.min() >= DISTINCT_BYTES => f64::INFINITY,
+            ValueType::Integer(bytes) => libm::exp2(8.0 * *bytes as f64),
+            ValueType::Date | ValueType::Inet => libm::exp2(32.0),
+            ValueType::Float => libm::exp2(24.0),
+            ValueType::Varint | ValueType::Decimal | ValueType::Double | ValueType::Duration => {
+                f64::INFINITY
+            }
+            ValueType::Timestamp | ValueType::Uuid | ValueType::Timeuuid => f64::INFINITY,
             _ => 0.0,
         };
         identities.min(most)
@@ -230,53 +232,53 @@ impl Column {
 
     fn write(&mut self, out: &mut Vec<u8>) -> Fold {
         match &mut self.kind {
-            Kind::Text => {
+            ValueType::Text => {
                 let (mut random, size) = self.sized();
                 while_filling(out, size, &mut random, |byte| ((byte & 127) + 32) & 127);
                 Fold::Bytes
             }
-            Kind::Blob => {
+            ValueType::Blob => {
                 let (mut random, size) = self.sized();
                 let start = out.len();
                 out.resize(start + size, 0);
                 random.fill(&mut out[start..]);
                 Fold::Bytes
             }
-            Kind::HexBlob => {
+            ValueType::HexBlob => {
                 let identity = self.identity.next();
                 self.size.set_seed(identity);
                 let size = self.size.next().max(0) as usize;
                 self.hexadecimal(size, out);
                 Fold::Bytes
             }
-            Kind::Boolean => {
+            ValueType::Boolean => {
                 self.identity.next();
                 out.push(1);
                 Fold::Bytes
             }
-            Kind::Timestamp => {
+            ValueType::Timestamp => {
                 out.extend_from_slice(&self.identity.next().to_be_bytes());
                 Fold::Bytes
             }
-            Kind::Uuid => {
+            ValueType::Uuid => {
                 let number = self.identity.next();
                 out.extend_from_slice(&number.to_be_bytes());
                 out.extend_from_slice(&number.to_be_bytes());
                 Fold::Number(0)
             }
-            Kind::Timeuuid => {
+            ValueType::Timeuuid => {
                 let uuid = time_uuid(uuid_ticks(self.identity.next()), self.salt as u64);
                 out.extend_from_slice(&uuid);
                 let high = (u128::from_be_bytes(uuid) >> 64) as i64;
                 Fold::Number(self.salt ^ high)
             }
-            Kind::Inet => {
+            ValueType::Inet => {
                 let number = self.identity.next() as i32;
                 out.extend_from_slice(&number.to_be_bytes());
                 Fold::Bytes
             }
-            Kind::Integer(_) | Kind::Date | Kind::Varint => self.number(out),
-            Kind::Decimal | Kind::Float | Kind::Double => self.number(out),
+            ValueType::Integer(_) | ValueType::Date | ValueType::Varint => self.number(out),
+            ValueType::Decimal | ValueType::Float | ValueType::Double => self.number(out),
             _ => {
                 self.composite(out);
                 Fold::Bytes
@@ -287,35 +289,35 @@ impl Column {
     /// Writes a value of a numeric type.
     fn number(&mut self, out: &mut Vec<u8>) -> Fold {
         match &self.kind {
-            Kind::Integer(bytes) => {
+            ValueType::Integer(bytes) => {
                 let number = self.identity.next();
                 let cut = number.to_be_bytes();
                 out.extend_from_slice(&cut[8 - *bytes..]);
                 let shift = 64 - 8 * *bytes as u32;
                 Fold::Number(number << shift >> shift)
             }
-            Kind::Date => {
+            ValueType::Date => {
                 let days = self.identity.next() as i32;
                 out.extend_from_slice(&(days ^ i32::MIN).to_be_bytes());
                 Fold::Number(i64::from(days))
             }
-            Kind::Varint => {
+            ValueType::Varint => {
                 let number = self.identity.next();
                 append_varint(number, out);
                 Fold::Number(number)
             }
-            Kind::Decimal => {
+            ValueType::Decimal => {
                 let number = self.identity.next();
                 out.extend_from_slice(&0i32.to_be_bytes());
                 append_varint(number, out);
                 Fold::Number(number)
             }
-            Kind::Float => {
+            ValueType::Float => {
                 let number = self.identity.next_double() as f32;
                 out.extend_from_slice(&number.to_be_bytes());
                 Fold::Number(number as i64)
             }
-            Kind::Double => {
+            ValueType::Double => {
                 let number = self.identity.next_double();
                 out.extend_from_slice(&number.to_be_bytes());
                 Fold::Number(number as i64)
@@ -327,26 +329,26 @@ impl Column {
     /// Writes a value of a composite type.
     fn composite(&mut self, out: &mut Vec<u8>) {
         match &mut self.kind {
-            Kind::List(element) => {
+            ValueType::List(element) => {
                 let size = self.size.next().max(0);
                 let values: Vec<Vec<u8>> = (0..size).map(|_| cell(element)).collect();
                 append_cells(&values, out);
             }
-            Kind::Set(element) => {
+            ValueType::Set(element) => {
                 let size = self.size.next();
                 Elements::made(size, element, None).append_once(&element.kind, out);
             }
-            Kind::Map(key, value) => {
+            ValueType::Map(key, value) => {
                 let size = self.size.next();
                 Elements::made(size, key, Some(value)).append_once(&key.kind, out);
             }
-            Kind::Tuple(fields) => {
+            ValueType::Tuple(fields) => {
                 for field in fields {
                     let value = cell(field);
                     append_cell(&value, out);
                 }
             }
-            Kind::Vector(element, dimension, fixed) => {
+            ValueType::Vector(element, dimension, fixed) => {
                 for _ in 0..*dimension {
                     let value = cell(element);
                     if !*fixed {
@@ -355,7 +357,7 @@ impl Column {
                     out.extend_from_slice(&value);
                 }
             }
-            Kind::Duration => {
+            ValueType::Duration => {
                 let number = self.identity.next();
                 let duration = Value::Duration {
                     months: (number % 1200) as i32,
@@ -394,37 +396,37 @@ impl Column {
     }
 }
 
-fn kind(name: &str, typ: &CqlType, salt: i64, spec: Spec) -> Kind {
+fn kind(name: &str, typ: &CqlType, salt: i64, spec: Spec) -> ValueType {
     let inner = |typ: &CqlType| Box::new(Column::new(name, typ, salt, spec));
     match typ {
-        CqlType::Ascii | CqlType::Text => Kind::Text,
-        CqlType::Blob | CqlType::Custom(_) => Kind::Blob,
-        CqlType::Bigint | CqlType::Counter | CqlType::Time => Kind::Integer(8),
-        CqlType::Int => Kind::Integer(4),
-        CqlType::Date => Kind::Date,
-        CqlType::Smallint => Kind::Integer(2),
-        CqlType::Tinyint => Kind::Integer(1),
-        CqlType::Varint => Kind::Varint,
-        CqlType::Decimal => Kind::Decimal,
-        CqlType::Float => Kind::Float,
-        CqlType::Double => Kind::Double,
-        CqlType::Boolean => Kind::Boolean,
-        CqlType::Timestamp => Kind::Timestamp,
-        CqlType::Uuid => Kind::Uuid,
-        CqlType::Timeuuid => Kind::Timeuuid,
-        CqlType::Inet => Kind::Inet,
-        CqlType::Duration => Kind::Duration,
-        CqlType::List(element) => Kind::List(inner(element)),
-        CqlType::Set(element) => Kind::Set(inner(element)),
-        CqlType::Map(key, value) => Kind::Map(inner(key), inner(value)),
+        CqlType::Ascii | CqlType::Text => ValueType::Text,
+        CqlType::Blob | CqlType::Custom(_) => ValueType::Blob,
+        CqlType::Bigint | CqlType::Counter | CqlType::Time => ValueType::Integer(8),
+        CqlType::Int => ValueType::Integer(4),
+        CqlType::Date => ValueType::Date,
+        CqlType::Smallint => ValueType::Integer(2),
+        CqlType::Tinyint => ValueType::Integer(1),
+        CqlType::Varint => ValueType::Varint,
+        CqlType::Decimal => ValueType::Decimal,
+        CqlType::Float => ValueType::Float,
+        CqlType::Double => ValueType::Double,
+        CqlType::Boolean => ValueType::Boolean,
+        CqlType::Timestamp => ValueType::Timestamp,
+        CqlType::Uuid => ValueType::Uuid,
+        CqlType::Timeuuid => ValueType::Timeuuid,
+        CqlType::Inet => ValueType::Inet,
+        CqlType::Duration => ValueType::Duration,
+        CqlType::List(element) => ValueType::List(inner(element)),
+        CqlType::Set(element) => ValueType::Set(inner(element)),
+        CqlType::Map(key, value) => ValueType::Map(inner(key), inner(value)),
         CqlType::Tuple(elements) => {
-            Kind::Tuple(elements.iter().map(|element| *inner(element)).collect())
+            ValueType::Tuple(elements.iter().map(|element| *inner(element)).collect())
         }
         CqlType::Udt(udt) => {
-            Kind::Tuple(udt.fields.iter().map(|(_, field)| *inner(field)).collect())
+            ValueType::Tuple(udt.fields.iter().map(|(_, field)| *inner(field)).collect())
         }
         CqlType::Vector(element, dimension) => {
-            Kind::Vector(inner(element), *dimension, fixed_bytes(element).is_some())
+            ValueType::Vector(inner(element), *dimension, fixed_bytes(element).is_some())
         }
     }
 }

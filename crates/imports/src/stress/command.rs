@@ -9,7 +9,7 @@ use cql::Consistency;
 use yaml::{Diagnostics, Place};
 
 use super::options::{self, Options};
-use super::params::{KnownParam, Pair, Params, known};
+use super::params::{KnownParam, Pair, Params, new};
 use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
 use super::values::{self, Spelled};
 use super::words::{Line, Word};
@@ -243,7 +243,7 @@ fn help(rest: &[Word], diagnostics: &mut Diagnostics) -> Option<Task> {
 }
 
 fn print(first: &Word, rest: &[Word], diagnostics: &mut Diagnostics) -> Option<Task> {
-    let table = [known("dist=", ANY, "", "A distribution")];
+    let table = [new("dist=", ANY, "", "A distribution")];
     let params = Params::read("print", first.place(), rest, &table, false, diagnostics);
     if !params.has("dist=") {
         let hint = Some("write for example print dist=uniform(1..10)".to_owned());

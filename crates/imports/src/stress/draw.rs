@@ -60,7 +60,7 @@ const FORMS: &str = "FIXED(v), UNIFORM(a..b), GAUSSIAN(a..b[,stdvrng]) or (a..b,
 impl Dist {
     /// Creates a distribution with a single value.
     pub(crate) fn fixed(value: i64) -> Dist {
-        Dist::of(Shape::Fixed, value, value)
+        Dist::new(Shape::Fixed, value, value)
     }
 
     /// Creates a uniform distribution from `min` to `max`.
@@ -68,11 +68,11 @@ impl Dist {
         if min == max {
             Dist::fixed(min)
         } else {
-            Dist::of(Shape::Uniform, min, max)
+            Dist::new(Shape::Uniform, min, max)
         }
     }
 
-    fn of(shape: Shape, min: i64, max: i64) -> Dist {
+    fn new(shape: Shape, min: i64, max: i64) -> Dist {
         let mut random = JavaRandom::default();
         random.set_seed(0);
         Dist {
@@ -125,7 +125,7 @@ impl Dist {
         let shape = if min == max { Shape::Fixed } else { shape };
         Ok(Dist {
             inverted,
-            ..Dist::of(shape, min, max)
+            ..Dist::new(shape, min, max)
         })
     }
 

@@ -192,7 +192,7 @@ columnspec: [{name: c, cluster: fixed(4)}]
 queries: {get: {cql: select * from t where k = ?, fields: samerow}}
 ";
 
-fn asked(line: &str) -> Result<String, String> {
+fn check(line: &str) -> Result<String, String> {
     let read = |path: &str| match path {
         "p" => Ok(PROFILE.to_owned()),
         "lwt" => Ok(format!("{PROFILE}insert: {{condition: IF NOT EXISTS}}\n")),
@@ -210,8 +210,8 @@ fn every_option_changes_what_is_asked_or_is_noted() {
     for (base, options) in GIVEN {
         for option in *options {
             given.extend(option.split(' '));
-            let without = asked(base);
-            let with = asked(&format!("{base} {option}"));
+            let without = check(base);
+            let with = check(&format!("{base} {option}"));
             match with {
                 Ok(with) if without.as_ref() == Ok(&with) => {
                     silent.push(format!("{base} {option}"));

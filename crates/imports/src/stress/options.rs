@@ -11,7 +11,7 @@ mod schema;
 pub use connection::{Connect, Style};
 pub(crate) use connection::{JMX, MODE, NODE, PORT, TRANSPORT};
 pub(crate) use output::{GRAPH, LOG, REPORTING, TOKEN_RANGE};
-pub use output::{Level, Output};
+pub use output::{Output, Verbosity};
 pub(crate) use schema::SCHEMA;
 pub use schema::SchemaOptions;
 
@@ -292,7 +292,7 @@ fn insert(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
         notes.push(note.to_owned());
     }
     let batch = |text: &str| {
-        let kind = BatchKind::of_name(text);
+        let kind = BatchKind::from_name(text);
         kind.ok_or_else(|| format!("`{text}` is none of logged, unlogged, counter"))
     };
     let or = |spelled: Option<Spelled>, default: &str| {

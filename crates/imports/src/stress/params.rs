@@ -24,7 +24,7 @@ pub(crate) struct KnownParam {
 }
 
 /// Creates a row of the tables.
-pub(crate) const fn known(
+pub(crate) const fn new(
     form: &'static str,
     groups: u8,
     default: &'static str,
@@ -257,7 +257,7 @@ pub(crate) fn name(form: &str) -> &str {
 }
 
 /// Returns true if a word after an option is a parameter of a command.
-fn of_commands(option: &str, word: &str) -> bool {
+fn is_command_parameter(option: &str, word: &str) -> bool {
     let commands = [&COMMON[..], &MIXED, &USER];
     option.starts_with('-')
         && commands.iter().any(|table| table.iter().any(|known| fits(known.form, word)))
@@ -279,7 +279,7 @@ fn unknown(owner: &str, word: &Word, table: &[KnownParam], diagnostics: &mut Dia
     let (message, hint) = if forms.is_empty() {
         (
             format!("`{owner}` has no parameter `{key}`"),
-            if of_commands(owner, &word.text) {
+            if is_command_parameter(owner, &word.text) {
                 Some(format!(
                     "`{key}` belongs to the command: write it before the first option"
                 ))

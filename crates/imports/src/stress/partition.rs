@@ -18,7 +18,7 @@ mod level;
 use std::cmp::Ordering;
 
 use super::column::{Column, bytes, fold};
-use level::Level;
+use level::LevelRest;
 use workload::random::Draws;
 
 /// Share above which a row is always visited.
@@ -114,7 +114,7 @@ pub(crate) struct Walk {
     pub(crate) key: Vec<Vec<u8>>,
     key_seed: i64,
     /// Values yet to be visited, per level; the first is the current one.
-    levels: Vec<Level>,
+    levels: Vec<LevelRest>,
     seeds: Vec<i64>,
     current: Vec<i64>,
     last: Vec<i64>,
@@ -139,7 +139,7 @@ impl Walk {
         Walk {
             key: vec![Vec::new(); columns.key.len()],
             key_seed: 0,
-            levels: vec![Level::default(); levels],
+            levels: vec![LevelRest::default(); levels],
             seeds: vec![0; levels],
             current: vec![0; levels],
             last: vec![i64::MAX; levels],
@@ -276,7 +276,7 @@ impl Walk {
         };
         let chance = self.chance * self.chances[level];
         let sparse = self.purpose != Purpose::Knowledge
-            && Level::is_sparse(column, count, chance, self.purpose == Purpose::Read);
+            && LevelRest::is_sparse(column, count, chance, self.purpose == Purpose::Read);
         let values = &mut self.levels[level];
         values.fill(column, count, sparse.then_some(chance));
         if let Some((value, number)) = values.front() {

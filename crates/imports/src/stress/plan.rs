@@ -11,9 +11,9 @@ use super::draw::{Dist, Ratio};
 use super::options::{Order, Pace, Rate, Seeds as SeedsOption, Style};
 use super::partition::Columns;
 use super::profile::quoted;
-use super::source::{Op, Operations, Seeds, What};
+use super::source::{Op, OperationKind, Operations, Seeds};
 use super::values::Spelled;
-use crate::import::{Import, Offer, ReadFile, Step, StepLimit};
+use crate::import::{Import, ImportStep, Offer, ReadFile, StepLimit};
 use workload::{Kind, Policy, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Place};
 
@@ -197,7 +197,7 @@ impl Planner<'_> {
     }
 
     /// Returns the step for `nodes` nodes.
-    fn step(&mut self, prepared: Prepared, nodes: u64) -> Option<Step> {
+    fn step(&mut self, prepared: Prepared, nodes: u64) -> Option<ImportStep> {
         let run = self.run;
         let runs = self.dist(&run.clustering);
         let (seeds, end) = self.seeds();
@@ -207,7 +207,7 @@ impl Planner<'_> {
         for op in &self.ops {
             let must_find = matches!(
                 op.what,
-                What::Query {
+                OperationKind::Query {
                     must_find: true,
                     ..
                 }
@@ -237,7 +237,7 @@ impl Planner<'_> {
             Truncate::Once | Truncate::Always => prepared.truncate.clone(),
         };
         let program = self.program(prepared, operations);
-        Some(Step {
+        Some(ImportStep {
             name: run.verb.name().to_owned(),
             program: Arc::new(program),
             stage: Stage::Main,
@@ -263,7 +263,7 @@ impl Planner<'_> {
         };
         let kinds = std::mem::take(&mut self.kinds);
         let statements = std::mem::take(&mut self.statements);
-        Program::of_source(kinds, statements, Arc::new(operations)).with_tables(
+        Program::from_source(kinds, statements, Arc::new(operations)).with_tables(
             "stress",
             (prepared.keyspace, prepared.tables),
             schema,

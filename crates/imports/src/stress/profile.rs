@@ -16,7 +16,7 @@ use cql::value::{CqlType, UdtType};
 pub(super) use statements::quoted;
 use statements::{all_cells, columns, insert};
 use workload::BatchKind;
-use workload::schema::{self, Defined, Fault, Table};
+use workload::schema::{self, CqlMistake, Defined, Table};
 use yaml::{
     Diagnostic, Diagnostics, Entry, Limits, Node, Place, Raw, SourceText, did_you_mean, near_name,
 };
@@ -188,7 +188,7 @@ fn where_is(place: &Place, out: &Diagnostics) -> String {
 
 /// Returns the place in the file of a statement's `fault`. It searches for the text, since YAML
 /// changes a text of several lines.
-fn within(node: &Node, source: &str, text: &str, fault: &Fault) -> Place {
+fn within(node: &Node, source: &str, text: &str, fault: &CqlMistake) -> Place {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let rest = text.get(fault.at..).unwrap_or_default();
     let length = match rest.find(|c| !word(c)) {
@@ -536,7 +536,7 @@ impl<'a> Reader<'a, '_> {
 
     fn batch(&mut self, node: &Node) -> Option<BatchKind> {
         let name = node.text().unwrap_or_default();
-        let kind = BatchKind::of_name(name);
+        let kind = BatchKind::from_name(name);
         if kind.is_none() {
             let message = format!("batchtype is `{name}`; it is LOGGED, UNLOGGED or COUNTER");
             self.say(&node.place, message);

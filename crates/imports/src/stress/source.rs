@@ -46,7 +46,7 @@ pub(super) enum Cell {
     clippy::large_enum_variant,
     reason = "a run has a handful of them, made once"
 )]
-pub(super) enum What {
+pub(super) enum OperationKind {
     /// Writes rows of several partitions.
     Insert {
         partitions: Dist,
@@ -79,7 +79,7 @@ pub(super) struct Op {
     pub(super) kind: u8,
     pub(super) table: usize,
     pub(super) weight: f64,
-    pub(super) what: What,
+    pub(super) what: OperationKind,
     pub(super) bound: Vec<Cell>,
 }
 
@@ -87,8 +87,10 @@ impl Op {
     /// Returns true if each of its operations is for one partition.
     fn is_for_one(&self) -> bool {
         match &self.what {
-            What::Insert { partitions, .. } => partitions.is_fixed() && partitions.max() == 1,
-            What::Query { .. } | What::Tokens { .. } => true,
+            OperationKind::Insert { partitions, .. } => {
+                partitions.is_fixed() && partitions.max() == 1
+            }
+            OperationKind::Query { .. } | OperationKind::Tokens { .. } => true,
         }
     }
 }
@@ -130,12 +132,12 @@ struct Planned {
     op: u16,
     /// Places in the sequence of seeds that it takes: 0 for a read that looks back.
     own: u32,
-    before: Taken,
+    before: Consumption,
 }
 
 /// Consumption of operations.
 #[derive(Clone, Copy, Debug, Default)]
-struct Taken {
+struct Consumption {
     /// Places in the sequence of seeds; a seed has as many as it has visits.
     places: u64,
     /// Count for `n=`: a read that takes no place counts as one.
@@ -147,7 +149,7 @@ struct Taken {
 struct Block {
     number: u64,
     operations: Vec<Planned>,
-    taken: Taken,
+    taken: Consumption,
 }
 
 impl Operations {
@@ -163,7 +165,7 @@ impl Operations {
         if self.ops.iter().all(|op| op.is_for_one()) && ends.places == u64::MAX {
             return Some(ends.partitions);
         }
-        let mut block = self.block(0, Taken::default());
+        let mut block = self.block(0, Consumption::default());
         loop {
             let is_behind = |planned: &Planned| {
                 planned.before.partitions >= ends.partitions
@@ -177,13 +179,13 @@ impl Operations {
     }
 
     /// Returns the end of the run. A sequence ends the run only if some operation takes its seeds.
-    fn ends(&self) -> Taken {
+    fn ends(&self) -> Consumption {
         let takes = |op: &Op| op.weight > 0.0 && self.takes(op, 0) > 0;
         let places = match self.last_seed {
             Some(seeds) if self.ops.iter().any(takes) => seeds.saturating_mul(self.visits()),
             _ => u64::MAX,
         };
-        Taken {
+        Consumption {
             places,
             partitions: self.partitions.unwrap_or(u64::MAX),
         }
@@ -201,8 +203,8 @@ impl Operations {
     /// Returns the number of visits of each written seed.
     fn visits(&self) -> u64 {
         let visits = self.ops.iter().map(|op| match &op.what {
-            What::Insert { visits, .. } => (*visits).max(1) as u64,
-            What::Query { .. } | What::Tokens { .. } => 1,
+            OperationKind::Insert { visits, .. } => (*visits).max(1) as u64,
+            OperationKind::Query { .. } | OperationKind::Tokens { .. } => 1,
         });
         visits.max().unwrap_or(1)
     }
@@ -210,9 +212,9 @@ impl Operations {
     /// Returns true if every operation takes exactly one place: then no sums are needed.
     fn takes_one(&self) -> bool {
         let one = |op: &Op| match &op.what {
-            What::Insert { .. } => op.is_for_one(),
-            What::Query { .. } => self.takes(op, 0) == 1,
-            What::Tokens { .. } => false,
+            OperationKind::Insert { .. } => op.is_for_one(),
+            OperationKind::Query { .. } => self.takes(op, 0) == 1,
+            OperationKind::Tokens { .. } => false,
         };
         self.ops.iter().all(one)
     }
@@ -228,7 +230,7 @@ impl Operations {
     }
 
     /// Returns the operations of a block, if earlier ones have taken `taken`.
-    fn block(&self, number: u64, taken: Taken) -> Block {
+    fn block(&self, number: u64, taken: Consumption) -> Block {
         let mut draws = Draws::new(lane(self.seed, KINDS), number);
         let mut runs = self.runs;
         runs.set_seed(draws.bits() as i64);
@@ -269,17 +271,17 @@ impl Operations {
     /// seed half visited.
     fn takes(&self, op: &Op, n: u64) -> u32 {
         match &op.what {
-            What::Insert { partitions, .. } if partitions.is_fixed() => {
+            OperationKind::Insert { partitions, .. } if partitions.is_fixed() => {
                 partitions.max().max(1) as u32
             }
-            What::Insert { partitions, .. } => {
+            OperationKind::Insert { partitions, .. } => {
                 let mut partitions = *partitions;
                 partitions.set_seed(Draws::new(lane(self.seed, COUNTS), n).bits() as i64);
                 partitions.next().clamp(1, BATCH_MAX as i64) as u32
             }
-            What::Query { .. } if self.looks_back() || self.visits() > 1 => 0,
-            What::Query { .. } => 1,
-            What::Tokens { .. } => 0,
+            OperationKind::Query { .. } if self.looks_back() || self.visits() > 1 => 0,
+            OperationKind::Query { .. } => 1,
+            OperationKind::Tokens { .. } => 0,
         }
     }
 

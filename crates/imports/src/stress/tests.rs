@@ -56,7 +56,7 @@ fn what_is_absent_has_the_defaults_of_the_tool() {
     assert_eq!(options.connect.style, Style::Prepared);
     assert_eq!(options.schema.keyspace, "keyspace1");
     assert_eq!(options.output.interval, Duration::from_secs(1));
-    assert_eq!(options.output.level, Level::Normal);
+    assert_eq!(options.output.level, Verbosity::Normal);
     assert_eq!(options.output.token_range_split, 1);
 }
 

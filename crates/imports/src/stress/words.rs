@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_around_signs_are_removed_however_the_shell_has_cut_the_words() {
+    fn spaces_around_signs_are_removed_for_any_split_of_the_words() {
         let whole = vec!["write", "n=5", "-pop", "seq=1..10"];
         for words in [
             &["write", "n=5", "-pop", "seq=1..10"][..],

@@ -21,7 +21,7 @@ use properties::Properties;
 use source::{INSERT, KINDS, SCAN, Table};
 use statements::Shape;
 
-use crate::import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit};
+use crate::import::{Connection, Import, ImportStep, Offer, ReadFile, Secret, StepLimit};
 use core::time::Duration;
 use cql::Consistency;
 use workload::{Kind, Program, Schema, Stage, Statement};
@@ -345,7 +345,7 @@ fn level(properties: &mut Properties, key: &str) -> Consistency {
     })
 }
 
-fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> Step {
+fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> ImportStep {
     let schema = settings.schema();
     let before = [
         vec![schema.create_keyspace.clone()],
@@ -369,7 +369,7 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
     }
     let threads = properties.count("threadcount", 1, (1, 32_768)) as u32;
     let target = properties.number("target", 0.0, (0.0, 1e9));
-    let program = Program::of_source(
+    let program = Program::from_source(
         kinds(command, properties),
         settings.statements.clone(),
         Arc::new(source.clone()),
@@ -380,7 +380,7 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
         schema,
         source.loaded,
     );
-    Step {
+    ImportStep {
         name: name.to_owned(),
         program: Arc::new(program),
         stage,

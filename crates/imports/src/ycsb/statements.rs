@@ -22,7 +22,7 @@ pub(super) struct Shape {
 
 /// The statements, their bound values, and the statements of each operation.
 #[derive(Default)]
-pub(super) struct Made {
+pub(super) struct StatementSet {
     pub(super) statements: Vec<Statement>,
     pub(super) binds: Vec<Binds>,
     pub(super) by_kind: Statements,
@@ -78,8 +78,8 @@ impl Shape {
     }
 
     /// Builds all statements.
-    pub(super) fn make(&self) -> Made {
-        let mut made = Made::default();
+    pub(super) fn make(&self) -> StatementSet {
+        let mut made = StatementSet::default();
         let (reads, writes) = (self.parts(self.read_all), self.parts(self.write_all));
         made.by_kind.insert = self.add(&mut made, self.insert(), INSERT, Binds::Insert);
         for field in &reads {
@@ -108,7 +108,7 @@ impl Shape {
         made
     }
 
-    fn add(&self, made: &mut Made, cql: String, kind: usize, binds: Binds) -> u16 {
+    fn add(&self, made: &mut StatementSet, cql: String, kind: usize, binds: Binds) -> u16 {
         let count = cql.matches('?').count() as u16;
         let by_key = matches!(binds, Binds::Read(_) | Binds::ReadNamed);
         let reads = by_key || binds == Binds::Scan;

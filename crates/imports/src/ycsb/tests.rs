@@ -37,7 +37,7 @@ fn mistakes(line: &str) -> String {
 }
 
 /// Returns how many of the first thousand operations are of each kind.
-fn counts(step: &Step) -> Vec<(String, u64)> {
+fn counts(step: &ImportStep) -> Vec<(String, u64)> {
     let mut generator = step.program.generator(step.stage);
     let kinds = step.program.kinds();
     let mut counts = vec![0; kinds.len()];
@@ -188,7 +188,7 @@ fn mistakes_are_said_where_they_stand() {
 
 /// The whole workload used to be refused in one sentence. Its own properties are not mistakes.
 #[test]
-fn a_time_series_workload_is_refused_by_operation_with_what_would_become_of_each() {
+fn a_time_series_workload_is_refused_operation_by_operation() {
     let series = "-p workload=site.ycsb.workloads.TimeSeriesWorkload -p tagcount=3 \
                   -p tagcardinality=1,2,4 -p timestampunits=SECONDS -p sparsity=0.1";
     let all = "-p recordcount=1000 -p operationcount=1000 -p readproportion=0.1 \
@@ -239,7 +239,7 @@ fn a_record_number_beyond_an_int_has_a_key_of_its_own() {
 }
 
 /// Returns the values that an operation binds.
-fn bound(step: &Step, n: u64) -> Vec<Vec<u8>> {
+fn bound(step: &ImportStep, n: u64) -> Vec<Vec<u8>> {
     let mut generator = step.program.generator(step.stage);
     generator.begin(n);
     let mut bytes = Vec::new();

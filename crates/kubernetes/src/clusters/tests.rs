@@ -236,7 +236,7 @@ fn a_cluster_of_k8ssandra_is_all_of_its_data_centers() {
 }
 
 #[test]
-fn a_service_without_a_secret_has_no_password_and_one_without_nodes_says_so() {
+fn a_service_without_secret_has_no_password_and_needs_nodes() {
     let (_folder, kubectl) = answering(&[
         ("service-name=db", list(&[slice("db", &["10.0.0.1"])])),
         ("service-name=empty", list(&[slice("empty", &[])])),

@@ -63,7 +63,7 @@ fn in_version_2_our_group_is_where_to_begin_to_look() {
 
 /// Version 2 went to the root, beside the groups of the whole machine.
 #[test]
-fn groups_go_into_a_delegated_place_or_the_nearest_above_without_processes() {
+fn groups_go_into_a_delegated_or_the_nearest_empty_ancestor() {
     let root = tempfile::tempdir().unwrap();
     let top = root.path();
     let scope = top.join("user.slice/session-1.scope");
@@ -108,7 +108,7 @@ fn version_2_gets_its_own_files_and_words() {
     let on = std::fs::read_to_string(root.path().join("cgroup.subtree_control")).unwrap();
     assert!(on.contains("+memory") && !on.contains("+cpu "), "{on}");
     std::fs::create_dir(&place.dir).unwrap();
-    let group = Group::of(vec![place.clone()]);
+    let group = Group::existing(vec![place.clone()]);
     let file = |name: &str| place.dir.join(name);
     // The kernel takes each write as a whole; a plain file keeps the end of a longer one.
     let empty = || {
@@ -166,7 +166,7 @@ fn what_is_no_control_group_is_neither_killed_nor_removed() {
     child.args(["-c", "read line"]).stdin(std::process::Stdio::piped());
     let mut child = remote::process::spawn(child, remote::process::Life::Ours).unwrap();
     std::fs::write(folder.path().join("cgroup.procs"), child.id().to_string()).unwrap();
-    let group = Group::of(vec![CgroupDir {
+    let group = Group::existing(vec![CgroupDir {
         dir: folder.path().to_owned(),
         unified: false,
         controllers: Vec::new(),
@@ -185,7 +185,7 @@ fn a_disk_that_is_not_there_is_not_limited() {
         read_iops: Some(500),
         ..DiskSpec::default()
     };
-    let group = Group::of(Vec::new());
+    let group = Group::existing(Vec::new());
     group.limit_disk(&DiskSpec::default(), None).unwrap();
     let error = format!("{:#}", group.limit_disk(&disk, None).unwrap_err());
     assert!(error.contains("without a volume"), "{error}");
@@ -200,7 +200,7 @@ fn a_quota_that_the_kernel_refuses_is_refused_before() {
         unified: false,
         controllers: vec!["cpu".to_string()],
     };
-    let group = Group::of(vec![place]);
+    let group = Group::existing(vec![place]);
     for cores in [0.0, 0.001, -1.0, f64::NAN, f64::INFINITY] {
         let error = format!("{:#}", group.limit_quota(Some(cores)).unwrap_err());
         assert!(error.contains("0.01 and more"), "{cores}: {error}");
@@ -210,7 +210,7 @@ fn a_quota_that_the_kernel_refuses_is_refused_before() {
 }
 
 #[test]
-fn a_group_that_is_not_there_is_gone_also_where_nothing_may_be_removed() {
+fn an_absent_group_counts_as_removed_without_permission() {
     use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
     use rustix::thread::{UnshareFlags, unshare_unsafe};
     let root = tempfile::tempdir().unwrap();
@@ -230,7 +230,7 @@ fn a_group_that_is_not_there_is_gone_also_where_nothing_may_be_removed() {
             unified: false,
             controllers: vec!["memory".to_owned()],
         };
-        Some(Group::of(vec![place]).end())
+        Some(Group::existing(vec![place]).end())
     });
     if let Some(ended) = ended.join().unwrap() {
         ended.unwrap();

@@ -10,10 +10,10 @@ fn set(list: &str) -> CpuSet {
 
 #[test]
 fn a_mask_has_a_bit_for_each_number_and_ends_with_the_last() {
-    assert_eq!(Mask::of(&set("")).0, [0]);
-    assert_eq!(Mask::of(&set("0,3")).0, [9]);
-    assert_eq!(Mask::of(&set("64,127")).0, [0, 1 | 1 << 63]);
-    assert_eq!(Mask::of(&set("384")).0.len(), 7);
+    assert_eq!(Mask::from_set(&set("")).0, [0]);
+    assert_eq!(Mask::from_set(&set("0,3")).0, [9]);
+    assert_eq!(Mask::from_set(&set("64,127")).0, [0, 1 | 1 << 63]);
+    assert_eq!(Mask::from_set(&set("384")).0.len(), 7);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn a_name_is_one_folder_and_no_path() {
 
 /// Without groups: checks the kernel's report on a process that was started in this way.
 #[test]
-fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
+fn a_process_without_a_group_starts_with_cpus_and_memory_policy() {
     let own = EffectiveAffinity::read(Path::new("/proc/self")).unwrap();
     let cpu = own.all_cpus().first().unwrap();
     let one: CpuSet = [cpu].into_iter().collect();
@@ -53,7 +53,8 @@ fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
 fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
     let own = EffectiveAffinity::own().unwrap();
     let nodes = own.all_memory_nodes();
-    if own.policy_bytes.is_empty() || Mask::of(&nodes).govern(libc::MPOL_INTERLEAVE).is_err() {
+    if own.policy_bytes.is_empty() || Mask::from_set(&nodes).govern(libc::MPOL_INTERLEAVE).is_err()
+    {
         return crate::skip_report::unable("no memory policies");
     }
     let policies = |to: Option<&Confinement>| {

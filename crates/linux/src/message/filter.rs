@@ -112,32 +112,32 @@ pub fn link_key(name: &str) -> Vec<u8> {
 impl Message {
     /// Begins a change.
     pub fn batch_begin() -> Message {
-        Message::of_batch(BATCH_BEGIN)
+        Message::new_batch(BATCH_BEGIN)
     }
 
     /// Ends a change.
     pub fn batch_end() -> Message {
-        Message::of_batch(BATCH_END)
+        Message::new_batch(BATCH_END)
     }
 
     /// Creates a table, which must not exist yet.
     pub fn table(table: Table<'_>) -> Message {
-        Message::of_table(NEW_TABLE, CREATE | EXCLUSIVE, table)
+        Message::new_table(NEW_TABLE, CREATE | EXCLUSIVE, table)
     }
 
     /// Removes a table with its contents.
     pub fn no_table(table: Table<'_>) -> Message {
-        Message::of_table(DEL_TABLE, 0, table)
+        Message::new_table(DEL_TABLE, 0, table)
     }
 
     /// Asks for all tables of a family.
     pub fn tables(family: Family) -> Message {
-        Message::of_family(GET_TABLE, DUMP, family)
+        Message::new_family(GET_TABLE, DUMP, family)
     }
 
     /// Creates a chain of a table, which sees all packets at this hook.
     pub fn chain(table: Table<'_>, place: Hook) -> Message {
-        let mut message = Message::of_table(NEW_CHAIN, CREATE | EXCLUSIVE, table);
+        let mut message = Message::new_table(NEW_CHAIN, CREATE | EXCLUSIVE, table);
         message.text(CHAIN_NAME, place.chain());
         message.nest(CHAIN_HOOK, |hook| {
             hook.number(HOOK_NUMBER, place.number());
@@ -150,7 +150,7 @@ impl Message {
 
     /// Creates an empty set of a table. `id` must be unique in its change.
     pub fn set(table: Table<'_>, name: &str, id: u32, key_bytes: usize) -> Message {
-        let mut message = Message::of_table(NEW_SET, CREATE | EXCLUSIVE, table);
+        let mut message = Message::new_table(NEW_SET, CREATE | EXCLUSIVE, table);
         message.text(SET_NAME, name);
         message.number(SET_FLAGS, 0);
         message.number(SET_KEY_BYTES, key_bytes as u32);
@@ -160,7 +160,7 @@ impl Message {
 
     /// Puts keys into a set. Their total size must be below 64 KiB, with 16 bytes more for each.
     pub fn elements(table: Table<'_>, set: &str, keys: &[Vec<u8>]) -> Message {
-        let mut message = Message::of_table(NEW_SET_ELEMENTS, CREATE, table);
+        let mut message = Message::new_table(NEW_SET_ELEMENTS, CREATE, table);
         message.text(ELEMENTS_SET, set);
         message.nest(ELEMENTS, |list| {
             for key in keys {
@@ -174,7 +174,7 @@ impl Message {
 
     /// Appends a rule to a chain of a table.
     pub fn drop(table: Table<'_>, drop: &Drop<'_>) -> Message {
-        let mut message = Message::of_table(NEW_RULE, CREATE | APPEND, table);
+        let mut message = Message::new_table(NEW_RULE, CREATE | APPEND, table);
         message.text(RULE_CHAIN, drop.hook.chain());
         message.nest(RULE_EXPRESSIONS, |list| {
             drop.matches.iter().for_each(|one| list.matches(*one));
@@ -196,7 +196,7 @@ impl Message {
 
     /// Adds the rule that drops the packets that this host has redirected to `NOWHERE`.
     pub fn nowhere(table: Table<'_>) -> Message {
-        let mut message = Message::of_table(NEW_RULE, CREATE | APPEND, table);
+        let mut message = Message::new_table(NEW_RULE, CREATE | APPEND, table);
         message.text(RULE_CHAIN, Hook::In.chain());
         message.nest(RULE_EXPRESSIONS, |list| {
             list.load(META_INPUT_NAME);
@@ -210,7 +210,7 @@ impl Message {
 
     /// Asks for the rules of a table.
     pub fn rules(table: Table<'_>) -> Message {
-        Message::of_table(GET_RULE, DUMP, table)
+        Message::new_table(GET_RULE, DUMP, table)
     }
 
     /// Requests an answer to this message, and with it to those before it in its change.
@@ -219,20 +219,20 @@ impl Message {
         self
     }
 
-    fn of_batch(kind: u16) -> Message {
+    fn new_batch(kind: u16) -> Message {
         let mut message = Message::new(kind, 0);
         message.0.extend([0, 0]);
         message.0.extend(SUBSYSTEM.to_be_bytes());
         message
     }
 
-    fn of_table(kind: u16, flags: u16, table: Table<'_>) -> Message {
-        let mut message = Message::of_family(kind, flags, table.family);
+    fn new_table(kind: u16, flags: u16, table: Table<'_>) -> Message {
+        let mut message = Message::new_family(kind, flags, table.family);
         message.text(TABLE, table.name);
         message
     }
 
-    fn of_family(kind: u16, flags: u16, family: Family) -> Message {
+    fn new_family(kind: u16, flags: u16, family: Family) -> Message {
         let mut message = Message::new(SUBSYSTEM << 8 | kind, flags);
         message.0.extend([family.number(), 0, 0, 0]);
         message
@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn the_packets_of_a_rule_are_read_behind_other_expressions() {
         let rule = |packets: u64| {
-            let mut message = Message::of_table(NEW_RULE, 0, T);
+            let mut message = Message::new_table(NEW_RULE, 0, T);
             message.nest(RULE_EXPRESSIONS, |list| {
                 list.load(META_INPUT_NAME);
                 list.is_in("odd");

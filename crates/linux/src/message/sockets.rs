@@ -44,16 +44,16 @@ impl Socket {
 impl Message {
     /// Asks for all connections of a family.
     pub fn connections(family: u8) -> Message {
-        Message::of_socket(SOCK_DIAG_BY_FAMILY, DUMP, family, &[0; ID_BYTES])
+        Message::new_socket(SOCK_DIAG_BY_FAMILY, DUMP, family, &[0; ID_BYTES])
     }
 
     /// Ends a connection at once: the other end gets a reset, and the local process an error.
     pub fn reset(socket: &Socket) -> Message {
-        Message::of_socket(SOCK_DESTROY, ACK, socket.family, &socket.id)
+        Message::new_socket(SOCK_DESTROY, ACK, socket.family, &socket.id)
     }
 
     /// Builds a message with `struct inet_diag_req_v2`.
-    fn of_socket(kind: u16, flags: u16, family: u8, id: &[u8]) -> Message {
+    fn new_socket(kind: u16, flags: u16, family: u8, id: &[u8]) -> Message {
         let mut message = Message::new(kind, flags);
         message.0.extend([family, IPPROTO_TCP, 0, 0]);
         message.0.extend(ESTABLISHED.to_ne_bytes());

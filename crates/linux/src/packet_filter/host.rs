@@ -12,7 +12,7 @@ const PEERS_COUNT_MAX: usize = 1000;
 
 /// Direction of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Way {
+pub enum PacketDirection {
     /// Packets that the host receives.
     In,
     /// Packets that the host sends.
@@ -34,7 +34,7 @@ pub enum PortEnd {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostLoss {
     /// Direction of the packets.
-    pub way: Way,
+    pub way: PacketDirection,
     /// Peers of the host; empty: all.
     pub peers: Vec<Ipv4Addr>,
     /// TCP ports whose connections are affected; at least one.
@@ -48,7 +48,7 @@ pub struct HostLoss {
 impl HostLoss {
     /// Returns the same loss in both directions.
     pub fn both_ways(self) -> [HostLoss; 2] {
-        [Way::In, Way::Out].map(|way| HostLoss {
+        [PacketDirection::In, PacketDirection::Out].map(|way| HostLoss {
             way,
             ..self.clone()
         })
@@ -57,8 +57,12 @@ impl HostLoss {
     /// Returns the ends of a packet whose ports are checked.
     fn ends(&self) -> &'static [End] {
         match (self.way, self.end) {
-            (Way::In, PortEnd::Ours) | (Way::Out, PortEnd::Theirs) => &[End::Destination],
-            (Way::In, PortEnd::Theirs) | (Way::Out, PortEnd::Ours) => &[End::Source],
+            (PacketDirection::In, PortEnd::Ours) | (PacketDirection::Out, PortEnd::Theirs) => {
+                &[End::Destination]
+            }
+            (PacketDirection::In, PortEnd::Theirs) | (PacketDirection::Out, PortEnd::Ours) => {
+                &[End::Source]
+            }
             (_, PortEnd::Either) => &[End::Source, End::Destination],
         }
     }
@@ -85,8 +89,8 @@ impl Lose for HostLoss {
 
     fn rules(&self, number: u32, rules: &mut Rules<'_>) {
         let (hook, other) = match self.way {
-            Way::In => (Hook::In, End::Source),
-            Way::Out => (Hook::Out, End::Destination),
+            PacketDirection::In => (Hook::In, End::Source),
+            PacketDirection::Out => (Hook::Out, End::Destination),
         };
         let (ports, peers) = (format!("ports{number}"), format!("peers{number}"));
         rules.set_of_ports(&ports, &self.tcp_ports);

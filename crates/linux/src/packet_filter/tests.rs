@@ -76,12 +76,12 @@ impl Two {
 
 fn reach(from: &Namespace, to: Ipv4Addr, port: u16, limit: Duration) -> Reach {
     let address = SocketAddr::from((to, port));
-    from.inside(|| Reach::of(address, limit)).unwrap().unwrap()
+    from.inside(|| Reach::connect(address, limit)).unwrap().unwrap()
 }
 
 fn all_of(tcp_ports: &[u16], end: PortEnd, peers: &[Ipv4Addr]) -> HostLoss {
     HostLoss {
-        way: Way::In,
+        way: PacketDirection::In,
         peers: peers.to_vec(),
         tcp_ports: tcp_ports.to_vec(),
         end,
@@ -127,7 +127,7 @@ fn a_host_loses_one_way_what_it_sends_to_some_others() {
         return;
     };
     let to = |peers: &[Ipv4Addr], end: PortEnd| HostLoss {
-        way: Way::Out,
+        way: PacketDirection::Out,
         ..all_of(&[CQL], end, peers)
     };
     let mut filter = two.lose(&[to(&[STRANGER], PortEnd::Either)]);

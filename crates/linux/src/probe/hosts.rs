@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 const MACHINE: &str = "machine";
 
 /// Probe of the whole machine.
-pub(crate) struct Machine {
+pub(crate) struct MachineProbe {
     cpu: Cpu,
     memory: Memory,
     disks: Disks,
@@ -44,14 +44,14 @@ pub(crate) struct Machine {
     softnet: Option<Softnet>,
 }
 
-impl Machine {
+impl MachineProbe {
     /// Opens the files. The readings carry `place`; the devices in `without` are left to other
     /// probes.
     ///
     /// # Errors
     /// A file of `/proc` that every kernel has cannot be read.
-    pub fn open(place: &str, without: Vec<String>) -> Result<Machine> {
-        Ok(Machine {
+    pub fn open(place: &str, without: Vec<String>) -> Result<MachineProbe> {
+        Ok(MachineProbe {
             cpu: Cpu::open(place)?,
             memory: Memory::open(place)?,
             disks: Disks::open(place, Devices::AllBut(without))?,
@@ -62,7 +62,7 @@ impl Machine {
     }
 }
 
-impl SampledSource for Machine {
+impl SampledSource for MachineProbe {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         // A failure of one does not stop the others.
         let results = [
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_figures_from_the_second_look_on() {
-        let mut machine = Machine::open(MACHINE, Vec::new()).unwrap();
+        let mut machine = MachineProbe::open(MACHINE, Vec::new()).unwrap();
         let mut out = Out::new();
         machine.look(1_000_000_000, &mut out).unwrap();
         let first = out.readings().len();

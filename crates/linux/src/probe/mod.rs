@@ -53,18 +53,18 @@ pub fn others(ours: &Ours<'_>, period: Duration) -> Result<Probes> {
 
 /// A source to sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Watched {
+pub struct ProbeSource {
     /// Place of its readings.
     pub place: String,
     /// Time between two samples.
     pub period: Duration,
     /// Kind of the source.
-    pub what: What,
+    pub what: SourceKind,
 }
 
 /// Kind of a source to sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum What {
+pub enum SourceKind {
     /// The whole machine, except devices that belong to simulated hosts.
     Machine {
         /// Names of these devices.
@@ -84,17 +84,19 @@ const NUMA_PERIOD: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// A file that every kernel has cannot be read, or there is no such process.
-pub fn tasks(watched: &Watched) -> Result<Vec<Task>> {
-    let Watched { place, period, .. } = watched;
+pub fn tasks(watched: &ProbeSource) -> Result<Vec<Task>> {
+    let ProbeSource { place, period, .. } = watched;
     let hosts = |look| Task::new("hosts", place, *period, look);
     let mut tasks = Vec::new();
     match &watched.what {
-        What::Machine { without } => {
-            let machine = hosts::Machine::open(place, without.clone())?;
+        SourceKind::Machine { without } => {
+            let machine = hosts::MachineProbe::open(place, without.clone())?;
             tasks.push(hosts(Box::new(machine)));
         }
-        What::StandIn(sources) => tasks.push(hosts(Box::new(hosts::stand_in(place, sources)?))),
-        What::Process(pid) => {
+        SourceKind::StandIn(sources) => {
+            tasks.push(hosts(Box::new(hosts::stand_in(place, sources)?)))
+        }
+        SourceKind::Process(pid) => {
             let process = Process::open(place, *pid)?;
             tasks.push(Task::new("processes", place, *period, Box::new(process)));
             if processes::numa_nodes().len() > 1 {

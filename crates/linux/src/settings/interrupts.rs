@@ -55,7 +55,7 @@ const DISKS: &[&str] = &[
 const COUNT_MAX: usize = 1 << 14;
 
 /// Returns all interrupts of queues.
-pub(super) fn of_queues(root: &Root) -> Reported<Vec<Interrupt>> {
+pub(super) fn queue_interrupts(root: &Root) -> Reported<Vec<Interrupt>> {
     let text = root.text("/proc/interrupts")?;
     let links = root.names("/sys/class/net").unwrap_or_default();
     let mut lines = text.lines();

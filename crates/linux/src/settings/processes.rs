@@ -110,7 +110,7 @@ pub(super) fn look(
         let rest = rest.map(|rest| rest.trim().to_owned());
         rest.ok_or_else(|| format!("{} has no {name}", file("status")))
     };
-    let groups = Groups::of(root, pid);
+    let groups = Groups::read(root, pid);
     let memory = groups.memory_limit();
     let arguments = root.text(&file("cmdline"));
     let has_library = || {
@@ -184,7 +184,7 @@ struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    fn of(root: &Root, pid: u32) -> Groups<'_> {
+    fn read(root: &Root, pid: u32) -> Groups<'_> {
         let mounts = root.text("/proc/self/mountinfo").unwrap_or_default();
         let own = root.text(&format!("/proc/{pid}/cgroup")).unwrap_or_default();
         let mut places = Vec::new();

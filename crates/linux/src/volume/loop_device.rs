@@ -60,7 +60,7 @@ impl LoopDevice {
                 unsafe { ioctl::ioctl(&control, GetFree) }.context("ask for a free loop device")?;
             let name = format!("loop{number}");
             let open = open_device(&format!("/dev/{name}"))?;
-            let config = LoopConfig::of(image, file);
+            let config = LoopConfig::new(image, file);
             // SAFETY: LOOP_CONFIGURE reads a struct loop_config, whose layout this is.
             let request = unsafe { ioctl::Setter::<CONFIGURE, LoopConfig>::new(config) };
             // SAFETY: the same; the descriptor in it is open.
@@ -81,7 +81,7 @@ impl LoopDevice {
     ///
     /// # Errors
     /// It is not, or not any more.
-    pub fn of_image(name: &str, image: &Path) -> Result<LoopDevice> {
+    pub fn open_image(name: &str, image: &Path) -> Result<LoopDevice> {
         let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
         anyhow::ensure!(
             name.strip_prefix("loop").is_some_and(is_number),
@@ -107,7 +107,7 @@ impl LoopDevice {
         let has_image = |name: &String| backing(name).is_some_and(|one| is_backing(&one, image));
         names
             .filter(has_image)
-            .filter_map(|name| LoopDevice::of_image(&name, image).ok())
+            .filter_map(|name| LoopDevice::open_image(&name, image).ok())
             .collect()
     }
 
@@ -213,7 +213,7 @@ struct LoopConfig {
 }
 
 impl LoopConfig {
-    fn of(image: &Path, file: &OwnedFd) -> LoopConfig {
+    fn new(image: &Path, file: &OwnedFd) -> LoopConfig {
         let mut info: Info = [0; 232];
         info[INFO_FLAGS..INFO_FLAGS + 4].copy_from_slice(&(AUTOCLEAR | DIRECT_IO).to_ne_bytes());
         // Name that `losetup` shows: the end of a path that is too long, with a zero after it.

@@ -21,12 +21,12 @@ fn program(seed: u64) -> Arc<Program> {
 /// Operation of the main stage, with the times at which it was sent and acknowledged, ms. `None`:
 /// it was never acknowledged.
 #[derive(Clone, Copy, Debug)]
-struct Made {
+struct TestOperation {
     sent_ms: u64,
     acknowledged_ms: Option<u64>,
 }
 
-fn written(program: &Arc<Program>, made: &[Made], has_times: bool) -> Written {
+fn written(program: &Arc<Program>, made: &[TestOperation], has_times: bool) -> EarlierWrites {
     let timed_max = if has_times { u64::MAX } else { 0 };
     let mut part = LedgerPart::new(0, 1, u64::MAX, 1).timed(timed_max, 1);
     part.start(7);
@@ -39,7 +39,7 @@ fn written(program: &Arc<Program>, made: &[Made], has_times: bool) -> Written {
         }
     }
     let ledger = Arc::new(Ledger::new(Numbers::alone(0, 1), vec![part]));
-    let mut written = Written::by_loads(1);
+    let mut written = EarlierWrites::by_loads(1);
     written.add_main(program, &ledger, 0..made.len() as u64);
     written
 }
@@ -60,7 +60,7 @@ fn found(writer: Option<(Stage, u64)>) -> ReadValue {
     }
 }
 
-fn counts_of(said: ReadValue, written: &Written) -> CheckCounts {
+fn counts_of(said: ReadValue, written: &EarlierWrites) -> CheckCounts {
     let mut checks = CheckCounts::default();
     let missed = note_check(&mut checks, said, Some(written));
     let counted = match missed {
@@ -90,8 +90,8 @@ fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
 }
 
 /// All first operations of a seed in sequence: each takes 10 ms, with 10 ms between two.
-fn in_turn() -> Vec<Made> {
-    let made = |number: u64| Made {
+fn in_turn() -> Vec<TestOperation> {
+    let made = |number: u64| TestOperation {
         sent_ms: 20 * number,
         acknowledged_ms: Some(20 * number + 10),
     };
@@ -191,7 +191,7 @@ fn a_counter_is_judged_where_its_additions_are_known() {
 #[test]
 fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let ns = |ms: u64| 7 + ms * MS;
-    let lost = |all: &mut Written, said: ReadValue, span_ms: std::ops::Range<u64>| {
+    let lost = |all: &mut EarlierWrites, said: ReadValue, span_ms: std::ops::Range<u64>| {
         all.begin_losses();
         all.may_lose(ns(span_ms.start)..ns(span_ms.end));
         counts_of(said, all);
@@ -248,9 +248,9 @@ proptest! {
         has_times: bool,
     ) {
         let program = program(seed);
-        let made: Vec<Made> = operations
+        let made: Vec<TestOperation> = operations
             .iter()
-            .map(|&(sent_ms, took_ms, _, is_acknowledged, _)| Made {
+            .map(|&(sent_ms, took_ms, _, is_acknowledged, _)| TestOperation {
                 sent_ms,
                 acknowledged_ms: is_acknowledged.then_some(sent_ms + took_ms),
             })

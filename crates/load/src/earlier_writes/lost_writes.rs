@@ -3,7 +3,7 @@
 //! Invariant: a loss is called unexplained only if that is proven. The interval between its sending
 //! and its acknowledgement must not overlap any span in which writes may have been lost.
 
-use super::{RowWrites, TICK_NS, Written};
+use super::{EarlierWrites, RowWrites, TICK_NS};
 use crate::missed_rows::MISSED_ROWS_MAX;
 use measure::Missed;
 use std::ops::Range;
@@ -98,7 +98,7 @@ impl Losses {
     }
 
     /// Returns the first rows passed to [`Losses::name`].
-    pub fn named(&self) -> Vec<(u64, Missed, u32)> {
+    pub fn first_rows(&self) -> Vec<(u64, Missed, u32)> {
         let examples = self.examples.lock();
         examples.unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -111,7 +111,7 @@ impl Losses {
     }
 }
 
-impl Written {
+impl EarlierWrites {
     /// Allows losses of writes acknowledged between these times, monotonic clock, ns.
     pub fn may_lose(&mut self, span_ns: Range<u64>) {
         let Some(epoch_ns) = self.epoch_ns else {
@@ -139,7 +139,7 @@ impl Written {
             let since_ns = u64::from(tick.saturating_sub(1)) * TICK_NS;
             Some(self.epoch_ns? + since_ns)
         };
-        let named = self.losses.named().into_iter();
+        let named = self.losses.first_rows().into_iter();
         let rows = named.map(|(row, missed, acknowledged)| MissedRow {
             row,
             missed,

@@ -33,7 +33,7 @@ impl History {
     }
 
     /// Creates an empty history for the pieces of all clients.
-    pub(crate) fn of_all(all: ClientRecords) -> History {
+    pub(crate) fn collect(all: ClientRecords) -> History {
         let step = all.workers.max(1);
         let room = HISTORY_OPERATIONS_MAX / step;
         let part = |worker| HistoryPart::new(all.first + worker, step, room);
@@ -51,7 +51,7 @@ impl History {
                 let room = part.kept.get_mut(piece.chunk..)?;
                 (rest.is_empty() && events.len() <= room.len()).then_some(())?;
                 for (to, bytes) in room.iter_mut().zip(events) {
-                    *to = StoredEvent::of_bytes(bytes, time);
+                    *to = StoredEvent::from_bytes(bytes, time);
                 }
             }
             RecordKind::Beyond => {
@@ -77,7 +77,7 @@ impl StoredEvent {
         bytes
     }
 
-    fn of_bytes(bytes: &[u8; BYTES], time: ClockConversion) -> StoredEvent {
+    fn from_bytes(bytes: &[u8; BYTES], time: ClockConversion) -> StoredEvent {
         let (words, _) = bytes.as_chunks::<8>();
         let [sent, answered, found] = [0, 1, 2].map(|at| u64::from_le_bytes(words[at]));
         StoredEvent {

@@ -47,7 +47,7 @@ fn a_timed_out_stream_is_not_used_again_before_its_answer() {
 /// Another client counted its stream ids up without end. They became negative, and the server took
 /// them for its own.
 #[test]
-fn a_stream_id_is_never_negative_however_many_operations_there_were() {
+fn a_stream_id_is_never_negative_after_many_operations() {
     let mut table = InFlight::new(SLOTS_MAX, &ONE);
     let mut ids = std::collections::BTreeSet::new();
     while let Some(id) = table.insert(operation(0), 0, 0, 0, 0) {

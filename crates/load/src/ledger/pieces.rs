@@ -33,7 +33,7 @@ impl Ledger {
     }
 
     /// Creates an empty ledger for the pieces of all clients.
-    pub(crate) fn of_all(all: ClientRecords) -> Ledger {
+    pub(crate) fn collect(all: ClientRecords) -> Ledger {
         let step = all.workers.max(1);
         let part = |worker| LedgerPart {
             timed_max: TIMED_OPERATIONS_MAX / step,

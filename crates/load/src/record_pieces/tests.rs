@@ -89,7 +89,7 @@ proptest! {
 }
 
 #[test]
-fn times_of_another_clock_are_widened_by_what_is_not_known_of_it() {
+fn times_of_another_clock_are_widened_by_its_uncertainty() {
     let time = ClockConversion {
         ahead_ns: 1_000_000,
         bound_ns: 50,

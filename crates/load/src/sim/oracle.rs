@@ -13,8 +13,8 @@ mod answers;
 mod due;
 
 use self::due::Due;
+use super::expected_records::{Coverage, RunRecords};
 use super::program::{self, BATCH};
-use super::recorded::{Coverage, Recorded};
 use super::shape::{START_NS, Shape};
 use crate::control::Control;
 use crate::ledger::{LedgerMode, LedgerPart, WriteState};
@@ -44,7 +44,7 @@ struct Try {
 
 /// Operation that has begun and not ended.
 #[derive(Clone, Debug)]
-struct Begun {
+struct OpenOperation {
     kind: u8,
     statement: u16,
     intended_ns: u64,
@@ -90,7 +90,7 @@ pub struct Oracle {
     has_expired: bool,
     open: Vec<bool>,
     streams: BTreeMap<u16, Try>,
-    begun: BTreeMap<u64, Begun>,
+    begun: BTreeMap<u64, OpenOperation>,
     /// Operations that wait for their next try, in the order in which they failed.
     again: VecDeque<u64>,
     has_tried_again: bool,
@@ -100,12 +100,12 @@ pub struct Oracle {
     pub ledger: Option<LedgerPart>,
     pub sent: u64,
     pub ended: u64,
-    pub recorded: Recorded,
+    pub recorded: RunRecords,
     seen: Coverage,
 }
 
 impl Oracle {
-    pub fn new(shape: &Shape, control: &Arc<Control>, recorded: Recorded) -> Oracle {
+    pub fn new(shape: &Shape, control: &Arc<Control>, recorded: RunRecords) -> Oracle {
         let config = &shape.config;
         let worker = (config.others.before + shape.worker) as u64;
         let workers = config.workers_of_all() as u64;
@@ -380,7 +380,7 @@ impl Oracle {
                     "the first comes first"
                 );
                 begun.retries += 1;
-                self.recorded.of(begun.kind).counts[KindCount::Retries] += 1;
+                self.recorded.counts(begun.kind).counts[KindCount::Retries] += 1;
                 self.seen.retried += 1;
                 return false;
             }
@@ -390,12 +390,12 @@ impl Oracle {
                 panic!("{number} waits {} times already", beside.len())
             };
             assert!(first.sent_ns + after_ns <= turn_ns && !first.is_second);
-            self.recorded.of(begun.kind).counts[KindCount::Speculations] += 1;
+            self.recorded.counts(begun.kind).counts[KindCount::Speculations] += 1;
             return true;
         }
         let intended_ns = self.take_next(number);
         let statement = program::first_statement(self.seed, &self.first, number);
-        let begun = Begun {
+        let begun = OpenOperation {
             kind: self.kind(statement),
             statement,
             intended_ns,
@@ -435,7 +435,7 @@ impl Oracle {
     }
 
     /// Returns the events that have happened at least once.
-    pub fn seen(&self) -> Coverage {
+    pub fn coverage(&self) -> Coverage {
         self.seen.clone()
     }
 

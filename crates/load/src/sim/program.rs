@@ -72,9 +72,9 @@ pub fn program(
         },
         token: |n| Some(mix(n) as i64),
         begun: world::begun,
-        ..Script::of(&statements, first)
+        ..Script::new(&statements, first)
     };
-    Arc::new(Program::of_source(kinds, statements, Arc::new(script)))
+    Arc::new(Program::from_source(kinds, statements, Arc::new(script)))
 }
 
 fn kinds(timeout_ns: u64, speculate_ns: u64) -> Vec<Kind> {

@@ -252,7 +252,7 @@ impl State {
         let mut rest = &asked[..];
         while let Some((asked, bytes)) = server::next_request(rest, &self.prepared) {
             rest = &rest[bytes..];
-            self.oracle.asked(index, &asked);
+            self.oracle.record_request(index, &asked);
             self.answer(index, &asked);
         }
         self.wires[usize::from(index)].asked = rest.to_vec();

@@ -46,7 +46,7 @@ impl FirstErrors {
             node,
             start,
         });
-        let mut cut = Cut {
+        let mut cut = TruncatingWriter {
             texts: &mut self.texts,
             left: MESSAGE_BYTES_MAX,
         };
@@ -63,12 +63,12 @@ impl FirstErrors {
 }
 
 /// Writer that accepts text up to a length.
-struct Cut<'a> {
+struct TruncatingWriter<'a> {
     texts: &'a mut String,
     left: usize,
 }
 
-impl Write for Cut<'_> {
+impl Write for TruncatingWriter<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let taken = text.floor_char_boundary(self.left);
         self.texts.push_str(&text[..taken]);
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_each_kind_is_kept_up_to_a_length_and_none_needs_more_room() {
+    fn the_first_error_of_each_kind_is_kept_cut_without_allocation() {
         let mut errors = FirstErrors::with_room();
         let room = errors.texts.capacity();
         let long = "é".repeat(MESSAGE_BYTES_MAX);

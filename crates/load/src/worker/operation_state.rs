@@ -16,7 +16,7 @@ const PAGES_MAX: u32 = 10_000_000;
 
 /// Course of the operation in a slot.
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct OperationState {
     /// Send time of its first request.
     pub first_sent_ns: u64,
     /// Due time of the current part; the first part is due with the operation.
@@ -47,9 +47,9 @@ pub(crate) struct Course {
     pub statements: u16,
 }
 
-impl Default for Course {
-    fn default() -> Course {
-        Course {
+impl Default for OperationState {
+    fn default() -> OperationState {
+        OperationState {
             first_sent_ns: 0,
             part_due_ns: 0,
             part_sent_ns: 0,
@@ -71,7 +71,7 @@ impl Default for Course {
 
 /// Times at which an operation, and its current part, were due and first sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
+pub(crate) struct StartTimes {
     pub intended_ns: u64,
     /// Send time; `None` if nothing of it was sent.
     pub sent_ns: Option<u64>,
@@ -79,10 +79,10 @@ pub(crate) struct Begun {
     part_sent_ns: u64,
 }
 
-impl Begun {
+impl StartTimes {
     /// Returns the times of an operation of one request.
-    pub fn once(intended_ns: u64, sent_ns: u64) -> Begun {
-        Begun {
+    pub fn once(intended_ns: u64, sent_ns: u64) -> StartTimes {
+        StartTimes {
             intended_ns,
             sent_ns: Some(sent_ns),
             part_due_ns: intended_ns,
@@ -101,7 +101,7 @@ impl Begun {
 pub(crate) enum Turn {
     /// None: it was the last page, or the last one wanted.
     Last,
-    /// The next page, from [`Course::paging_state`].
+    /// The next page, from [`OperationState::paging_state`].
     Next,
     /// An error, because the pages would never end.
     Endless(Endless),
@@ -118,26 +118,26 @@ pub(crate) enum Endless {
     TooMany,
 }
 
-impl Course {
+impl OperationState {
     /// Creates a course whose first paging state of usual length needs no allocation.
-    pub fn with_room(has_pages: bool) -> Course {
+    pub fn with_room(has_pages: bool) -> OperationState {
         let bytes = if has_pages {
             PAGING_STATE_BYTES_USUAL
         } else {
             0
         };
-        Course {
+        OperationState {
             paging_state: Vec::with_capacity(bytes),
-            ..Course::default()
+            ..OperationState::default()
         }
     }
 
     /// Copies another course into the memory of this one.
-    pub fn copy_from(&mut self, other: &Course) {
+    pub fn copy_from(&mut self, other: &OperationState) {
         let mut paging_state = std::mem::take(&mut self.paging_state);
         paging_state.clear();
         paging_state.extend_from_slice(&other.paging_state);
-        *self = Course {
+        *self = OperationState {
             paging_state,
             ..*other
         };
@@ -147,13 +147,13 @@ impl Course {
     pub fn begin(&mut self, due_ns: u64, now_ns: u64, timestamp_us: i64) {
         let mut paging_state = std::mem::take(&mut self.paging_state);
         paging_state.clear();
-        *self = Course {
+        *self = OperationState {
             first_sent_ns: now_ns,
             part_due_ns: due_ns,
             part_sent_ns: now_ns,
             timestamp_us,
             paging_state,
-            ..Course::default()
+            ..OperationState::default()
         };
     }
 
@@ -168,8 +168,8 @@ impl Course {
     }
 
     /// Returns the begin times of the operation, which was due at `intended_ns`.
-    pub fn begun(&self, intended_ns: u64) -> Begun {
-        Begun {
+    pub fn begun(&self, intended_ns: u64) -> StartTimes {
+        StartTimes {
             intended_ns,
             sent_ns: Some(self.first_sent_ns),
             part_due_ns: self.part_due_ns,
@@ -212,8 +212,8 @@ impl Course {
 mod tests {
     use super::*;
 
-    fn begun() -> Course {
-        let mut course = Course::default();
+    fn begun() -> OperationState {
+        let mut course = OperationState::default();
         course.begin(1, 2, 3);
         course
     }
@@ -248,7 +248,7 @@ mod tests {
 
         let mut empty = begun();
         let mut state = 0u32;
-        let mut next = |course: &mut Course, rows: u64| {
+        let mut next = |course: &mut OperationState, rows: u64| {
             state += 1;
             course.turn(rows, Some(&state.to_be_bytes()), u32::MAX)
         };

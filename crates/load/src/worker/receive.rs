@@ -4,10 +4,10 @@ use super::Worker;
 use crate::answer::{Answer, Nonsense, Reading};
 use crate::check::{ReadValue, note_check};
 use crate::config::VerifyReads;
-use crate::connection::{ANSWER_BYTES_USUAL, Connection, Ended};
+use crate::connection::{ANSWER_BYTES_USUAL, Connection, ReadEnd};
 use crate::inflight::{Slot, State};
 use crate::statement_facts::NO_KIND;
-use crate::worker::operation_state::Begun;
+use crate::worker::operation_state::StartTimes;
 use crate::worker_io::World;
 use cql::frame::{FrameError, Header};
 use cql::response::RawRows;
@@ -23,7 +23,7 @@ const JUDGES_AFTER_STOP_NS: u64 = 100 * clock::MILLISECOND_NS;
 #[derive(Debug, thiserror::Error)]
 enum Broken {
     #[error(transparent)]
-    Ended(#[from] Ended),
+    Ended(#[from] ReadEnd),
     #[error(transparent)]
     Frame(#[from] FrameError),
     #[error(transparent)]
@@ -231,7 +231,7 @@ impl<W: World> Worker<W> {
         message: &impl Display,
     ) {
         let mut begun = if slot.is_plain() {
-            Begun::once(slot.intended_ns, slot.sent_ns)
+            StartTimes::once(slot.intended_ns, slot.sent_ns)
         } else {
             self.courses[usize::from(id)].begun(slot.intended_ns)
         };
@@ -250,7 +250,7 @@ impl<W: World> Worker<W> {
     pub(super) fn note_end(
         &mut self,
         operation: &Operation,
-        begun: &Begun,
+        begun: &StartTimes,
         outcome: Outcome,
         now_ns: u64,
     ) {

@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_grow_while_operations_are_cheap_and_are_one_operation_when_they_are_costly() {
+    fn batches_grow_for_cheap_operations_and_shrink_for_costly_ones() {
         let mut batch = Batch::new();
         let mut sizes = Vec::new();
         for ns in [

@@ -6,7 +6,7 @@
 //! try is counted.
 
 use super::Worker;
-use super::operation_state::Course;
+use super::operation_state::OperationState;
 use crate::inflight::{NONE, Slot, State};
 use crate::statement_facts::{did_nothing, may_be_tried_again};
 use crate::worker_io::World;
@@ -23,7 +23,7 @@ pub(crate) struct Again {
     avoid: u16,
     failed_ns: u64,
     outcome: Outcome,
-    course: Course,
+    course: OperationState,
 }
 
 impl<W: World> Worker<W> {

@@ -137,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_operation_goes_to_one_kind_and_kinds_are_mixed_as_before(
+        fn every_operation_has_one_kind_and_the_mix_is_unchanged(
             kinds in prop::collection::vec(0u8..5, 1..200),
             counts in prop::collection::vec(1u64..5_000_000_000, 1..40)) {
             let mut mix = Mix::new();

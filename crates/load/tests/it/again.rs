@@ -54,7 +54,7 @@ fn each_kind_has_its_own_time_out() {
 
 /// A trial failed because of 31 time-outs of 15,000 rows that could have been written again.
 #[test]
-fn a_run_may_ask_for_tries_that_its_kinds_have_not_and_no_operation_is_done_twice_for_it() {
+fn a_run_may_request_retries_but_nothing_is_executed_twice() {
     for (idempotent, expected) in [(true, [6, 0, 6]), (false, [0, 6, 0])] {
         let server = Server::start(|asked| match asked.before {
             0 => Does::Fails(ErrorCode::WriteTimeout),
@@ -68,20 +68,20 @@ fn a_run_may_ask_for_tries_that_its_kinds_have_not_and_no_operation_is_done_twic
 
 /// `retries=0` once meant "never run" in another tool.
 #[test]
-fn an_operation_has_one_try_and_as_many_more_as_there_are_retries() {
+fn an_operation_has_one_try_and_as_many_more_as_retries() {
     for n in [0u8, 1, 3] {
         let server = Server::start(|_| Does::Fails(ErrorCode::Overloaded));
         let ran = run(&config(&[&server], writes(retries(n), false), 10));
         assert_eq!(counts(&ran.kinds[0]), [0, 10, 10 * u64::from(n)], "{n}");
         assert_eq!(ran.kinds[0].outcomes.get(Outcome::Overloaded), 10);
-        assert_eq!(server.asked().len(), 10 * (1 + usize::from(n)));
+        assert_eq!(server.requests().len(), 10 * (1 + usize::from(n)));
         assert_eq!(ran.summary.operations_ended, 10);
         assert_eq!(ran.kinds[0].errors.count(), 10);
     }
 }
 
 #[test]
-fn a_retry_that_succeeds_makes_a_success_that_took_as_long_as_all_tries() {
+fn a_retried_success_took_as_long_as_all_its_tries() {
     let delay = Duration::from_millis(15);
     let server = Server::start(move |asked| match asked.before {
         0 => Does::Fails(ErrorCode::Overloaded),
@@ -96,7 +96,7 @@ fn a_retry_that_succeeds_makes_a_success_that_took_as_long_as_all_tries() {
 }
 
 #[test]
-fn an_operation_that_fails_at_last_has_waited_since_its_first_send() {
+fn an_operation_that_finally_fails_waited_since_its_first_send() {
     let server = Server::start(|_| Does::Nothing);
     let policy = Policy {
         timeout: Some(Duration::from_millis(40)),
@@ -115,7 +115,7 @@ fn an_operation_that_fails_at_last_has_waited_since_its_first_send() {
 }
 
 #[test]
-fn what_may_have_been_done_is_tried_again_only_if_twice_is_the_same_as_once() {
+fn a_possibly_executed_operation_is_retried_only_if_idempotent() {
     for (code, idempotent, is_retried) in [
         (ErrorCode::WriteTimeout, true, true),
         (ErrorCode::WriteTimeout, false, false),
@@ -144,7 +144,7 @@ fn a_retry_goes_to_another_node() {
     let [ok, errors, retried] = counts(&ran.kinds[0]);
     assert_eq!([ok, errors], [40, 0]);
     assert_eq!(
-        (bad.asked().len() as u64, good.asked().len()),
+        (bad.requests().len() as u64, good.requests().len()),
         (retried, 40)
     );
     assert!(retried > 0);
@@ -188,7 +188,7 @@ fn speculative() -> Policy {
 }
 
 #[test]
-fn the_first_answer_of_two_tries_wins_and_the_other_is_not_counted() {
+fn the_first_answer_of_two_tries_wins_and_the_other_is_ignored() {
     // Half of the operations begin at the node that answers late: after the other one has.
     let late = Server::start(|_| Does::AcknowledgesAfter(Duration::from_millis(300)));
     let quick = Server::start(|_| Does::Acknowledges);
@@ -204,7 +204,7 @@ fn the_first_answer_of_two_tries_wins_and_the_other_is_not_counted() {
         write.counts[KindCount::SpeculationsWon] > 0
             && write.counts[KindCount::SpeculationsWon] <= write.counts[KindCount::Speculations]
     );
-    assert_eq!(quick.asked().len(), 24);
+    assert_eq!(quick.requests().len(), 24);
     assert_eq!(write.extra_uncertain, write.counts[KindCount::Speculations]);
     // Operations that waited at the late node were done elsewhere before its response.
     let longest = write.latency.quantile_ns(1.0);
@@ -227,7 +227,7 @@ fn an_error_of_one_try_leaves_the_other_one_waiting() {
     );
     assert_eq!((timeouts + failures, ran.summary.operations_ended), (8, 8));
     // Operations begun at the silent node do not end with the error of the other try.
-    assert_eq!(timeouts, silent.asked().len() as u64);
+    assert_eq!(timeouts, silent.requests().len() as u64);
     assert_eq!(ran.kinds[0].counts[KindCount::SpeculationsWon], 0);
 }
 
@@ -259,7 +259,7 @@ fn the_client_s_timestamps_ascend_and_a_retry_keeps_its_own() {
     let mut config = config(&[&server], script, 50);
     config.schedule = load::Schedule::Closed { in_flight: 50 };
     run(&config);
-    let asked = server.asked();
+    let asked = server.requests();
     let of = |number: u64| -> Vec<i64> {
         let of = asked.iter().filter(|asked| asked.number == number);
         of.map(|asked| asked.timestamp_us.unwrap()).collect()

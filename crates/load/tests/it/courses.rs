@@ -24,7 +24,7 @@ fn batch(of: BatchKind) -> Statement {
 }
 
 #[test]
-fn the_statements_of_an_operation_go_as_one_batch_of_the_kind_asked_for() {
+fn statements_of_an_operation_form_one_batch_of_the_given_kind() {
     for (of, name) in [
         (BatchKind::Logged, "BATCH Logged"),
         (BatchKind::Unlogged, "BATCH Unlogged"),
@@ -40,7 +40,7 @@ fn the_statements_of_an_operation_go_as_one_batch_of_the_kind_asked_for() {
         let program = batches(write(), vec![batch(of), text], &[0], entries, second);
         let ran = run(&config(&[&server], program, 100));
         assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 100);
-        let asked = server.asked();
+        let asked = server.requests();
         let (batches, single): (Vec<Asked>, Vec<Asked>) =
             asked.into_iter().partition(|asked| asked.what == name);
         assert_eq!((batches.len(), single.len()), (50, 50));
@@ -52,7 +52,7 @@ fn the_statements_of_an_operation_go_as_one_batch_of_the_kind_asked_for() {
 
 /// Cassandra counts a batch once for each of its tables, however many statements it has.
 #[test]
-fn a_batch_is_expected_in_the_servers_counts_once_for_each_of_its_tables() {
+fn a_batch_is_expected_in_server_counts_once_for_each_table() {
     let other = "INSERT INTO k.other (a, b) VALUES (?, ?)";
     for (third, extra) in [(INSERT, 0), (other, 100)] {
         let server = Server::start(|_| Does::Acknowledges);
@@ -67,7 +67,7 @@ fn a_batch_is_expected_in_the_servers_counts_once_for_each_of_its_tables() {
 }
 
 #[test]
-fn what_no_frame_can_hold_is_an_error_of_the_client_and_no_panic() {
+fn values_too_large_for_a_frame_are_client_errors_without_panic() {
     let server = Server::start(|_| Does::Acknowledges);
     let entries = |_: &Script, of: &Operation| match of.number % 4 {
         0 => 65_536,
@@ -84,24 +84,24 @@ fn what_no_frame_can_hold_is_an_error_of_the_client_and_no_panic() {
     let dropped: u64 = ran.intervals.iter().map(|i| i.client.counts[ClientCount::Dropped]).sum();
     assert_eq!((ran.summary.operations_sent, dropped), (4, 4));
     assert_eq!(ran.summary.operations_ended, 8);
-    let lengths: Vec<usize> = server.asked().iter().map(|a| a.cql.len()).collect();
+    let lengths: Vec<usize> = server.requests().iter().map(|a| a.cql.len()).collect();
     assert_eq!(lengths.iter().filter(|&&n| n == 65_535).count(), 2);
     let first = &ran.summary.first_errors[0];
     assert!(first.message.contains("65536 statements"), "{first:?}");
 }
 
 #[test]
-fn a_statement_that_is_not_prepared_goes_as_text_with_its_values() {
+fn an_unprepared_statement_is_sent_as_text_with_its_values() {
     let server = Server::start(|_| Does::Acknowledges);
     let text = Statement {
         prepared: false,
         ..statement(INSERT, 0)
     };
     run(&config(&[&server], program(write(), vec![text], &[0]), 20));
-    let mut numbers: Vec<u64> = server.asked().iter().map(|asked| asked.number).collect();
+    let mut numbers: Vec<u64> = server.requests().iter().map(|asked| asked.number).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..20).collect::<Vec<u64>>());
-    assert!(server.asked().iter().all(|a| a.what == "QUERY" && a.cql == [INSERT]));
+    assert!(server.requests().iter().all(|a| a.what == "QUERY" && a.cql == [INSERT]));
 }
 
 fn paged(pages_max: Option<u32>) -> workload::Program {
@@ -114,7 +114,7 @@ fn paged(pages_max: Option<u32>) -> workload::Program {
 }
 
 #[test]
-fn an_operation_ends_with_its_last_page_and_counts_pages_and_rows() {
+fn an_operation_ends_with_its_last_page_and_counts_its_rows() {
     // Three pages: two rows, none, one.
     let behave = |asked: &Asked| match asked.paging_state.as_deref() {
         None => Does::Rows(2, Some(b"a".to_vec())),
@@ -136,7 +136,7 @@ fn an_operation_ends_with_its_last_page_and_counts_pages_and_rows() {
         );
         assert_eq!(read.latency.count(), 50);
         assert_eq!(read.extra_reads, 50 * (pages as i64 - 1));
-        let asked = server.asked();
+        let asked = server.requests();
         assert_eq!(asked.len() as u64, 50 * pages);
         for later in asked.iter().filter(|asked| asked.paging_state.is_some()) {
             let first = asked.iter().find(|a| a.number == later.number).unwrap();
@@ -168,13 +168,13 @@ fn pages_without_end_are_an_error_and_the_run_goes_on() {
     let ran = run(&config(&[&server], paged(None), 10));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::EndlessPages), 1);
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 9);
-    let stuck = server.asked().iter().filter(|a| a.number == 3).count();
+    let stuck = server.requests().iter().filter(|a| a.number == 3).count();
     assert_eq!(stuck, 2, "the same paging state is asked for once");
 }
 
 /// Statements that were sent again, with a batch that was refused, are not counted twice.
 #[test]
-fn the_statements_of_a_batch_are_counted_once_and_when_it_succeeds() {
+fn statements_of_a_batch_are_counted_once_when_it_succeeds() {
     let server = Server::start(|asked| match (asked.number, asked.before) {
         (0, _) => Does::Fails(ErrorCode::Invalid),
         (_, 0) => Does::Fails(ErrorCode::Overloaded),
@@ -272,7 +272,7 @@ fn a_chain_is_counted_as_one_and_as_its_parts() {
     let whole = ran.kinds[0].latency.mean_ns();
     let parts = ran.kinds[1].latency.mean_ns() + ran.kinds[2].latency.mean_ns();
     assert!(whole > 0.0 && parts > 0.0);
-    let asked = server.asked();
+    let asked = server.requests();
     for number in 0..30 {
         let of: Vec<&str> = asked
             .iter()
@@ -317,7 +317,7 @@ fn a_condition_that_does_not_hold_is_counted_and_is_no_error() {
 }
 
 #[test]
-fn every_statement_of_a_batch_that_was_forgotten_is_prepared_again() {
+fn every_forgotten_statement_of_a_batch_is_prepared_again() {
     let server = Server::start(|asked| match asked.before {
         0 => Does::Forgets(UPDATE.to_owned()),
         1 => Does::Forgets(INSERT.to_owned()),
@@ -329,11 +329,11 @@ fn every_statement_of_a_batch_that_was_forgotten_is_prepared_again() {
     let ran = run(&config(&[&server], program, 10));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 10);
     assert_eq!(ran.kinds[0].counts[KindCount::Reprepared], 20);
-    assert_eq!(server.asked().len(), 30);
+    assert_eq!(server.requests().len(), 30);
 }
 
 #[test]
-fn statements_that_follow_on_each_other_without_end_are_refused_before_the_start() {
+fn endless_chains_of_statements_are_refused_before_the_start() {
     let server = Server::start(|_| Does::Acknowledges);
     let chained = |then| Statement {
         then: Some(then),

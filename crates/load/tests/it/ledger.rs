@@ -4,7 +4,7 @@ use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
-use load::{LedgerMode, Limit, Missed, WriteState, Written};
+use load::{EarlierWrites, LedgerMode, Limit, Missed, WriteState};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::{Policy, Statement};
@@ -44,7 +44,7 @@ fn the_ledger_says_of_each_write_what_the_server_said() {
             let ledger = summary.ledger.unwrap();
             let sent = summary.operations_sent;
             assert!(sent > 0);
-            let asked: Vec<u64> = server.asked().iter().map(|asked| asked.number).collect();
+            let asked: Vec<u64> = server.requests().iter().map(|asked| asked.number).collect();
             for number in asked {
                 assert_eq!(ledger.state(number), expected(number), "{number}");
             }
@@ -92,7 +92,7 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
     assert!(named.is_sorted_by_key(|(row, _)| *row), "{named:?}");
     let is_gone = |(row, missed): &(u64, Missed)| row % 10 <= 2 && *missed == Missed::Lost;
     assert!(named.iter().all(is_gone), "{named:?}");
-    verify.written = Some(Arc::new(Written::by_load(Arc::clone(&ledger))));
+    verify.written = Some(Arc::new(EarlierWrites::by_load(Arc::clone(&ledger))));
     let checks = run(&verify).kinds.remove(0).checks;
     assert_eq!((checks.missing, checks.lost), (20, 20));
     assert_eq!(checks.never_written, 10 + 3);
@@ -117,7 +117,7 @@ fn the_writes_of_the_main_stage_are_known_by_their_rows() {
     );
     main.keeps = LedgerMode::States;
     let ledger = run(&main).summary.ledger.unwrap();
-    let mut written = Written::default();
+    let mut written = EarlierWrites::default();
     let outcomes = written.add_main(&main.program, &ledger, 0..20);
     assert_eq!((outcomes.acknowledged, outcomes.unknown), (7, 3));
     assert_eq!(written.rows_end(0), 10);

@@ -79,7 +79,7 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
         ..config(&[], program, 0)
     });
     let is_write = |asked: &Asked| asked.cql[0].starts_with("INSERT");
-    let writes = |server: &Server| server.asked().iter().filter(|one| is_write(one)).count();
+    let writes = |server: &Server| server.requests().iter().filter(|one| is_write(one)).count();
     let (before, after) = (writes(&goes), writes(&comes));
     assert!(before < 10 && after > 100, "{before} and then {after}");
     let acknowledged = ran.kinds[0].outcomes.get(Outcome::Ok);

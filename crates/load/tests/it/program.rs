@@ -32,7 +32,7 @@ pub struct Script {
 
 impl Script {
     /// Creates single-statement operations that begin with the statements `first` in turn.
-    pub fn of(statements: &[Statement], first: &[u16]) -> Script {
+    pub fn new(statements: &[Statement], first: &[u16]) -> Script {
         Script {
             seed: 0,
             first: first.to_vec(),
@@ -136,8 +136,8 @@ pub fn kind(name: &str, policy: Policy) -> Kind {
 
 /// Returns a program whose single-statement operations begin with the statements `first` in turn.
 pub fn program(kinds: Vec<Kind>, statements: Vec<Statement>, first: &[u16]) -> Program {
-    let script = Script::of(&statements, first);
-    Program::of_source(kinds, statements, Arc::new(script))
+    let script = Script::new(&statements, first);
+    Program::from_source(kinds, statements, Arc::new(script))
 }
 
 /// As [`program`], with this number of entries per operation.
@@ -151,7 +151,7 @@ pub fn batches(
     let script = Script {
         entries,
         entry,
-        ..Script::of(&statements, first)
+        ..Script::new(&statements, first)
     };
-    Program::of_source(kinds, statements, Arc::new(script))
+    Program::from_source(kinds, statements, Arc::new(script))
 }

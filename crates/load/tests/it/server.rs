@@ -95,7 +95,7 @@ impl Server {
     }
 
     /// Returns every EXECUTE, QUERY and BATCH so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn requests(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().asked.clone()
     }
 }
@@ -143,7 +143,7 @@ fn answer(
             reply::prepared(out, stream, &prepared(cql));
             return true;
         }
-        request => asked(stream, request),
+        request => parse_request(stream, request),
     };
     log.lock().unwrap().note(&mut asked);
     match behaviour(&asked) {
@@ -219,7 +219,7 @@ fn detail(code: ErrorCode, id: &str) -> ErrorDetail<'_> {
     }
 }
 
-fn asked(stream: i16, request: &Request<'_>) -> Asked {
+fn parse_request(stream: i16, request: &Request<'_>) -> Asked {
     let text = |id: &[u8]| String::from_utf8(id.to_vec()).unwrap();
     let (what, cql, value, parameters): (_, _, Option<BoundValue<'_>>, &Parameters<'_>) =
         match request {

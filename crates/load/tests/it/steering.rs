@@ -54,14 +54,14 @@ fn a_stop_at_a_time_is_exact_whenever_it_is_heard() {
 /// A silent node delayed the end of a run by the client's time-out: nearly a minute while data was
 /// loaded.
 #[test]
-fn an_abandoned_run_does_not_wait_for_the_time_out_of_a_silent_server() {
+fn an_abandoned_run_does_not_wait_for_a_silent_servers_timeout() {
     let server = Server::start(|_| Does::Nothing);
     let config = Config {
         timeout: Duration::from_secs(3600),
         ..endless(&server)
     };
     let mut load = Load::start(&config).unwrap();
-    while server.asked().is_empty() {
+    while server.requests().is_empty() {
         assert!(matches!(load.next(clock::now_ns() + MS), Next::Time));
     }
     load.steer(Flow::Abandon);

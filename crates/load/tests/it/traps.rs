@@ -31,11 +31,11 @@ fn what_is_due_together_is_sent_together_and_not_frame_by_frame() {
 }
 
 #[test]
-fn stream_ids_are_never_negative_however_many_operations_there_were() {
+fn stream_ids_are_never_negative_after_many_operations() {
     let server = Server::start(|_| Does::Acknowledges);
     let ran = run(&config(&[&server], writes(), 70_000));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 70_000);
-    assert!(server.asked().iter().all(|asked| asked.stream >= 0));
+    assert!(server.requests().iter().all(|asked| asked.stream >= 0));
 }
 
 /// The last interval of a run is shorter than a second; a division by a whole second shows a slower
@@ -75,7 +75,7 @@ fn what_is_caught_up_after_a_stall_is_counted_once() {
         (write.latency.count(), write.service.count()),
         (total, total)
     );
-    assert_eq!(server.asked().len() as u64, total);
+    assert_eq!(server.requests().len() as u64, total);
     let limited: u64 = ran.intervals.iter().map(|i| i.client.counts[ClientCount::Limited]).sum();
     assert!(limited > 0, "more was due than may be in flight");
 }
@@ -96,7 +96,7 @@ fn the_errors_of_all_workers_are_added_up() {
 
 /// A client that reserves the length in a header gives a hostile server 256 MiB per connection.
 #[test]
-fn an_answer_that_cannot_be_one_to_what_was_asked_is_refused_when_its_header_is_there() {
+fn an_impossible_answer_is_refused_at_its_header() {
     let server = Server::start(|asked| match asked.before + asked.number as usize {
         0 => Does::Claims(250 << 20, 1000),
         _ => Does::Acknowledges,

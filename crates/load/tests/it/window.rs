@@ -40,7 +40,7 @@ fn latencies(ran: &Ran) -> Times {
 /// that were due in the pause and waited for a free slot were never sent, and were in no
 /// percentile.
 #[test]
-fn what_a_pause_holds_back_at_the_windows_end_is_followed_beyond_it() {
+fn operations_held_back_at_the_window_end_are_still_followed() {
     let server = Server::start(|asked| match asked.number {
         1000 => Does::AcknowledgesAfter(Duration::from_millis(1200)),
         _ => Does::Acknowledges,
@@ -73,7 +73,7 @@ fn what_a_pause_holds_back_at_the_windows_end_is_followed_beyond_it() {
 
 /// The server never answers again: operations that wait for a free slot outlive the drain.
 #[test]
-fn what_is_never_sent_counts_with_the_time_that_it_has_waited_at_least() {
+fn unsent_operations_count_with_the_time_that_they_waited() {
     let server = Server::start(|asked| match asked.number {
         100.. => Does::Nothing,
         _ => Does::Acknowledges,
@@ -155,7 +155,7 @@ fn an_abandoned_run_sends_nothing_more() {
 /// the interval. A busy machine may sleep through a window of 150 ms; then it shows nothing, and
 /// the test tries another one.
 #[test]
-fn a_window_that_begins_when_told_takes_nothing_that_was_due_before() {
+fn a_window_that_begins_on_command_excludes_earlier_due_times() {
     let shows = |_| a_window_when_told() == (true, true);
     assert!(
         (0..50).any(shows),

@@ -149,7 +149,7 @@ fn rows_come_in_pages_as_asked_for() {
 }
 
 #[test]
-fn a_batch_needs_its_statements_prepared_and_says_that_its_conditions_held() {
+fn a_batch_needs_prepared_statements_and_reports_its_conditions() {
     let (server, mut client) = with_table(NullSpec::default());
     let plain = client.prepare("INSERT INTO k.readings (id, day, at) VALUES (?, ?, ?)");
     let conditional =

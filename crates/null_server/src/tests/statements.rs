@@ -4,7 +4,7 @@ use super::*;
 use target_spec::{NullSpec, Reads};
 
 #[test]
-fn a_statement_on_a_table_of_this_server_has_the_table_s_types_and_key() {
+fn a_statement_on_a_table_of_this_server_has_its_types_and_key() {
     let (_server, mut client) = with_table(NullSpec::default());
     let prepared = client.prepare(
         "INSERT INTO k.readings (at, day, id, \"Value\", note) VALUES (?, ?, ?, ?, ?) USING TTL ?",
@@ -221,7 +221,7 @@ fn bound_values_filter_system_tables_too() {
 }
 
 #[test]
-fn every_change_of_the_schema_shows_and_what_cannot_be_is_refused() {
+fn every_schema_change_shows_and_impossible_ones_are_refused() {
     let (_server, mut client) = with_table(NullSpec::default());
     let version = "SELECT schema_version FROM system.local";
     let mut before = client.query(version).rows().1;

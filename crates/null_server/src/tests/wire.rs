@@ -27,7 +27,7 @@ fn the_handshake_is_answered_on_the_request_s_stream() {
 }
 
 #[test]
-fn a_client_of_another_version_is_told_to_step_down_to_version_4() {
+fn a_client_of_another_version_is_told_to_use_version_4() {
     let server = start(NullSpec::default());
     for version in [3, 5, 6] {
         let mut client = Client::raw(&server);
@@ -202,7 +202,7 @@ impl Bytes for Header {
 }
 
 #[test]
-fn dropping_the_server_closes_its_connections_and_frees_its_port() {
+fn a_dropped_server_closes_its_connections_and_frees_its_port() {
     let server = start(NullSpec::default());
     let mut client = Client::new(&server);
     let port = server.address().port();

@@ -76,7 +76,7 @@ impl std::error::Error for Late {}
 
 impl Patience {
     /// Returns patience up to `limit`, and not beyond Ctrl-C.
-    pub fn of(limit: Duration) -> Patience {
+    pub fn up_to(limit: Duration) -> Patience {
         Patience {
             limit,
             heeds_interrupt: true,
@@ -132,7 +132,7 @@ pub fn listen(
         Stdio::piped()
     };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut running = Running::of(spawn(command, Life::Ours)?, input)
+    let mut running = Running::new(spawn(command, Life::Ours)?, input)
         .with_context(|| format!("listen to {program}"))?;
     let deadline = Deadline::after(patience.limit);
     loop {
@@ -165,7 +165,7 @@ struct Running<'i> {
 }
 
 impl<'i> Running<'i> {
-    fn of(child: Child, input: &'i [u8]) -> Result<Running<'i>> {
+    fn new(child: Child, input: &'i [u8]) -> Result<Running<'i>> {
         let running = Running {
             child,
             input,
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_program_that_waits_is_ended_with_what_it_started() {
         let mut said = Vec::new();
-        let patience = Patience::of(Duration::from_millis(300));
+        let patience = Patience::up_to(Duration::from_millis(300));
         let script = "sleep 601 & echo $!; echo $$; wait";
         let ended = listen(shell(script), b"", patience, |_, piece| {
             said.extend_from_slice(piece);
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(ended.unwrap(), None);
         let said = String::from_utf8(said).unwrap();
         for pid in said.lines() {
-            let gone = Identity::of(pid.parse().unwrap());
+            let gone = Identity::read(pid.parse().unwrap());
             assert!(gone.is_none_or(|left| left.wait_gone(Duration::from_secs(60))));
         }
         let error = ask(shell("sleep 601"), b"", patience).unwrap_err().to_string();
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn an_endless_talker_whom_all_is_taken_of_is_ended_in_time() {
-        let patience = Patience::of(Duration::from_millis(300));
+        let patience = Patience::up_to(Duration::from_millis(300));
         let ended = listen(shell("exec cat /dev/zero"), b"", patience, |_, _| Ok(()));
         assert_eq!(ended.unwrap(), None);
     }
@@ -345,7 +345,7 @@ mod tests {
     fn a_child_that_keeps_the_pipes_is_not_waited_for() {
         let answer = ask(shell("sleep 602 & echo $!"), b"", LONG).unwrap();
         let pid: u32 = String::from_utf8(answer.output).unwrap().trim().parse().unwrap();
-        let left = Identity::of(pid).expect("it outlives who started it");
+        let left = Identity::read(pid).expect("it outlives who started it");
         left.end(Duration::ZERO).unwrap();
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Place in which this program runs as an agent, and the way there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
-    place: Place,
+    place: DestinationKind,
     /// Program that connects to it: `ssh` or `kubectl`.
     program: PathBuf,
     folder: Option<String>,
@@ -28,7 +28,7 @@ impl Fate {
         Fate(Arc::new(told))
     }
 
-    pub(crate) fn told(&self) -> Option<String> {
+    pub(crate) fn reason(&self) -> Option<String> {
         self.0()
     }
 }
@@ -50,7 +50,7 @@ impl Eq for Fate {}
 
 /// Kind of the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum DestinationKind {
     /// A machine, by its name for `ssh`.
     Machine { ssh: String, is_root_wanted: bool },
     /// A container.
@@ -106,7 +106,7 @@ impl Destination {
             "{ssh:?} is no destination for ssh: write HOST, USER@HOST or ssh://USER@HOST:PORT"
         );
         Ok(Destination {
-            place: Place::Machine {
+            place: DestinationKind::Machine {
                 ssh: ssh.to_owned(),
                 is_root_wanted: sudo,
             },
@@ -122,7 +122,7 @@ impl Destination {
     ///
     /// # Errors
     /// An invalid name or folder, with the valid form.
-    pub fn of_pod(pod: Pod, folder: &str) -> Result<Destination> {
+    pub fn from_pod(pod: Pod, folder: &str) -> Result<Destination> {
         for name in [&pod.namespace, &pod.name, &pod.container] {
             ensure!(
                 is_kubernetes_name(name),
@@ -136,7 +136,7 @@ impl Destination {
         );
         let folder = plain_folder(&pod.name, folder)?;
         Ok(Destination {
-            place: Place::Pod(pod),
+            place: DestinationKind::Pod(pod),
             program: "kubectl".into(),
             folder: Some(folder),
             agent: "machine".to_owned(),
@@ -189,20 +189,20 @@ impl Destination {
     /// Returns its name: the machine's for `ssh`, or the pod's.
     pub fn name(&self) -> &str {
         match &self.place {
-            Place::Machine { ssh, .. } => ssh,
-            Place::Pod(pod) => &pod.name,
+            DestinationKind::Machine { ssh, .. } => ssh,
+            DestinationKind::Pod(pod) => &pod.name,
         }
     }
 
     /// Returns its name for people: `load-0-x7k2p on node7`.
     pub fn words(&self) -> String {
         match &self.place {
-            Place::Machine { ssh, .. } => ssh.clone(),
-            Place::Pod(Pod { name, node, .. }) => format!("{name} on {node}"),
+            DestinationKind::Machine { ssh, .. } => ssh.clone(),
+            DestinationKind::Pod(Pod { name, node, .. }) => format!("{name} on {node}"),
         }
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &DestinationKind {
         &self.place
     }
 
@@ -214,7 +214,7 @@ impl Destination {
     pub fn is_root_wanted(&self) -> bool {
         matches!(
             self.place,
-            Place::Machine {
+            DestinationKind::Machine {
                 is_root_wanted: true,
                 ..
             }
@@ -229,8 +229,8 @@ impl Destination {
     /// Returns a command line for people that runs `words` there.
     pub(super) fn command_words(&self, words: &str) -> String {
         match &self.place {
-            Place::Machine { ssh, .. } => format!("ssh {ssh} {words}"),
-            Place::Pod(pod) => {
+            DestinationKind::Machine { ssh, .. } => format!("ssh {ssh} {words}"),
+            DestinationKind::Pod(pod) => {
                 let named = pod.context.iter().map(|name| format!("--context {name} "));
                 let context: String = named.collect();
                 let Pod {
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_destination_is_no_option_no_second_word_and_nothing_for_a_shell() {
+    fn a_destination_is_never_an_option_a_second_word_or_shell_text() {
         for ssh in [
             "",
             "-oProxyCommand=x",
@@ -330,16 +330,16 @@ mod tests {
     #[test]
     fn a_pod_is_a_name_of_kubernetes() {
         for name in ["", "-x", "a b", "A", "a/b", "a;b", "a-"] {
-            let error = Destination::of_pod(pod(name), "/run/cassay").unwrap_err();
+            let error = Destination::from_pod(pod(name), "/run/cassay").unwrap_err();
             assert!(error.to_string().contains("is no name"), "{error}");
         }
-        let there = Destination::of_pod(pod("load-3-x7k2p"), "/run/cassay").unwrap();
+        let there = Destination::from_pod(pod("load-3-x7k2p"), "/run/cassay").unwrap();
         assert_eq!(there.name(), "load-3-x7k2p");
         let as_option = Pod {
             context: Some("--token=x".into()),
             ..pod("a")
         };
-        let error = Destination::of_pod(as_option, "/run/cassay").unwrap_err();
+        let error = Destination::from_pod(as_option, "/run/cassay").unwrap_err();
         assert!(error.to_string().contains("is no context"), "{error}");
     }
 }

@@ -151,7 +151,7 @@ mod tests {
         (child, FarSide { writer, reader })
     }
 
-    fn said(script: &str) -> Result<String, Unheard> {
+    fn run_script(script: &str) -> Result<String, Unheard> {
         let (mut child, mut far) = child(script);
         let line = far.line(LIMIT);
         drop(far);
@@ -163,12 +163,15 @@ mod tests {
     fn what_a_login_shell_says_before_is_passed_over_up_to_a_limit() {
         let before = ["echo hello; printf 'x\\0y\\n'", "printf 'no end of line'"];
         for before in before {
-            let ours = said(&format!("{before}; echo cassay-agent: is Linux"));
+            let ours = run_script(&format!("{before}; echo cassay-agent: is Linux"));
             assert_eq!(ours.unwrap(), "is Linux", "{before}");
         }
-        assert!(matches!(said("echo hello"), Err(Unheard::HungUp)));
+        assert!(matches!(run_script("echo hello"), Err(Unheard::HungUp)));
         for endless in ["head -c 70000 /dev/zero", "yes hello"] {
-            assert!(matches!(said(endless), Err(Unheard::TooMuch)), "{endless}");
+            assert!(
+                matches!(run_script(endless), Err(Unheard::TooMuch)),
+                "{endless}"
+            );
         }
     }
 
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_pipe_holds_arrives_whole_and_who_is_gone_is_heard_of() {
+    fn more_than_a_pipe_holds_arrives_and_a_lost_peer_is_noticed() {
         let bytes = vec![b'x'; 1 << 20];
         let (mut child, mut far) = child("echo cassay-agent: $(head -c 1048576 | wc -c)");
         far.send(&mut &bytes[..]).unwrap();

@@ -6,7 +6,7 @@
 
 mod rows;
 
-use super::destination::{Destination, Place};
+use super::destination::{Destination, DestinationKind};
 use rows::{BEFORE_LOGIN, BY_KUBECTL, BY_LOGIN, BY_OTHERS, BY_SSH_ITSELF, Row};
 use std::fmt;
 use std::process::ExitStatus;
@@ -112,7 +112,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    pub(super) fn told(cause: impl Into<String>, hint: impl Into<String>) -> Trouble {
+    pub(super) fn with_hint(cause: impl Into<String>, hint: impl Into<String>) -> Trouble {
         Trouble::Told {
             cause: cause.into(),
             hint: Some(hint.into()),
@@ -120,7 +120,7 @@ impl Trouble {
     }
 
     /// Converts an error of this program, which may include a hint.
-    pub(super) fn of_error(error: &anyhow::Error) -> Trouble {
+    pub(super) fn from_error(error: &anyhow::Error) -> Trouble {
         let words = format!("{error:#}");
         let (cause, hint) = match words.split_once("\nhint: ") {
             Some((cause, hint)) => (cause.to_owned(), Some(hint.to_owned())),
@@ -130,29 +130,31 @@ impl Trouble {
     }
 
     /// Converts an obstacle on the far side, as reported by the script.
-    pub(super) fn of_obstacle(wanted: &Destination, obstacle: &str, lines: &[String]) -> Trouble {
+    pub(super) fn from_obstacle(wanted: &Destination, obstacle: &str, lines: &[String]) -> Trouble {
         let (what, folder) = obstacle.split_once(' ').unwrap_or((obstacle, ""));
         let other = "name another folder for the program (`folder`)";
         let because = lines.last().map(|line| format!(" ({line})")).unwrap_or_default();
         let there = |words: &str| wanted.command_words(words);
         match what {
-            "home" => Trouble::told("its user has no home there to put the program into", other),
-            "folder" => Trouble::told(
+            "home" => {
+                Trouble::with_hint("its user has no home there to put the program into", other)
+            }
+            "folder" => Trouble::with_hint(
                 format!("the folder {folder} cannot be made{because}"),
                 other,
             ),
-            "exec" => Trouble::told(
+            "exec" => Trouble::with_hint(
                 format!("no program can be started from {folder}, which is mounted with noexec"),
                 other,
             ),
-            "write" => Trouble::told(
+            "write" => Trouble::with_hint(
                 format!("the program cannot be written into {folder}{because}"),
                 format!(
                     "see `{}`, and make room there, or {other}",
                     there(&format!("df -h {folder}"))
                 ),
             ),
-            "whole" => Trouble::told(
+            "whole" => Trouble::with_hint(
                 format!("the program has arrived in {folder} with other bytes than were sent"),
                 format!("check its disk and memory: `{}`", there("dmesg")),
             ),
@@ -247,7 +249,7 @@ impl End {
             let found = rows.iter().find_map(|row| Some((row, row.line(lines)?)));
             found.map(|(row, line)| row.refusal(wanted, line, lines))
         };
-        if let (Stage::Login, Place::Pod(_)) = (self.stage, wanted.place()) {
+        if let (Stage::Login, DestinationKind::Pod(_)) = (self.stage, wanted.place()) {
             return of(&BY_KUBECTL);
         }
         match (self.stage, self.code()) {
@@ -318,7 +320,7 @@ impl End {
         };
         let ssh = wanted.name();
         match self.stage {
-            Stage::Login if matches!(wanted.place(), Place::Pod(_)) => (
+            Stage::Login if matches!(wanted.place(), DestinationKind::Pod(_)) => (
                 format!("kubectl ended with {ended} and ran nothing of ours{said}"),
                 Some(format!("try `{}`", wanted.command_words("true"))),
             ),

@@ -33,7 +33,7 @@ impl Program {
     ///
     /// # Errors
     /// There is none, with the places searched and the way to get it.
-    pub(super) fn of(machine: &str) -> Result<Arc<Program>> {
+    pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.get_or_insert_default();
         if let Some(known) = programs.get(machine) {
@@ -41,7 +41,7 @@ impl Program {
         }
         let file = match machine {
             std::env::consts::ARCH => PathBuf::from(OURSELVES),
-            _ => of_other(machine)?,
+            _ => other_program(machine)?,
         };
         let read = Program::read(file.clone());
         let program = Arc::new(read.with_context(|| format!("read {}", file.display()))?);
@@ -112,7 +112,7 @@ fn places(machine: &str) -> Vec<PathBuf> {
     folders.map(|folder| folder.join(format!("cassay-{machine}"))).collect()
 }
 
-fn of_other(machine: &str) -> Result<PathBuf> {
+fn other_program(machine: &str) -> Result<PathBuf> {
     let ours = std::env::consts::ARCH;
     let places = places(machine);
     if let Some(file) = places.iter().find(|file| file.is_file()) {
@@ -176,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn a_program_for_no_processor_of_ours_is_named_with_where_it_should_be() {
-        let error = format!("{:#}", Program::of("riscv64").unwrap_err());
+    fn a_program_for_another_processor_is_named_with_its_place() {
+        let error = format!("{:#}", Program::for_machine("riscv64").unwrap_err());
         assert!(error.contains("its processor is riscv64"), "{error}");
         assert!(error.contains("/cassay-riscv64"), "{error}");
         assert!(

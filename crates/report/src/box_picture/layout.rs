@@ -160,14 +160,14 @@ fn tile_px(tile: &Leaf) -> f64 {
 
 /// Items in rows.
 struct Rows {
-    places: Vec<Place>,
+    places: Vec<ItemPlace>,
     /// Height of each row.
     heights: Vec<f64>,
     width: f64,
     height: f64,
 }
 
-struct Place {
+struct ItemPlace {
     x: f64,
     y: f64,
     row: usize,
@@ -210,7 +210,7 @@ impl Rows {
                 }
             }
             let row = rows.heights.len() - 1;
-            rows.places.push(Place { x, y, row });
+            rows.places.push(ItemPlace { x, y, row });
             rows.width = rows.width.max(x + width);
             x += width + gap;
         }

@@ -23,7 +23,7 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
             let names: Vec<String> = points
                 .iter()
                 .filter(|p| !known(p))
-                .map(|p| match p.variant.named() {
+                .map(|p| match p.variant.name() {
                     Some(variant) => format!("{variant} at {}", p.label()),
                     None => p.label(),
                 })
@@ -115,12 +115,12 @@ pub(super) fn runs(sides: &[Side<'_>]) -> Section {
             more => format!("{} (and {} more)", reasons[0], more - 1),
         }
     };
-    let table = Table::of("", sides)
+    let table = Table::from_records("", sides)
         .text("Run", |side| {
             Cell::new(&side.run.name).link(side.link.clone().unwrap_or_default())
         })
         .text("Verdict", |side| {
-            let verdict = Verdict::of(side.run.verdict);
+            let verdict = Verdict::from_record(side.run.verdict);
             Cell::new(verdict.name()).tone(verdict.tone())
         })
         .number("Trials", "", |side| {

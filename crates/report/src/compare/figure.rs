@@ -159,7 +159,7 @@ fn distributions(
     marks
         .iter()
         .any(is_drawn)
-        .then(|| (CurvePlot::of_percentiles(marks), "Latency"))
+        .then(|| (CurvePlot::for_percentiles(marks), "Latency"))
 }
 
 fn unnamed_line(points: Vec<(f64, Option<f64>)>, index: usize) -> LeadMark {
@@ -191,7 +191,7 @@ fn ratios(
                 label: name.clone(),
                 value: Some(c.ratio),
                 ci95: c.ci95,
-                text: format!("{} ×, {}", ratio_words(c), said(c)),
+                text: format!("{} ×, {}", ratio_words(c), label(c)),
                 paint: ColorRole::Category(pair.index),
                 ..ValueRow::default()
             }));
@@ -206,7 +206,7 @@ fn ratios(
     })
 }
 
-fn said(c: &ComparisonRecord) -> &'static str {
+fn label(c: &ComparisonRecord) -> &'static str {
     match c.verdict {
         Finding::LooksDifferent => "looks different",
         Finding::Equivalent => "equivalent",

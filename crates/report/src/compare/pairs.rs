@@ -83,7 +83,7 @@ struct SeenComparison {
 
 /// Compares the points. One block is one observation; the blocks of two runs are not pairs. Latency
 /// of a saturated point depends on its length. If both sides are lower bounds, there is no ratio.
-fn seen(pair: usize, matched: &Matched<'_, '_>) -> Vec<SeenComparison> {
+fn compare_points(pair: usize, matched: &Matched<'_, '_>) -> Vec<SeenComparison> {
     let primary = primary(matched);
     let mut found = Vec::new();
     for (index, (a, b)) in matched.iter().enumerate() {
@@ -118,7 +118,7 @@ fn seen(pair: usize, matched: &Matched<'_, '_>) -> Vec<SeenComparison> {
 fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
     let each = pairs.iter().enumerate();
     let found: Vec<SeenComparison> =
-        each.flat_map(|(pair, one)| seen(pair, &one.matched)).collect();
+        each.flat_map(|(pair, one)| compare_points(pair, &one.matched)).collect();
     let flagged: Vec<(Comparison, bool)> =
         found.iter().map(|one| (one.compared.clone(), one.is_primary)).collect();
     let (judged, chances) = analysis::judge_all(&flagged);

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     /// Measurements of one client: reads with these latencies, µs.
-    fn seen(us: impl Iterator<Item = u64>) -> Sample {
+    fn sample(us: impl Iterator<Item = u64>) -> Sample {
         let mut timing = Timing::default();
         us.for_each(|us| timing.latency.record(us * 1000));
         let mut sample = Sample::default();
@@ -71,8 +71,8 @@ mod tests {
     #[test]
     fn means_of_several_clients_are_named_as_what_they_are() {
         let clients = [
-            seen((1..=100).map(|n| n * 100)),
-            seen((901..=1000).map(|n| n * 100)),
+            sample((1..=100).map(|n| n * 100)),
+            sample((901..=1000).map(|n| n * 100)),
         ];
         expect_test::expect![[r#"
             Means of the figures of 2 clients. A mean of percentiles is not a percentile:

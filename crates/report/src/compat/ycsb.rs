@@ -79,7 +79,7 @@ pub enum Exporter {
 impl Exporter {
     /// Returns the exporter of a class, in any package. An unknown class gives text, as in YCSB.
     #[must_use]
-    pub fn of_class(class: &str) -> Exporter {
+    pub fn from_class(class: &str) -> Exporter {
         match class.rsplit('.').next() {
             Some("JSONMeasurementsExporter") => Exporter::Json,
             Some("JSONArrayMeasurementsExporter") => Exporter::JsonArray,

@@ -1,7 +1,7 @@
 //! The figure of the first screen: the value of a point, run after run, and its changes.
 
 use super::page::{self, name};
-use super::{Change, History, Kind, Line};
+use super::{Change, ChangeKind, History, Line};
 use crate::page::{ColorRole, CurvePlot, Headline, LeadFigure, LeadMark, Page, Plot, PlotAxis};
 
 /// Maximum number of plots on a first screen.
@@ -45,7 +45,7 @@ fn figure(history: &History) -> Option<LeadFigure> {
 fn lines(history: &History) -> Vec<&Line> {
     let mut lines: Vec<&Line> = history.lines.iter().filter(|line| line.values.len() > 1).collect();
     let changed = |line: &&Line| {
-        let told = line.changes.iter().filter(|change| change.kind != Kind::Unconfirmed);
+        let told = line.changes.iter().filter(|change| change.kind != ChangeKind::Unconfirmed);
         std::cmp::Reverse(told.map(|change| change.run).max())
     };
     lines.sort_by_key(changed);
@@ -113,11 +113,11 @@ fn upright(change: &Change) -> LeadMark {
     }
 }
 
-fn paint(kind: Kind) -> ColorRole {
+fn paint(kind: ChangeKind) -> ColorRole {
     match kind {
-        Kind::Worse => ColorRole::Bad,
-        Kind::Better => ColorRole::Good,
-        Kind::Unconfirmed | Kind::OtherMachine => ColorRole::Warn,
+        ChangeKind::Worse => ColorRole::Bad,
+        ChangeKind::Better => ColorRole::Good,
+        ChangeKind::Unconfirmed | ChangeKind::OtherMachine => ColorRole::Warn,
     }
 }
 
@@ -143,9 +143,10 @@ fn levels(line: &Line) -> LeadMark {
 }
 
 fn legend(history: &History) -> Vec<(ColorRole, String)> {
-    let has = |kind: Kind| history.lines.iter().flat_map(|l| &l.changes).any(|c| c.kind == kind);
+    let has =
+        |kind: ChangeKind| history.lines.iter().flat_map(|l| &l.changes).any(|c| c.kind == kind);
     let mut keys = vec![(ColorRole::Category(0), "a run".to_owned())];
-    let kinds = Kind::ALL.into_iter().filter(|kind| has(*kind));
+    let kinds = ChangeKind::ALL.into_iter().filter(|kind| has(*kind));
     keys.extend(kinds.map(|kind| (paint(kind), kind.name().to_owned())));
     keys
 }

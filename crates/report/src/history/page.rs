@@ -1,6 +1,6 @@
 //! Shows the history as a page, and as a section of the newest run's page.
 
-use super::{Change, History, Kind, Line};
+use super::{Change, ChangeKind, History, Line};
 use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Dash, Fold, Headline, Page, Panel, Scale, Section, Series,
@@ -36,7 +36,7 @@ pub(super) fn history(history: &History) -> Page {
             question: format!("How has {} changed over its runs?", history.study),
             alarms: Vec::new(),
             answer: answer(history),
-            verdict: Verdict::of(history.verdict),
+            verdict: Verdict::from_record(history.verdict),
             is_missed: false,
             meaning: "That of the newest run. Invalid and damaged runs are left out.".into(),
             reasons: history
@@ -46,7 +46,9 @@ pub(super) fn history(history: &History) -> Page {
                 .collect(),
             figures: Vec::new(),
         },
-        folds: Fold::of("runs", "Runs", true, [section, runs(history)]).into_iter().collect(),
+        folds: Fold::with_sections("runs", "Runs", true, [section, runs(history)])
+            .into_iter()
+            .collect(),
         data: history.json(),
     }
 }
@@ -84,12 +86,12 @@ pub fn section(history: &History) -> Option<Section> {
 
 /// Lists the runs of the history, newest first, each with a link to its report.
 fn runs(history: &History) -> Option<Section> {
-    let table = Table::of("", history.runs.iter().rev())
+    let table = Table::from_records("", history.runs.iter().rev())
         .text("Run", |run| {
             Cell::new(&run.stamp).link(run.link.clone().unwrap_or_default())
         })
         .text("Verdict", |run| {
-            let verdict = Verdict::of(run.verdict);
+            let verdict = Verdict::from_record(run.verdict);
             Cell::new(verdict.name()).tone(verdict.tone())
         })
         .text("cassay", |run| &run.cassay)
@@ -131,7 +133,7 @@ fn answer(history: &History) -> Vec<String> {
     if runs == 0 {
         return vec!["No run of the study is usable.".to_owned()];
     }
-    let told = |(_, change): &&(&Line, &Change)| change.kind != Kind::Unconfirmed;
+    let told = |(_, change): &&(&Line, &Change)| change.kind != ChangeKind::Unconfirmed;
     let all = all_changes(history);
     let changes: Vec<_> = all.iter().filter(told).collect();
     let mut answer: Vec<String> = changes
@@ -166,10 +168,10 @@ fn answer(history: &History) -> Vec<String> {
 pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> String {
     let shift = &change.shift;
     let how = match change.kind {
-        Kind::Worse => "worse",
-        Kind::Better => "better",
-        Kind::Unconfirmed => "different, unconfirmed,",
-        Kind::OtherMachine => "different, on another machine,",
+        ChangeKind::Worse => "worse",
+        ChangeKind::Better => "better",
+        ChangeKind::Unconfirmed => "different, unconfirmed,",
+        ChangeKind::OtherMachine => "different, on another machine,",
     };
     format!(
         "{} is {} {how} since {}: {} → {} {}; {}.",
@@ -207,7 +209,7 @@ fn amount(value: f64) -> String {
 }
 
 fn variant<'a>(history: &'a History, line: &'a Line) -> &'a str {
-    line.variant.named().unwrap_or(&history.study)
+    line.variant.name().unwrap_or(&history.study)
 }
 
 pub(super) fn name(history: &History, line: &Line) -> String {
@@ -220,7 +222,7 @@ pub(super) fn name(history: &History, line: &Line) -> String {
 }
 
 fn changes(history: &History) -> Option<Table> {
-    Table::of("Changes, newest first", all_changes(history))
+    Table::from_records("Changes, newest first", all_changes(history))
         .text("Since run", |(_, change)| &history.runs[change.run].stamp)
         .text("Series", |(line, _)| name(history, line))
         .number("Change", "", |(_, change)| {
@@ -228,9 +230,9 @@ fn changes(history: &History) -> Option<Table> {
         })
         .text("Which is", |(_, change)| {
             Cell::new(change.kind.name()).tone(match change.kind {
-                Kind::Worse => Tone::Bad,
-                Kind::Better => Tone::Good,
-                Kind::Unconfirmed | Kind::OtherMachine => Tone::Warn,
+                ChangeKind::Worse => Tone::Bad,
+                ChangeKind::Better => Tone::Good,
+                ChangeKind::Unconfirmed | ChangeKind::OtherMachine => Tone::Warn,
             })
         })
         .wide_number("p", "", |(_, change)| amount(change.shift.p))
@@ -241,7 +243,7 @@ fn changes(history: &History) -> Option<Table> {
 }
 
 fn table(history: &History) -> Table {
-    Table::of("Series", &history.lines)
+    Table::from_records("Series", &history.lines)
         .text("Variant", |line| variant(history, line))
         .text("Point", |line| place(line.point))
         .text("Metric", |line| {

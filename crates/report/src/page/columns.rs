@@ -11,7 +11,7 @@ pub struct TableBuilder<R> {
 
 impl Table {
     /// Begins a table with a row for each record.
-    pub fn of<R: Copy>(
+    pub fn from_records<R: Copy>(
         caption: impl Into<String>,
         records: impl IntoIterator<Item = R>,
     ) -> TableBuilder<R> {
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_row_has_a_cell_in_every_column() {
         let records = [("reads", Some(2)), ("writes", None)];
-        let table = Table::of("Operations", &records)
+        let table = Table::from_records("Operations", &records)
             .text("Kind", |(kind, _)| *kind)
             .each(["a", "b"], |table, title| {
                 table.number(title, "op/s", |(_, rate)| {
@@ -177,6 +177,6 @@ mod tests {
         );
         assert_eq!(table.rows[1].tone, Tone::Muted);
         let none: [(&str, u32); 0] = [];
-        assert!(Table::of("", &none).unless_empty().is_none());
+        assert!(Table::from_records("", &none).unless_empty().is_none());
     }
 }

@@ -40,7 +40,7 @@ pub struct CurvePlot {
 
 impl CurvePlot {
     /// Returns a plot of latency over the number of operations of which one takes longer.
-    pub fn of_percentiles(marks: Vec<Mark>) -> CurvePlot {
+    pub fn for_percentiles(marks: Vec<Mark>) -> CurvePlot {
         let axis = |title: &str| PlotAxis {
             title: title.to_owned(),
             is_log: true,

@@ -34,7 +34,7 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
     for node in document.descendants() {
         let range = node.range();
         let drawn = if node.has_tag_name((SVG, "text")) {
-            let style = Style::of(node, &sheet);
+            let style = Style::from_node(node, &sheet);
             path(node, &style, if style.is_bold { &bold } else { &regular })
         } else if node.is_text() && node.parent().is_some_and(|of| of.has_tag_name((SVG, "style")))
         {
@@ -61,7 +61,7 @@ struct Style {
 
 impl Style {
     /// Applies the matching rules; a more specific rule comes later.
-    fn of(node: Node, sheet: &StyleSheet) -> Style {
+    fn from_node(node: Node, sheet: &StyleSheet) -> Style {
         let mut style = Style {
             size_px: SIZE_PX,
             is_bold: false,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_lies_where_it_leans_and_is_as_large_and_heavy_as_its_class() {
+    fn a_text_has_the_anchor_size_and_weight_of_its_class() {
         let [left, right, height] = extent("", "HHHH");
         let width = right - left;
         assert!(

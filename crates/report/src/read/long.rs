@@ -10,7 +10,9 @@ use crate::sections::time::{PLACES_PER_PAGE_MAX, PLACES_PER_TRIAL_MAX};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use store::record::TrialFinding;
-use store::{OverviewRecord, Place, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial};
+use store::{
+    OverviewBin, OverviewRecord, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial,
+};
 
 /// Maximum number of trials whose series are read: even with the fewest places a page cannot hold
 /// more.
@@ -95,7 +97,7 @@ fn trial_view(
         view.others = vec![ProbeSeries {
             name: "cpu.others".into(),
             unit: "%".into(),
-            ..of_places(&places)
+            ..place_series(&places)
         }];
     }
     if is_detailed {
@@ -146,7 +148,7 @@ impl SeriesOf {
         let same = self.0[from..].iter_mut();
         let mut same = same.take_while(|(_, series)| key(series) == wanted);
         if let Some((_, series)) = same.find(|(probe, _)| *probe == line.probe) {
-            let filled = of_places(&line.unpacked(least_s)?);
+            let filled = place_series(&line.unpacked(least_s)?);
             (series.values, series.means) = (filled.values, filled.means);
         }
         Ok(())
@@ -159,11 +161,11 @@ fn key(series: &ProbeSeries) -> (&str, &str) {
 
 /// Returns two values for each place that has any, a quarter and three quarters into it, and its
 /// mean.
-fn of_places(places: &Places) -> ProbeSeries {
+fn place_series(places: &Places) -> ProbeSeries {
     let mut series = ProbeSeries::default();
     let known = places.places.iter().enumerate();
     for (at, place) in known.filter(|(_, place)| place.count > 0) {
-        let Place { mean, ends, .. } = *place;
+        let OverviewBin { mean, ends, .. } = *place;
         let t_s = |part: f64| (at as f64 + part) * places.width_s;
         series.values.extend([(t_s(0.25), ends[0]), (t_s(0.75), ends[1])]);
         series.means.push(mean);

@@ -31,7 +31,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks = Vec::new();
     for group in &groups {
         let caption = if groups.len() > 1 {
-            of_trials(view, group.trials.iter().map(|(index, _)| *index))
+            name_trials(view, group.trials.iter().map(|(index, _)| *index))
         } else {
             String::new()
         };
@@ -111,7 +111,7 @@ fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
 }
 
 /// Names variants and trials, to be added behind a name.
-pub fn of_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> String {
+pub fn name_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> String {
     let trials: Vec<usize> = trials.collect();
     let numbers: Vec<String> = trials.iter().map(usize::to_string).collect();
     let planned = view.plan.trials.iter();
@@ -150,7 +150,7 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
         rack.then_with(|| natural(&a.host, &b.host))
             .then_with(|| natural(&a.name, &b.name))
     });
-    Table::of(format!("Nodes and their shares of the data{of}"), nodes)
+    Table::from_records(format!("Nodes and their shares of the data{of}"), nodes)
         .text("Host", |node| &node.host)
         .text("Rack", |node| &node.rack)
         .text("Node", |node| &node.name)
@@ -192,7 +192,7 @@ fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
         )
     });
     let rows: Vec<(&HostRecord, Vec<&HostRecord>)> = everywhere.collect();
-    Table::of(format!("Hosts and their limits{of}"), &rows)
+    Table::from_records(format!("Hosts and their limits{of}"), &rows)
         .text("Host", |(host, _)| &host.name)
         .text("Address", |(host, _)| &host.address)
         .when(

@@ -40,7 +40,7 @@ pub fn comparison_table<'a>(
         (false, Some(_)) => "secondary",
         (false, None) => "",
     };
-    let compared = Table::of(caption, records)
+    let compared = Table::from_records(caption, records)
         .text("Metric", |c| {
             Cell::new(metric_name(&c.metric)).detail(rank(c))
         })

@@ -37,18 +37,18 @@ pub fn section(view: &RunView) -> Option<Section> {
 }
 
 /// Returns the kinds of cost that are known anywhere, in order.
-fn known<'a>(costs: impl Iterator<Item = &'a CostRecord>) -> Vec<CostKind> {
+fn kinds<'a>(costs: impl Iterator<Item = &'a CostRecord>) -> Vec<CostKind> {
     let known: Vec<CostKind> = costs.map(|cost| cost.cost).collect();
     CostKind::ALL.into_iter().filter(|cost| known.contains(cost)).collect()
 }
 
 fn points_table(view: &RunView, points: &[&PointRecord]) -> Table {
-    let costs = known(points.iter().flat_map(|point| &point.costs));
+    let costs = kinds(points.iter().flat_map(|point| &point.costs));
     let cell = |point: &PointRecord, cost: CostKind| {
         let found = point.costs.iter().find(|one| one.cost == cost);
         found.map_or_else(Cell::absent, mean_cell)
     };
-    Table::of("Costs at each point", points.iter().copied())
+    Table::from_records("Costs at each point", points.iter().copied())
         .text("Variant", |point| variant_name(&point.variant, view))
         .text("Point", |point| place(point.point))
         .each(costs, |table, cost| {
@@ -80,7 +80,7 @@ pub fn comparison_table<'a>(
     records: &'a [CostComparisonRecord],
     sides: impl FnOnce(CostTable<'a>) -> CostTable<'a>,
 ) -> Table {
-    let compared = Table::of(caption, records)
+    let compared = Table::from_records(caption, records)
         .text("Cost", |c| capital(c.cost.words()))
         .text("Point", |c| place(c.point));
     sides(compared)

@@ -106,7 +106,7 @@ fn table(view: &RunView) -> Table {
         value.map(|value| Cell::new(number::small(value)).detail(ci.unwrap_or_default()))
     };
     let caption = "Coefficients, with their 95 % intervals";
-    Table::of(caption, &view.findings.curves)
+    Table::from_records(caption, &view.findings.curves)
         .text("Variant", |curve| variant_name(&curve.variant, view))
         .number("λ", "op/s", |curve| curve.lambda.map(number::rate))
         .number("σ", "", |curve| {

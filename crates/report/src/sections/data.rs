@@ -7,7 +7,7 @@ use crate::sections::rules::rule_tone;
 use crate::sections::{acknowledged_writes, sides, state};
 use crate::summary::trial_table;
 use measure::KindCount;
-use store::record::{ServerCountsRecord, Settled, TrialFinding};
+use store::record::{ServerCountsRecord, SettleEnd, TrialFinding};
 
 /// Returns verified reads, server counts and the load phase. `None` without any.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -218,9 +218,9 @@ fn load_table(view: &RunView) -> Table {
         .text("Settled", |(_, load)| {
             let took = number::duration(load.settle_seconds);
             Cell::new(load.settle.name()).detail(took).tone(match load.settle {
-                Settled::Settled => Tone::Good,
-                Settled::Stalled | Settled::Timeout => Tone::Warn,
-                Settled::Skipped | Settled::Unknown => Tone::Muted,
+                SettleEnd::Settled => Tone::Good,
+                SettleEnd::Stalled | SettleEnd::Timeout => Tone::Warn,
+                SettleEnd::Skipped | SettleEnd::Unknown => Tone::Muted,
             })
         })
         .build()

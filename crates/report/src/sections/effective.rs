@@ -19,36 +19,36 @@ const OWN: &str = "‹own›";
 
 /// Settings, JVM flags or facts of the JVM and its container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum SettingKind {
     Setting,
     Flag,
     Jvm,
 }
 
-impl Kind {
-    const ALL: [Kind; 3] = [Kind::Setting, Kind::Flag, Kind::Jvm];
+impl SettingKind {
+    const ALL: [SettingKind; 3] = [SettingKind::Setting, SettingKind::Flag, SettingKind::Jvm];
 
     fn name(self) -> &'static str {
         match self {
-            Kind::Setting => "setting",
-            Kind::Flag => "JVM flag",
-            Kind::Jvm => "JVM",
+            SettingKind::Setting => "setting",
+            SettingKind::Flag => "JVM flag",
+            SettingKind::Jvm => "JVM",
         }
     }
 
     fn title(self) -> &'static str {
         match self {
-            Kind::Setting => "Cassandra's own settings in effect",
-            Kind::Flag => "JVM flags that are not the defaults",
-            Kind::Jvm => "The JVM, and its view of the machine",
+            SettingKind::Setting => "Cassandra's own settings in effect",
+            SettingKind::Flag => "JVM flags that are not the defaults",
+            SettingKind::Jvm => "The JVM, and its view of the machine",
         }
     }
 
-    fn of(self, node: &NodeRecord) -> &BTreeMap<String, String> {
+    fn settings(self, node: &NodeRecord) -> &BTreeMap<String, String> {
         match self {
-            Kind::Setting => &node.settings,
-            Kind::Flag => &node.flags,
-            Kind::Jvm => &node.jvm,
+            SettingKind::Setting => &node.settings,
+            SettingKind::Flag => &node.flags,
+            SettingKind::Jvm => &node.jvm,
         }
     }
 }
@@ -61,13 +61,13 @@ type Values<'a> = BTreeMap<(usize, &'a str), BTreeSet<String>>;
 struct Effective<'a> {
     variants: Vec<&'a VariantName>,
     nodes: Vec<&'a str>,
-    keys: BTreeMap<(Kind, &'a str), Values<'a>>,
+    keys: BTreeMap<(SettingKind, &'a str), Values<'a>>,
 }
 
 impl<'a> Effective<'a> {
     fn new(view: &'a RunView) -> Effective<'a> {
         let variants = variants(view);
-        let mut keys: BTreeMap<(Kind, &str), Values<'_>> = BTreeMap::new();
+        let mut keys: BTreeMap<(SettingKind, &str), Values<'_>> = BTreeMap::new();
         let mut nodes: Vec<&str> = Vec::new();
         for trial in &view.trials {
             let variant = variant_of(view, trial, &variants);
@@ -75,8 +75,8 @@ impl<'a> Effective<'a> {
                 if !nodes.contains(&node.name.as_str()) {
                     nodes.push(&node.name);
                 }
-                for kind in Kind::ALL {
-                    for (key, value) in kind.of(node) {
+                for kind in SettingKind::ALL {
+                    for (key, value) in kind.settings(node) {
                         let values = keys.entry((kind, key)).or_default();
                         let at = (variant, node.name.as_str());
                         values.entry(at).or_default().insert(without_own(value, node));
@@ -97,7 +97,7 @@ impl<'a> Effective<'a> {
     }
 
     /// Returns the values of one variant, over all its nodes.
-    fn of_variant(values: &Values<'_>, variant: usize) -> BTreeSet<String> {
+    fn variant_values(values: &Values<'_>, variant: usize) -> BTreeSet<String> {
         let mine = values.iter().filter(|((v, _), _)| *v == variant);
         mine.flat_map(|(_, set)| set.clone()).collect()
     }
@@ -117,7 +117,7 @@ impl<'a> Effective<'a> {
     }
 
     /// Returns the variants with values of any node.
-    fn told(&self) -> Vec<usize> {
+    fn variants_with_values(&self) -> Vec<usize> {
         let all = self.keys.values().flat_map(BTreeMap::keys);
         let told: BTreeSet<usize> = all.map(|(variant, _)| *variant).collect();
         told.into_iter().collect()
@@ -168,7 +168,11 @@ pub fn section(view: &RunView) -> Option<Section> {
         blocks.extend(between_variants(view, &effective));
         blocks.extend(between_nodes(view, &effective));
         blocks.extend(between_trials(view, &effective));
-        blocks.extend(Kind::ALL.into_iter().filter_map(|kind| everything(view, &effective, kind)));
+        blocks.extend(
+            SettingKind::ALL
+                .into_iter()
+                .filter_map(|kind| everything(view, &effective, kind)),
+        );
     }
     (!blocks.is_empty()).then(|| Section {
         id: "effective",
@@ -181,7 +185,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 /// Returns true if the nodes of a run were asked for their configuration.
 pub fn is_known(view: &RunView) -> bool {
     let mut nodes = view.trials.iter().filter_map(|t| t.nodes.as_ref()).flat_map(|n| &n.nodes);
-    nodes.any(|node| Kind::ALL.into_iter().any(|kind| !kind.of(node).is_empty()))
+    nodes.any(|node| SettingKind::ALL.into_iter().any(|kind| !kind.settings(node).is_empty()))
 }
 
 /// Shortens a value for a table.
@@ -202,23 +206,23 @@ fn value_cell(values: &BTreeSet<String>) -> Cell {
 
 /// Lists keys whose values differ between variants.
 fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
-    let told = all.told();
+    let told = all.variants_with_values();
     if told.len() < 2 {
         return None;
     }
-    let differs = |(_, values): &(&(Kind, &str), &Values<'_>)| {
+    let differs = |(_, values): &(&(SettingKind, &str), &Values<'_>)| {
         let sets: Vec<BTreeSet<String>> =
-            told.iter().map(|v| Effective::of_variant(values, *v)).collect();
+            told.iter().map(|v| Effective::variant_values(values, *v)).collect();
         sets.iter().any(|set| *set != sets[0])
     };
     let differing = all.keys.iter().filter(differs);
-    let table = Table::of("What differed between the variants", differing)
+    let table = Table::from_records("What differed between the variants", differing)
         .text("Key", |((_, key), _)| *key)
         .text("What", |((kind, _), _)| kind.name())
         .each(&told, |table, variant| {
             let name = variant_name(all.variants[*variant], view);
             table.text(name, |(_, values)| {
-                value_cell(&Effective::of_variant(values, *variant))
+                value_cell(&Effective::variant_values(values, *variant))
             })
         })
         .foot("Everything else was the same.")
@@ -233,7 +237,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     if all.nodes.len() < 2 {
         return None;
     }
-    let told = all.told();
+    let told = all.variants_with_values();
     let mut rows = Vec::new();
     for ((kind, key), values) in &all.keys {
         let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -259,7 +263,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     );
     let own = rows.iter().any(|(.., text)| text.contains(OWN));
     let foot = own.then(|| format!("{OWN} stands for a node's own address, name or host."));
-    let table = Table::of("What differed between the nodes", &rows)
+    let table = Table::from_records("What differed between the nodes", &rows)
         .text("Key", |(_, key, ..)| *key)
         .text("What", |(kind, ..)| kind.name())
         .when(told.len() > 1, |table| {
@@ -305,8 +309,8 @@ fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
 }
 
 /// Lists all keys of one kind, behind a fold.
-fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> {
-    let told = all.told();
+fn everything(view: &RunView, all: &Effective<'_>, kind: SettingKind) -> Option<Block> {
+    let told = all.variants_with_values();
     let of_variant = |values: &Values<'_>, variant: usize| {
         let mine = values.iter().filter(|((v, _), _)| *v == variant);
         let (nodes, sets): (Vec<&str>, Vec<BTreeSet<String>>) =
@@ -317,7 +321,7 @@ fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> 
             _ => format!("{}: {text}", variant_name(all.variants[variant], view)),
         }
     };
-    let table = Table::of("", all.keys.iter().filter(|((k, _), _)| *k == kind))
+    let table = Table::from_records("", all.keys.iter().filter(|((k, _), _)| *k == kind))
         .text("Key", |((_, key), _)| *key)
         .text("Value", |(_, values)| {
             let distinct: BTreeSet<&BTreeSet<String>> = values.values().collect();
@@ -363,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_a_nodes_own_is_no_difference_and_longer_names_are_no_names() {
+    fn per_node_values_are_not_differences() {
         let node = NodeRecord {
             name: "node1".into(),
             host: "host1".into(),

@@ -170,7 +170,7 @@ fn says(verdict: EffectVerdict) -> String {
 }
 
 fn table(effects: &EffectsRecord) -> Table {
-    Table::of(format!("Effects on {}", title(effects)), in_order(effects))
+    Table::from_records(format!("Effects on {}", title(effects)), in_order(effects))
         .text("Effect", name)
         .wide_text("Kind", |effect| match effect.kind {
             EffectKind::Main => "average over the others",
@@ -372,7 +372,7 @@ fn cells(effects: &EffectsRecord) -> Table {
     let is_rate = effects.metric == "ops_per_s";
     let format = if is_rate { number::rate } else { number::ms };
     let caption = format!("{}, by combination", title(effects));
-    Table::of(caption, &effects.cells)
+    Table::from_records(caption, &effects.cells)
         .each(effects.axes.iter().enumerate(), |table, (at, axis)| {
             table.text(&axis.name, |cell| cell.values.get(at))
         })

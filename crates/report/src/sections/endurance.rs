@@ -11,7 +11,7 @@ use crate::run_view::RunView;
 use crate::sections::faults;
 use crate::sections::time::label;
 use analysis::autocorrelation::NORMAL_975;
-use analysis::endurance::{Agreed, Course, Growing};
+use analysis::endurance::{Agreed, DriftDirection, Growing};
 use analysis::procedure::Role;
 use store::record::{
     ChangeRecord, CourseRecord, CyclesState, EnduranceRecord, EnduredRecord, GrowthRecord,
@@ -36,7 +36,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     let several = long.len() > 1;
     for (trial, shown) in long.iter().take(TRIALS_MAX) {
-        let parts = of_trial(shown, trial.seconds, broken(view, trial));
+        let parts = trial_blocks(shown, trial.seconds, broken(view, trial));
         if several {
             blocks.push(Block::Details(label(view, trial.index), parts))
         } else {
@@ -65,7 +65,7 @@ fn broken(view: &RunView, trial: &TrialFinding) -> Vec<Band> {
     faults::bands(view, trial.index).map(since).collect()
 }
 
-fn of_trial(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec<Block> {
+fn trial_blocks(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec<Block> {
     let mut blocks = vec![
         Block::Chart(chart(shown, broken)),
         Block::Table(drifts(shown)),
@@ -122,7 +122,7 @@ fn turns(one: &EnduredRecord) -> Table {
         });
         number::relative_error(turn.ops_per_s, ci95)
     };
-    let variant = (one.variant.named()).map_or_else(String::new, |name| format!("{name}: "));
+    let variant = (one.variant.name()).map_or_else(String::new, |name| format!("{name}: "));
     let caption = format!(
         "{variant}the same load for different times: {}",
         agreed(one)
@@ -134,7 +134,7 @@ fn turns(one: &EnduredRecord) -> Table {
             signed(change)
         )
     });
-    Table::of(caption, &one.turns)
+    Table::from_records(caption, &one.turns)
         .text("Turn", |turn| match turn.role {
             Role::Beside(number) => format!("beside it, {}", u32::from(number) + 1),
             _ => "the long one".to_owned(),
@@ -170,11 +170,11 @@ fn agreed(one: &EnduredRecord) -> String {
 }
 
 /// Returns the tone of a trend.
-fn course_tone(course: Course) -> Tone {
+fn course_tone(course: DriftDirection) -> Tone {
     match course {
-        Course::Steady => Tone::Good,
-        Course::Rising | Course::Falling => Tone::Warn,
-        Course::Untold => Tone::Muted,
+        DriftDirection::Steady => Tone::Good,
+        DriftDirection::Rising | DriftDirection::Falling => Tone::Warn,
+        DriftDirection::Untold => Tone::Muted,
     }
 }
 
@@ -189,7 +189,7 @@ fn growth_tone(growing: Growing) -> Tone {
 }
 
 fn drifts(shown: &EnduranceRecord) -> Table {
-    Table::of("Drift from the window's begin to its end", &shown.drifts)
+    Table::from_records("Drift from the window's begin to its end", &shown.drifts)
         .text("Of", |drift| name(&drift.of))
         .number("Drift", "%", |drift| {
             Cell::new(signed(drift.change)).detail(between(drift.ci95, signed))
@@ -201,7 +201,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
         .wide_number("Blocks", "", |drift| drift.blocks.to_string())
         .text("So", |drift| {
             let course = match drift.course {
-                Course::Untold => "cannot be told",
+                DriftDirection::Untold => "cannot be told",
                 course => course.name(),
             };
             Cell::new(course).tone(course_tone(drift.course))
@@ -219,7 +219,7 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
     // Each event is within a block of that share of the window, on either side.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
-    Table::of("Changes of level", &shown.changes)
+    Table::from_records("Changes of level", &shown.changes)
         .number("After", "", |change| number::duration(change.at_s))
         .text("Of", |change| name(&change.of))
         .number("Before", "", |change| number::rate(change.before))
@@ -281,7 +281,7 @@ fn amount(value: f64, unit: &str) -> String {
 fn growths(shown: &EnduranceRecord) -> Table {
     let show = |growth: &GrowthRecord, value: f64| amount(value, &growth.unit);
     let days = shown.growths.first().map_or(0.0, |growth| growth.horizon_days);
-    Table::of("What may grow", &shown.growths)
+    Table::from_records("What may grow", &shown.growths)
         .text("Of", |growth| name(&growth.of))
         .text("Where", |growth| &growth.place)
         .number("In the end", "", |growth| show(growth, growth.last))

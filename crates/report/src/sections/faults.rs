@@ -48,7 +48,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn times(view: &RunView) -> Table {
     let between =
         |from: Option<f64>, to: Option<f64>| from.zip(to).map(|(a, b)| number::small(b - a));
-    Table::of(
+    Table::from_records(
         "Times of the break, and its observers",
         &view.findings.faults,
     )
@@ -101,7 +101,7 @@ fn tone(fault: &FaultRecord) -> Tone {
 /// Says when one of the two series of a fault was back to normal. `None` for a fault without a
 /// level before it.
 fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Option<Cell> {
-    let aftermath = Aftermath::of(fault)?;
+    let aftermath = Aftermath::from_fault(fault)?;
     let from = since(fault);
     Some(match of(&aftermath)? {
         SeriesEnd::Usual => Cell::new(format!("normal from the {from} on")).tone(Tone::Good),
@@ -125,11 +125,11 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);
-    faults.flat_map(of_fault)
+    faults.flat_map(fault_bands)
 }
 
 /// Returns these stretches for one fault.
-pub fn of_fault(fault: &FaultRecord) -> Vec<Band> {
+pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
     let recovery = fault.recovery.as_ref();
     let Some(from) = fault.injected_s else {
         return Vec::new();

@@ -108,7 +108,7 @@ fn table(
         format!(" with {}", names.join(", "))
     };
     let caption = format!("{} by {}{with}", rows.name, columns.name);
-    Table::of(caption, &rows.values)
+    Table::from_records(caption, &rows.values)
         .text(&rows.name, |(name, _)| name)
         .each(&columns.values, |table, (name, column)| {
             table.number(&format!("{} {name}", columns.name), "op/s", |(_, value)| {

@@ -124,7 +124,7 @@ fn chart(title: &str, looks: &LooksRecord) -> Chart {
 
 fn table(looks: &LooksRecord) -> Table {
     let signed = |ratio: f64| format!("{:+.1} %", percent(ratio));
-    Table::of("Look by look", &looks.grew)
+    Table::from_records("Look by look", &looks.grew)
         .number("After block", "", |look| look.block.to_string())
         .number("Pairs", "", |look| look.pairs.to_string())
         .number("Difference", "", |look| signed(look.ratio))

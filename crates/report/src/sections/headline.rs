@@ -14,7 +14,7 @@ use crate::summary::{
     ALL, Point, axis_value, best, compared_value, is_kept_up, is_searched, most_different_cost,
     variant_name, variants,
 };
-use store::record::RequirementOutcome as Outcome;
+use store::record::RequirementOutcome;
 use store::record::{
     ComparisonRecord, CostComparisonRecord, CostKind, Finding, NextStepRecord, SearchRangeRecord,
     SearchRecord, TrialFinding, outcome_of,
@@ -22,7 +22,7 @@ use store::record::{
 
 /// Returns the top of the page.
 pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
-    let verdict = Verdict::of(view.verdict);
+    let verdict = Verdict::from_record(view.verdict);
     let answer = if view.findings.answer.is_empty() {
         derived_answer(view, points)
     } else {
@@ -36,7 +36,7 @@ pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
         alarms: view.findings.alarms.clone(),
         answer,
         verdict,
-        is_missed: outcome_of(&view.findings.requirements) == Some(Outcome::Missed),
+        is_missed: outcome_of(&view.findings.requirements) == Some(RequirementOutcome::Missed),
         meaning: meaning(view, verdict),
         short_reasons: reasons::short(view),
         reasons: view.findings.reasons.clone(),
@@ -62,15 +62,16 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
         Verdict::Suspect => {
             "The numbers stand, but read the reasons before relying on them.".into()
         }
-        Verdict::Invalid => of_invalid(view),
+        Verdict::Invalid => invalid_sentence(view),
         Verdict::Unknown => "No verdict was written: the run may not have finished.".into(),
     }
 }
 
 /// Says how many trials broke a rule, and how their numbers are used.
-fn of_invalid(view: &RunView) -> String {
+fn invalid_sentence(view: &RunView) -> String {
     let trials = &view.findings.trials;
-    let is_invalid = |trial: &&TrialFinding| Verdict::of(Some(trial.verdict)) == Verdict::Invalid;
+    let is_invalid =
+        |trial: &&TrialFinding| Verdict::from_record(Some(trial.verdict)) == Verdict::Invalid;
     let invalid = trials.iter().filter(is_invalid).count();
     let of_all = measure::number::counted(trials.len(), "trial");
     let has_range = view.findings.searches.iter().any(|search| search.range.is_some());
@@ -109,7 +110,7 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     facts.push(("Trials".into(), trials));
     if let Some(outcome) = outcome_of(&view.findings.requirements) {
         let word = match outcome {
-            Outcome::Untold => "cannot be told",
+            RequirementOutcome::Untold => "cannot be told",
             outcome => outcome.name(),
         };
         facts.push(("Requirements".into(), word.into()));

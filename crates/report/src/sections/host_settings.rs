@@ -154,7 +154,7 @@ fn tone(verdict: SettingVerdict) -> Tone {
 }
 
 fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a Shared<'a>>) -> Table {
-    Table::of(caption, rows)
+    Table::from_records(caption, rows)
         .text("Verdict", |one| {
             let verdict = one.found.verdict;
             Cell::new(verdict.name()).tone(tone(verdict))
@@ -171,7 +171,7 @@ fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a Shared<'a>>) -> Table
 }
 
 fn mending<'a>(rows: impl Iterator<Item = &'a Shared<'a>>) -> Table {
-    Table::of("", rows)
+    Table::from_records("", rows)
         .text("Setting", |one| &one.found.setting)
         .text("On", |one| on(one).join(", "))
         .text("Why", |one| match &one.found.start_check {

@@ -80,7 +80,7 @@ fn table(view: &RunView) -> Table {
     let clients = view.findings.trials.iter().map(|trial| (trial, &trial.client));
     let above_0 = |value: f64| Some(value).filter(|value| *value > 0.0);
     // A closed loop reports zero lag: its operations cannot be late.
-    let lag = |us: f64| known(above_0(us).map(number::small), Tone::Plain, "");
+    let lag = |us: f64| cell(above_0(us).map(number::small), Tone::Plain, "");
     let whole = |count: u64, words: fn(u64) -> String| match count {
         0 => Cell::absent(),
         count => Cell::new(words(count)),
@@ -89,7 +89,7 @@ fn table(view: &RunView) -> Table {
         .number("Ceiling", "op/s", |(trial, _)| ceiling(trial))
         // V3 judges whether the client was the limit; the page does not judge again.
         .number("Used of it", "", |(trial, _)| {
-            known(
+            cell(
                 ceiling_share(trial).map(number::percent),
                 rule_tone(trial, "V3"),
                 "",
@@ -107,15 +107,15 @@ fn table(view: &RunView) -> Table {
         .wide_number("Dropped", "", |(trial, _)| number::count(trial.dropped))
         .number("Stall", "ms", |(trial, client)| {
             let ms = client.stall_ms_longest.map(number::small);
-            known(ms, rule_tone(trial, "V4"), "not measured")
+            cell(ms, rule_tone(trial, "V4"), "not measured")
         })
         .wide_number("Waited for a CPU", "of the time", |(_, client)| {
             let share = client.wait_share.map(number::percent);
-            known(share, Tone::Plain, "the kernel does not count it")
+            cell(share, Tone::Plain, "the kernel does not count it")
         })
         .number("Others", "CPU", |(trial, _)| {
             let share = trial.machine.as_ref().and_then(|machine| machine.cpu_others);
-            known(
+            cell(
                 share.map(number::percent),
                 rule_tone(trial, "V18"),
                 "the machine does not report it",
@@ -123,7 +123,7 @@ fn table(view: &RunView) -> Table {
         })
         .wide_number("Silence", "ms", |(trial, client)| {
             let ms = above_0(client.quiet_ms_longest).map(number::small);
-            known(ms, rule_tone(trial, "V19"), "")
+            cell(ms, rule_tone(trial, "V19"), "")
         })
         .wide_number("Memory", "peak", |(_, client)| {
             whole(client.memory_bytes, number::bytes)
@@ -174,14 +174,14 @@ fn clients(view: &RunView) -> Table {
         })
         .number("Ceiling", "op/s", |(_, client)| {
             let lowest = client.ceilings_ops_per_s.iter().copied().min_by(f64::total_cmp);
-            known(
+            cell(
                 lowest.map(number::rate),
                 Tone::Plain,
                 "the ceiling was not measured",
             )
         })
         .wide_number("Lag p99", "µs", |(_, client)| {
-            known(
+            cell(
                 above_0(client.lag_us.p99).map(number::small),
                 Tone::Plain,
                 "",
@@ -203,7 +203,7 @@ fn latency(client: &ClientEndRecord, of: fn(&QuantilesRecord) -> Known) -> Cell 
         Some(lost) => lost.as_str(),
         None => "no operation succeeded",
     };
-    known(
+    cell(
         told.map(|times| number::small(of(times).least())),
         Tone::Plain,
         why,
@@ -221,7 +221,7 @@ fn health<'a>(
     table
         .number("Stall", "ms", |(trial, client)| {
             let ms = client.stall_ms_longest.map(number::small);
-            known(ms, rule_tone(trial, "V4"), "not measured")
+            cell(ms, rule_tone(trial, "V4"), "not measured")
         })
         .number("Clock known to", "ms", |(trial, client)| {
             let cell = Cell::new(number::small(client.clock_bound_ms));
@@ -237,14 +237,14 @@ fn health<'a>(
         })
         .wide_number("Waited for a CPU", "of the time", |(_, client)| {
             let share = client.wait_share.map(number::percent);
-            known(share, Tone::Plain, "the kernel does not count it")
+            cell(share, Tone::Plain, "the kernel does not count it")
         })
         .wide_number("Throttled", "of the time", |(_, client)| {
             let share = client.throttled_share.map(number::percent);
-            known(share, Tone::Plain, "its system does not count it")
+            cell(share, Tone::Plain, "its system does not count it")
         })
         .wide_number("Clock of the day set", "", |(_, client)| {
-            known(
+            cell(
                 Some(moved(&client.clock_set)).filter(|words| !words.is_empty()),
                 Tone::Plain,
                 "",
@@ -256,7 +256,7 @@ fn health<'a>(
 }
 
 /// Returns a figure, marked by its rule; without a figure, the reason.
-fn known(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
+fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     match figure {
         Some(figure) => Cell::new(figure).tone(tone),
         None => Cell::absent().hint(why_not),

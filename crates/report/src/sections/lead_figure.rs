@@ -17,19 +17,19 @@ use crate::run_view::RunView;
 use crate::summary::Point;
 
 pub use load::figure as load_figure;
-pub use trial_over_time::of_trial as course_of;
+pub use trial_over_time::trial_figure as course_of;
 
 /// Returns the figure. `None` for a run that has measured nothing.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let mut figure = scale_up::figure(view)
         .or_else(|| search::figure(view))
         .or_else(|| faults::figure(view))
-        .or_else(|| trial_over_time::of_endurance(view))
-        .or_else(|| effects::of_screening(view))
-        .or_else(|| effects::of_matrix(view))
+        .or_else(|| trial_over_time::endurance_figure(view))
+        .or_else(|| effects::screening_figure(view))
+        .or_else(|| effects::matrix_figure(view))
         .or_else(|| load::figure(view, points))
         .or_else(|| compared::figure(view, points))
-        .or_else(|| trial_over_time::of_one_trial(view));
+        .or_else(|| trial_over_time::first_trial_figure(view));
     if let Some(ratios) = published::rows(view) {
         beside(figure.get_or_insert_with(LeadFigure::default), ratios);
     }

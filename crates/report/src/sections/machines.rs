@@ -7,7 +7,7 @@ mod machine_records;
 mod sentences;
 mod trial_groups;
 
-use super::cluster::of_trials;
+use super::cluster::name_trials;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 use machine_records::MachineView;
@@ -37,7 +37,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     for (at, group) in groups.iter().enumerate() {
         let of = match groups.len() {
             1 => String::new(),
-            _ => of_trials(view, group.trials.iter().map(|(index, _)| *index)),
+            _ => name_trials(view, group.trials.iter().map(|(index, _)| *index)),
         };
         for (number, machine) in group.first().machines.iter().enumerate() {
             let title = format!("{}{of}", name(machine));
@@ -119,7 +119,10 @@ pub fn json(view: &RunView) -> Option<Value> {
 }
 
 /// Returns the processes on a machine, in the order of the table.
-fn in_order<'a>(seen: &MachineView<'a>, group: &Group<'a>) -> Vec<machine_records::Placed<'a>> {
+fn in_order<'a>(
+    seen: &MachineView<'a>,
+    group: &Group<'a>,
+) -> Vec<machine_records::PlacedProcess<'a>> {
     let order = group.placements();
     let mut placed = seen.placed(group.first());
     placed.sort_by_key(|one| order.iter().position(|other| std::ptr::eq(*other, one.record)));
@@ -263,7 +266,7 @@ fn distances(machine: &MachineTopologyRecord) -> Option<Table> {
     }
     let nodes = &machine.numa_nodes;
     let caption = "Distances between NUMA nodes, as the firmware states them";
-    let table = Table::of(caption, nodes.iter().zip(rows))
+    let table = Table::from_records(caption, nodes.iter().zip(rows))
         .text("From node", |(node, _)| node.os.to_string())
         .each(nodes.iter().enumerate(), |table, (at, node)| {
             table.number(&node.os.to_string(), "", |(_, row)| match row.get(at) {

@@ -44,7 +44,7 @@ fn nodes(view: &RunView) -> Table {
         first.p99_ms,
         first.failures
     );
-    Table::of(caption, all)
+    Table::from_records(caption, all)
         .text("Variant", |c| variant_name(&c.variant, view))
         .number("Nodes", "", |c| {
             Cell::from(c.nodes.map(number::count)).tone(Tone::Strong)
@@ -71,7 +71,7 @@ fn nodes(view: &RunView) -> Table {
 
 fn for_price(view: &RunView) -> Table {
     let millions = |ops: f64| number::significant(ops / 1e6, 3);
-    Table::of("Operations for a unit of the price", &view.findings.prices)
+    Table::from_records("Operations for a unit of the price", &view.findings.prices)
         .text("Variant", |p| variant_name(&p.variant, view))
         .text("Point", |p| place(p.point))
         .number("Price per hour", "", |p| {

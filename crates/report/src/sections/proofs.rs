@@ -71,7 +71,7 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
 }
 
 fn proof_table(caption: &str, rows: &Rows<'_>, shown: &str, result: &Cell) -> Table {
-    Table::of(caption, rows)
+    Table::from_records(caption, rows)
         .text("Key", |([key, ..], _)| *key)
         .text("Asked for", |([_, wanted, ..], _)| cut(wanted))
         .text(shown, |([_, _, effective, _], _)| cut(effective))

@@ -65,7 +65,7 @@ fn failure(failure: &PublishedFailureRecord) -> String {
 fn ratios(published: &PublishedRecord) -> Table {
     let range =
         |[low, high]: [f64; 2]| format!("{} to {}", number::ratio(low), number::ratio(high));
-    Table::of("", &published.ratios)
+    Table::from_records("", &published.ratios)
         .text("Ratio", |ratio| {
             format!("{} ({})", ratio.what, ratio.metric)
         })
@@ -110,7 +110,7 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
 }
 
 fn figures(published: &PublishedRecord) -> Table {
-    Table::of("", &published.figures)
+    Table::from_records("", &published.figures)
         .text("Printed in", |figure| &figure.place)
         .text("Of", |figure| &figure.what)
         .number("In flight", "", |figure| figure.in_flight.map(number::rate))

@@ -255,7 +255,7 @@ fn requests_table(view: &RunView, requests: &[Request<'_>]) -> Table {
         .collect();
     let by_variant = groups.iter().any(|g| g.variants.len() < variants.len());
     let by_statement = variants.iter().any(|variant| splits_a_kind(&groups, variant));
-    Table::of("How requests are sent", &groups)
+    Table::from_records("How requests are sent", &groups)
         .text("Kind", |group| group.kind)
         .when(by_statement, |table| {
             table.text("Statement", |group| statement_cell(&group.cqls))
@@ -355,7 +355,7 @@ fn statements_table(view: &RunView, requests: &[Request<'_>]) -> Table {
         }
     }
     let by_variant = rows.iter().any(|row| row.2.len() < variants.len());
-    Table::of("", &rows)
+    Table::from_records("", &rows)
         .text("Kind", |(kind, ..)| *kind)
         .text("CQL", |(_, cql, _)| *cql)
         .when(by_variant, |table| {

@@ -4,7 +4,7 @@ use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 use crate::summary::{place, variant_name};
-use store::record::RequirementOutcome as Outcome;
+use store::record::RequirementOutcome;
 use store::record::{Bound, RequiredMetric, RequirementRecord};
 
 /// Returns the requirements. `None` if the study has none.
@@ -22,7 +22,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 
 fn table(view: &RunView) -> Table {
     let requirements = &view.findings.requirements;
-    Table::of("", requirements)
+    Table::from_records("", requirements)
         .text("Requirement", words)
         .text("Variant", |one| variant_name(&one.variant, view))
         .text("Point", |one| place(one.point))
@@ -49,7 +49,7 @@ fn table(view: &RunView) -> Table {
             one.ci95
                 .map(|[low, high]| format!("{} to {}", amount(one, low), amount(one, high)))
         })
-        .text("Outcome", |one| {
+        .text("RequirementOutcome", |one| {
             let (word, tone) = outcome(one);
             Cell::new(word).tone(tone).hint(one.says.as_str())
         })
@@ -60,10 +60,10 @@ fn table(view: &RunView) -> Table {
 /// says so.
 pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     match (one.outcome, one.is_missed()) {
-        (Outcome::Met, _) => ("met", Tone::Good),
-        (Outcome::Untold, false) => ("not to be told", Tone::Warn),
-        (Outcome::Untold, true) => ("not to be told: missed", Tone::Bad),
-        (Outcome::Missed, _) => ("missed", Tone::Bad),
+        (RequirementOutcome::Met, _) => ("met", Tone::Good),
+        (RequirementOutcome::Untold, false) => ("not to be told", Tone::Warn),
+        (RequirementOutcome::Untold, true) => ("not to be told: missed", Tone::Bad),
+        (RequirementOutcome::Missed, _) => ("missed", Tone::Bad),
     }
 }
 

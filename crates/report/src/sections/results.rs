@@ -150,7 +150,7 @@ fn axis_cell(point: &Point<'_>, axis: &str) -> Cell {
 fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
     let quantile = |point: &Point<'_>, name| quantile_cell(point.latency(view, ALL), name);
     let held_back = |count: u64| Cell::zero_expected(count, Tone::Warn);
-    Table::of("Every point, all kinds of operation together", points)
+    Table::from_records("Every point, all kinds of operation together", points)
         .text("Variant", |point| variant_cell(view, point))
         .each(axes(points), |table, axis| {
             table.number(axis, "", |point| axis_cell(point, axis))
@@ -243,7 +243,7 @@ fn kinds_table(view: &RunView, points: &[Point<'_>]) -> Option<Table> {
     };
     let quantile =
         |point: &Point<'_>, kind: &str, name| quantile_cell(point.latency(view, kind), name);
-    Table::of("", rows)
+    Table::from_records("", rows)
         .text("Variant", |(point, _)| variant_cell(view, point))
         .each(axes(points), |table, axis| {
             table.number(axis, "", |(point, _)| axis_cell(point, axis))
@@ -270,7 +270,7 @@ fn blocks_table(view: &RunView) -> Option<Table> {
         return None;
     }
     let trials = view.findings.trials.iter().map(|trial| (trial, &trial.all));
-    let verdict = |trial: &TrialFinding| Verdict::of(Some(trial.verdict));
+    let verdict = |trial: &TrialFinding| Verdict::from_record(Some(trial.verdict));
     let table = trial_table(view, "", trials)
         .number("Block", "", |(trial, _)| (trial.block + 1).to_string())
         .number("Throughput", "op/s", |(_, all)| {

@@ -3,15 +3,15 @@
 use crate::page::{Block, Cell, Mark, Section, Table, Tone, Verdict};
 use crate::run_view::RunView;
 use crate::summary::trial_table;
-use store::record::{Outcome, RuleRecord, TrialFinding};
+use store::record::{RuleOutcome, RuleRecord, TrialFinding};
 
 /// Returns the tone of a rule's result, and its severity.
-fn tone(result: Outcome) -> (Tone, u8) {
+fn tone(result: RuleOutcome) -> (Tone, u8) {
     match result {
-        Outcome::Fail => (Tone::Bad, 3),
-        Outcome::Warn => (Tone::Warn, 2),
-        Outcome::Pass => (Tone::Good, 1),
-        Outcome::Unknown => (Tone::Muted, 0),
+        RuleOutcome::Fail => (Tone::Bad, 3),
+        RuleOutcome::Warn => (Tone::Warn, 2),
+        RuleOutcome::Pass => (Tone::Good, 1),
+        RuleOutcome::Unknown => (Tone::Muted, 0),
     }
 }
 
@@ -79,10 +79,10 @@ fn judge<'a>(view: &'a RunView, name: &str) -> (String, Option<&'a RuleRecord>) 
     }
     let mut counts = Vec::new();
     for result in [
-        Outcome::Fail,
-        Outcome::Warn,
-        Outcome::Pass,
-        Outcome::Unknown,
+        RuleOutcome::Fail,
+        RuleOutcome::Warn,
+        RuleOutcome::Pass,
+        RuleOutcome::Unknown,
     ] {
         let count = all.iter().filter(|r| r.result == result).count();
         if count > 0 {
@@ -94,7 +94,7 @@ fn judge<'a>(view: &'a RunView, name: &str) -> (String, Option<&'a RuleRecord>) 
 
 fn mark(view: &RunView, rule: &str) -> Mark {
     let (_, worst) = judge(view, rule);
-    let result = worst.map_or(Outcome::Unknown, |w| w.result);
+    let result = worst.map_or(RuleOutcome::Unknown, |w| w.result);
     Mark {
         label: rule.into(),
         result,
@@ -109,10 +109,10 @@ fn mark(view: &RunView, rule: &str) -> Mark {
 
 fn table(view: &RunView, rules: &[&str]) -> Table {
     let judged: Vec<_> = rules.iter().map(|rule| (*rule, judge(view, rule))).collect();
-    Table::of("", &judged)
+    Table::from_records("", &judged)
         .text("Rule", |(rule, _)| *rule)
         .text("Result", |(_, (_, worst))| {
-            let result = worst.map_or(Outcome::Unknown, |w| w.result);
+            let result = worst.map_or(RuleOutcome::Unknown, |w| w.result);
             Cell::new(result.name()).tone(tone(result).0)
         })
         .text("What it asks", |(rule, _)| {
@@ -149,13 +149,13 @@ fn reasons(view: &RunView) -> Option<Table> {
         }
     }
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.trials.len()));
-    Table::of("Why trials are not valid", &reasons)
+    Table::from_records("Why trials are not valid", &reasons)
         .text("Trials", |reason| {
             Cell::new(measure::number::counted(reason.trials.len(), "trial"))
                 .hint(reason.trials.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
         })
         .text("At worst", |reason| {
-            let verdict = Verdict::of(Some(reason.worst.verdict));
+            let verdict = Verdict::from_record(Some(reason.worst.verdict));
             Cell::new(verdict.name()).tone(verdict.tone())
         })
         .text("Why", |reason| {
@@ -190,7 +190,7 @@ fn about(words: &str) -> &str {
 /// Lists the trials that are not valid, and why, a row each.
 fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
     let trials = view.findings.trials.iter();
-    let judged = trials.map(|trial| (trial, Verdict::of(Some(trial.verdict))));
+    let judged = trials.map(|trial| (trial, Verdict::from_record(Some(trial.verdict))));
     let not_valid = judged.filter(|(_, verdict)| *verdict != Verdict::Valid);
     trial_table(view, "", not_valid)
         .wide_number("Block", "", |(trial, _)| (trial.block + 1).to_string())

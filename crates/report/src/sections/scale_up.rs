@@ -26,7 +26,7 @@ pub fn section(view: &RunView) -> Option<Section> {
                the machine: if it then has a higher clock rate, every efficiency is too low by \
                that factor. Both throughputs come from the same blocks, if these took turns."
             .into(),
-        blocks: together(all).into_iter().flat_map(|arms| of_load(&arms)).collect(),
+        blocks: together(all).into_iter().flat_map(|arms| load_blocks(&arms)).collect(),
     })
 }
 
@@ -45,7 +45,7 @@ fn together(all: &[ScaleUpRecord]) -> Vec<Vec<&ScaleUpRecord>> {
     loads
 }
 
-fn of_load(arms: &[&ScaleUpRecord]) -> Vec<Block> {
+fn load_blocks(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     let mut blocks: Vec<Block> = figure::chart(arms).map(Block::Chart).into_iter().collect();
     blocks.push(Block::Table(points(arms)));
     let told: Vec<String> = arms.iter().flat_map(|arm| efficiencies(arm)).collect();
@@ -72,7 +72,7 @@ fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
         }
         _ => {
             let arms = arms.iter().filter(|arm| !arm.sentences.is_empty());
-            arms.map(|arm| list(format!("{heading}{}", of_arm(arm)), arm)).collect()
+            arms.map(|arm| list(format!("{heading}{}", arm_words(arm)), arm)).collect()
         }
     }
 }
@@ -86,7 +86,7 @@ fn under(arms: &[&ScaleUpRecord]) -> String {
 }
 
 /// Returns `: reads, planned`; empty with one of each.
-fn of_arm(record: &ScaleUpRecord) -> String {
+fn arm_words(record: &ScaleUpRecord) -> String {
     let load = Some(record.load.as_str()).filter(|load| !load.is_empty());
     let parts: Vec<&str> = load.into_iter().chain(record.arm.as_deref()).collect();
     if parts.is_empty() {
@@ -176,7 +176,7 @@ fn arm_table<'a, T>(
         .iter()
         .enumerate()
         .flat_map(|(index, arm)| of(arm).iter().map(move |one| (index, one)));
-    Table::of(format!("{caption}{}", under(arms)), rows).when(has_arms(arms), |table| {
+    Table::from_records(format!("{caption}{}", under(arms)), rows).when(has_arms(arms), |table| {
         table.text("Arm", |(index, _)| arm_cell(index))
     })
 }
@@ -212,7 +212,7 @@ fn points(arms: &[&ScaleUpRecord]) -> Table {
         })
         .text("Verdict", |(_, point)| match &point.missing {
             None => {
-                let verdict = Verdict::of(Some(point.verdict));
+                let verdict = Verdict::from_record(Some(point.verdict));
                 Cell::new(verdict.name()).tone(verdict.tone())
             }
             Some(why) => Cell::new(why).tone(Tone::Warn),

@@ -71,7 +71,7 @@ fn table(screen: &ScreenRecord) -> Table {
         screen.design,
         screen.runs
     );
-    Table::of(caption, screen.effects.iter().enumerate())
+    Table::from_records(caption, screen.effects.iter().enumerate())
         .text("Setting", |(at, effect)| name(effect, at))
         .text("Values", |(_, effect)| {
             let is_setting = !effect.setting.is_empty();

@@ -63,7 +63,7 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
         1 => String::new(),
         _ => format!("block {}", search.block + 1),
     };
-    let variant = search.variant.named().unwrap_or_default().to_owned();
+    let variant = search.variant.name().unwrap_or_default().to_owned();
     let parts = [variant, block].into_iter().filter(|part| !part.is_empty());
     let name = parts.collect::<Vec<_>>().join(", ");
     if name.is_empty() {
@@ -76,7 +76,7 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
 /// Lists where each search ended.
 fn found_table(view: &RunView) -> Table {
     let searches = &view.findings.searches;
-    Table::of("Results of the searches", searches)
+    Table::from_records("Results of the searches", searches)
         .text("search", |search| name(view, search))
         .number(axis(&searches[0]), "", |search| {
             search.at.map(|at| axis_value(at.value()))
@@ -122,7 +122,7 @@ fn tone(result: SearchResult) -> Tone {
 
 fn steps_table(search: &SearchRecord) -> Table {
     let caption = format!("In their order: {}", search.words);
-    Table::of(caption, &search.steps)
+    Table::from_records(caption, &search.steps)
         .number("trial", "", |step| (step.trial + 1).to_string())
         .text("for", |step| step.role.name())
         .number(axis(search), "", |step| axis_value(value(step)))

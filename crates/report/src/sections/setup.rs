@@ -120,7 +120,7 @@ pub fn difference_table(
 ) -> Option<Table> {
     let keys: BTreeSet<&String> = maps.iter().flat_map(BTreeMap::keys).collect();
     let differs = |key: &&String| maps.iter().any(|m| m.get(*key) != maps[0].get(*key));
-    Table::of("", keys.into_iter().filter(differs))
+    Table::from_records("", keys.into_iter().filter(differs))
         .text(what, |key| key)
         .each(titles.iter().zip(maps), |table, (title, map)| {
             table.text(title, |key| {
@@ -137,7 +137,7 @@ fn nodes_table(view: &RunView) -> Option<Table> {
             names.push(name);
         }
     }
-    Table::of("Nodes of the target", &view.nodes)
+    Table::from_records("Nodes of the target", &view.nodes)
         .text("Node", |node| &node.name)
         .each(names, |table, name| {
             table.text(name, |node| {
@@ -160,7 +160,7 @@ fn settings_table(view: &RunView) -> Option<Table> {
         maps
     };
     let keys: BTreeSet<&String> = shown.iter().flat_map(|(_, map)| map.keys()).collect();
-    let table = Table::of("", keys)
+    let table = Table::from_records("", keys)
         .text("Setting", |key| key)
         .each(shown, |table, (title, map)| {
             table.text(title, |key| map.get(key))
@@ -181,7 +181,7 @@ pub fn rerun(view: &RunView) -> Option<Section> {
     if !notes.is_empty() {
         blocks.push(Block::Facts(notes));
     }
-    let files = Table::of("", &view.files)
+    let files = Table::from_records("", &view.files)
         .text("File", |file| &file.path)
         .text("What stands in it", |file| file.what.as_str())
         .unless_empty();

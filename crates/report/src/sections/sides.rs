@@ -108,7 +108,7 @@ fn formats_said(view: &RunView, sides: &[Side<'_>]) -> String {
 
 fn table(view: &RunView, sides: &[Side<'_>]) -> Table {
     let caption = "Data of each side on disk, and reads of it";
-    Table::of(caption, sides)
+    Table::from_records(caption, sides)
         .text("Variant", |side| variant_name(side.variant, view))
         .text("Cassandra", |side| match side.releases.len() {
             0 => Cell::absent(),

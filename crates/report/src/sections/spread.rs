@@ -170,7 +170,7 @@ impl Spread {
 
 /// Returns the spread of every quantity that at least two hosts or nodes have in the window of a
 /// trial.
-pub fn of_trial(view: &RunView, trial: &TrialView) -> Vec<Spread> {
+pub fn trial_spreads(view: &RunView, trial: &TrialView) -> Vec<Spread> {
     let Some(window) = probe_series::window(&probe_series::phases(view, trial)) else {
         return Vec::new();
     };
@@ -226,7 +226,7 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
 /// Returns the unevenness in words, the widest spread of every quantity, and every trial behind a
 /// fold. `None` if no quantity has two nodes.
 pub fn section(view: &RunView) -> Option<Section> {
-    let of = |trial| (trial, of_trial(view, trial));
+    let of = |trial| (trial, trial_spreads(view, trial));
     let all: Vec<(&TrialView, Vec<Spread>)> =
         view.trials.iter().map(of).filter(|(_, spreads)| !spreads.is_empty()).collect();
     if all.is_empty() {
@@ -299,7 +299,7 @@ fn widest_of<'a>(
 /// Lists, for every quantity, the trial with the widest spread.
 fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
     let widest = MEASURES.iter().filter_map(|measure| widest_of(measure, all));
-    Table::of("The widest spread of every quantity", widest)
+    Table::from_records("The widest spread of every quantity", widest)
         .text("Quantity", |(_, spread)| spread.name)
         .text("Unit", |(_, spread)| &spread.unit)
         .number("Smallest", "", |(_, spread)| end(spread.low()))
@@ -334,7 +334,7 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
     if widest > COLUMNS_MAX {
         owners.clear();
     }
-    Table::of(caption, spreads)
+    Table::from_records(caption, spreads)
         .text("Quantity", |spread| spread.name)
         .text("Unit", |spread| &spread.unit)
         .each(owners, |table, owner| {
@@ -351,7 +351,7 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
 
 /// Returns the same as JSON.
 pub fn json(view: &RunView, trial: &TrialView) -> Value {
-    let spreads = of_trial(view, trial);
+    let spreads = trial_spreads(view, trial);
     let entry = |spread: &Spread| {
         let nodes: BTreeMap<&str, f64> =
             spread.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();

@@ -26,7 +26,7 @@ pub fn data(view: &RunView) -> Vec<Block> {
     let each = by_snapshot.iter().flat_map(|(snapshot, nodes)| {
         nodes.iter().map(move |(node, found)| (*snapshot, *node, found))
     });
-    let prints = Table::of("", each)
+    let prints = Table::from_records("", each)
         .text("Snapshot", |(snapshot, ..)| snapshot)
         .text("Node", |(_, node, _)| node)
         .text("Fingerprint", |(.., found)| {
@@ -147,7 +147,7 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
     let most = |all: &Probes<'_>, part: fn(&ProbeRecord) -> f64| {
         all.iter().map(|(_, probe)| part(probe)).fold(0.0, f64::max)
     };
-    Table::of("What watching cost", by_name)
+    Table::from_records("What watching cost", by_name)
         .text("Probe", |(name, _)| *name)
         .number("Places", "", |(_, all)| {
             let places: BTreeSet<&str> = all.iter().map(|(_, p)| p.place.as_str()).collect();

@@ -84,7 +84,7 @@ pub fn label(view: &RunView, index: usize) -> String {
 
 /// Several neighbouring intervals of one kind, joined.
 #[derive(Clone, Default)]
-struct Joined {
+struct MergedIntervals {
     t_s: f64,
     seconds: f64,
     intervals: u64,
@@ -95,7 +95,7 @@ struct Joined {
     max: Option<f64>,
 }
 
-impl Joined {
+impl MergedIntervals {
     fn add(&mut self, record: &IntervalRecord) {
         if self.seconds == 0.0 {
             self.t_s = record.t_s;
@@ -121,12 +121,12 @@ fn worst(known: Option<f64>, value: f64) -> Option<f64> {
 
 /// Returns the intervals of one kind, joined so that at most `places` are left, and the largest
 /// number of intervals in a place.
-fn join(trial: &TrialView, kind: &str, places: usize) -> (u64, Vec<Joined>) {
+fn join(trial: &TrialView, kind: &str, places: usize) -> (u64, Vec<MergedIntervals>) {
     let records: Vec<&IntervalRecord> = trial.intervals.iter().filter(|i| i.kind == kind).collect();
     let step = records.len().div_ceil(places).max(1);
-    let mut all: Vec<Joined> = Vec::new();
+    let mut all: Vec<MergedIntervals> = Vec::new();
     for chunk in records.chunks(step) {
-        let mut joined = Joined::default();
+        let mut joined = MergedIntervals::default();
         chunk.iter().for_each(|record| joined.add(record));
         all.push(joined);
     }
@@ -159,7 +159,7 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
             let Some(outcome) = name.strip_prefix(&format!("{kind}: ")) else {
                 continue;
             };
-            let rate = |j: &Joined| {
+            let rate = |j: &MergedIntervals| {
                 let count = j.errors.get(outcome).copied().unwrap_or(0);
                 (j.t_s, count as f64 / j.seconds)
             };
@@ -235,7 +235,7 @@ fn panels(
 
 /// Returns the CPU of the workers, as a share of one core, and other programs' share of all CPUs.
 fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
-    let client = of_client(trial, |client| Some(client.cpu_share * 100.0));
+    let client = client_points(trial, |client| Some(client.cpu_share * 100.0));
     let mut lines = Vec::new();
     lines.extend(highest(
         "client",
@@ -255,8 +255,8 @@ fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
 
 /// Returns the delays of timers on the client's cores, and the silences of the target.
 fn stall_lines(trial: &TrialView, places: usize) -> Vec<Series> {
-    let late = of_client(trial, |client| client.hiccup_ms_max);
-    let silence = of_client(trial, |client| Some(client.quiet_ms).filter(|ms| *ms > 0.0));
+    let late = client_points(trial, |client| client.hiccup_ms_max);
+    let silence = client_points(trial, |client| Some(client.quiet_ms).filter(|ms| *ms > 0.0));
     // Runs of earlier versions have neither.
     let late = highest("client, latest timer", CLIENT_COLOR, "ms", &late, places);
     let silence = highest(
@@ -269,7 +269,7 @@ fn stall_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     late.into_iter().chain(silence).collect()
 }
 
-fn of_client(
+fn client_points(
     trial: &TrialView,
     value: impl Fn(&ClientIntervalRecord) -> Option<f64>,
 ) -> Vec<(f64, f64)> {
@@ -299,7 +299,7 @@ fn highest(
     })
 }
 
-fn latency_lines(kind: &str, color: Color, joined: &[Joined]) -> Vec<Series> {
+fn latency_lines(kind: &str, color: Color, joined: &[MergedIntervals]) -> Vec<Series> {
     let name = |what: &str| format!("{kind}, {what}");
     vec![
         line(&name("p50"), kind, color, Dash::Dot, "ms", joined, |j| {
@@ -320,8 +320,8 @@ fn line(
     color: Color,
     dash: Dash,
     unit: &str,
-    joined: &[Joined],
-    value: impl Fn(&Joined) -> Option<f64>,
+    joined: &[MergedIntervals],
+    value: impl Fn(&MergedIntervals) -> Option<f64>,
 ) -> Series {
     Series {
         name: name.into(),

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_axis_spans_a_factor_and_leaves_out_what_is_not_positive() {
+    fn a_logarithmic_axis_spans_a_factor_and_skips_zero() {
         let spec = PlotAxis {
             is_log: true,
             ..PlotAxis::default()

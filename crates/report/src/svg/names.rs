@@ -91,7 +91,7 @@ fn end_of(mark: &LeadMark) -> Option<(ColorRole, &str, [f64; 2])> {
 }
 
 /// Name of a limit or a stretch above the plot.
-pub(super) struct Above<'a> {
+pub(super) struct PlotLabel<'a> {
     paint: ColorRole,
     label: &'a str,
     /// Begin of the text, or its end if it is right-aligned.
@@ -105,9 +105,13 @@ pub(super) struct Above<'a> {
 
 /// Places the names of limits and stretches. Each is on the side that has space, and in another row
 /// if one is in the way; `ends` are those of the plot.
-pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) -> Vec<Above<'a>> {
+pub(super) fn above<'a>(
+    plot: &'a CurvePlot,
+    x: &Axis,
+    [left, right]: [f64; 2],
+) -> Vec<PlotLabel<'a>> {
     let mut named: Vec<(ColorRole, &str, f64)> =
-        plot.marks.iter().filter_map(|m| named(m, x)).collect();
+        plot.marks.iter().filter_map(|m| label(m, x)).collect();
     named.sort_by(|a, b| a.2.total_cmp(&b.2));
     let leans_left =
         |label: &str, at: f64| right - at < width_of(label) + 6.0 && right - at < at - left;
@@ -127,7 +131,7 @@ pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) 
         } else {
             (at + 5.0, right - at)
         };
-        Above {
+        PlotLabel {
             paint,
             label,
             from,
@@ -140,7 +144,7 @@ pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) 
 }
 
 /// Returns the name and position of an upright limit, or of a stretch.
-fn named<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> {
+fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> {
     let (paint, label, at) = match mark {
         LeadMark::Upright {
             x: value,
@@ -159,7 +163,7 @@ fn named<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> 
 }
 
 /// Writes these names above the plot.
-pub(super) fn write_above(out: &mut String, above: &[Above<'_>], inner: Area) {
+pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area) {
     let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
     for name in above {
         let y = inner.y - 5.0 - LINE_PX * (rows - 1 - name.row) as f64;

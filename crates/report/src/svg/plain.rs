@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_variable_and_no_second_mode_is_left_and_every_mark_has_its_colour() {
+    fn a_plain_figure_has_no_variables_and_every_mark_has_a_colour() {
         let svg = format!("<svg><style>{STYLE}</style><rect fill=\"var(--bg)\"/></svg>");
         let plain = plain(&svg);
         for gone in ["var(", "--paint", "@media", ":root"] {

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_too_long_for_the_side_stands_whole_above_its_row() {
+    fn a_name_too_long_for_the_side_stands_whole_above_its_row() {
         let long = "mean latency with the smaller heap over the larger";
         let svg = drawn(&[(long, 1.0, [0.9, 1.1])], 400.0);
         assert!(svg.contains(&format!(">{long}</text>")), "{svg}");

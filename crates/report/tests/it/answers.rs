@@ -14,7 +14,7 @@ fn level(axis: &str, value: &str, against: &str) -> LevelRecord {
 
 fn effect(kind: &str, of: LevelRecord, with: Option<LevelRecord>, ratio: f64) -> EffectRecord {
     EffectRecord {
-        kind: store::record::EffectKind::of_name(kind).expect("a word"),
+        kind: store::record::EffectKind::from_name(kind).expect("a word"),
         of,
         with,
         ratio,
@@ -124,7 +124,7 @@ fn a_screening_has_what_confirms_it_to_paste() {
         value: "high".into(),
         against: "low".into(),
         ln_ratio,
-        activity: analysis::screening::Activity::of_name(activity).expect("a word"),
+        activity: analysis::screening::Activity::from_name(activity).expect("a word"),
     };
     let screen = ScreenRecord {
         metric: "ops_per_s".into(),

@@ -14,7 +14,7 @@ fn shown() -> EnduranceRecord {
         within: 0.04,
         z: -4.4,
         blocks: 60,
-        course: analysis::endurance::Course::of_name(course).expect("a word"),
+        course: analysis::endurance::DriftDirection::from_name(course).expect("a word"),
     };
     let growth = |of: &str, growing: &str| GrowthRecord {
         of: of.into(),
@@ -26,7 +26,7 @@ fn shown() -> EnduranceRecord {
         limit: Some(512e6),
         reaches_days: Some(0.99),
         horizon_days: 30.0,
-        growing: analysis::endurance::Growing::of_name(growing).expect("a word"),
+        growing: analysis::endurance::Growing::from_name(growing).expect("a word"),
     };
     let course = |of: &str, unit: &str| CourseRecord {
         of: of.into(),
@@ -71,14 +71,14 @@ fn shown() -> EnduranceRecord {
 }
 
 #[test]
-fn hours_have_their_course_and_say_what_drifts_grows_and_coincides() {
+fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
     let mut view = fixture::run(1);
     view.findings.trials[0].endurance = Some(shown());
     view.findings.endured = vec![EnduredRecord {
         variant: view.findings.trials[0].variant.clone(),
         turns: ["beside-1", "endurance"]
             .map(|role| TurnRecord {
-                role: Role::named(role),
+                role: Role::parse(role),
                 seconds: 3600.0,
                 ops_per_s: 1000.0,
                 error: Some(5.0),
@@ -125,7 +125,7 @@ fn hours_have_their_course_and_say_what_drifts_grows_and_coincides() {
 }
 
 #[test]
-fn combinations_stand_in_rows_and_columns_with_a_table_for_what_is_left() {
+fn combinations_form_a_matrix_and_the_rest_a_table() {
     let mut view = fixture::run(1);
     let axis = |name: &str, values: &[&str]| AxisRecord {
         name: name.into(),

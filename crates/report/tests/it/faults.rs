@@ -198,7 +198,7 @@ fn assert_says(said: &str, parts: &[&str]) {
 }
 
 #[test]
-fn a_fault_has_a_card_with_what_it_did_and_a_band_on_every_course() {
+fn a_fault_has_a_card_with_its_effect_and_bands_on_all_series() {
     let page = page(&view(vec![killed()]));
     golden::keep("faults", &page);
     let said = text(&page);
@@ -262,7 +262,7 @@ fn said_in_figure(view: &report::RunView) -> String {
 }
 
 #[test]
-fn the_first_screen_says_what_a_fault_cost_and_whether_anything_was_lost() {
+fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
     let mut broken = view(vec![killed()]);
     let said = said_in_figure(&broken);
     assert_says(
@@ -416,7 +416,7 @@ fn against(
         point: Some(Point::Threads(32)),
         kind: "node-kill".into(),
         place: Some("node2".into()),
-        stretch: store::record::FaultStretch::of_name(stretch).expect("a word"),
+        stretch: store::record::FaultStretch::from_name(stretch).expect("a word"),
         blocks: 5,
         seconds: 221.5,
         ops_per_s: [10_400.0, 10_400.0 * ratios[0]],

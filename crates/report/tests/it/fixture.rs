@@ -11,7 +11,7 @@ use measure::outcome::OutcomeCounts;
 use measure::{
     ClientCount, ClientCounts, ClientInterval, Histogram, Interval, KindInterval, Outcome,
 };
-use store::record::{Settled, Verdict, WarmupEnd};
+use store::record::{SettleEnd, Verdict, WarmupEnd};
 #[expect(dead_code, reason = "workload's file, of which this uses a part")]
 #[path = "../../../workload/src/random.rs"]
 mod random;
@@ -169,7 +169,7 @@ fn rules(verdict: &str) -> Vec<RuleRecord> {
         };
         RuleRecord {
             rule: format!("V{number}"),
-            result: store::record::Outcome::of_name(result).expect("a word"),
+            result: store::record::RuleOutcome::from_name(result).expect("a word"),
             detail: detail.into(),
         }
     };
@@ -207,7 +207,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         point: point(shape.threads),
         block: shape.block,
         phase: "measure".into(),
-        verdict: store::record::Verdict::of_name(shape.verdict).expect("a word"),
+        verdict: store::record::Verdict::from_name(shape.verdict).expect("a word"),
         reasons: reasons(shape.verdict),
         rules: rules(shape.verdict),
         seconds: MEASURE_S as f64,
@@ -248,7 +248,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         load: Some(LoadRecord {
             operations: 200_000,
             seconds: 4.7,
-            settle: Settled::Settled,
+            settle: SettleEnd::Settled,
             settle_seconds: 6.2,
             ..LoadRecord::default()
         }),
@@ -354,7 +354,7 @@ fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {
             ratio,
             ci95: (blocks > 1).then_some([low, high]),
             verdict: if blocks > 1 {
-                store::record::Finding::of_name(verdict).expect("a word")
+                store::record::Finding::from_name(verdict).expect("a word")
             } else {
                 store::record::Finding::Inconclusive
             },

@@ -29,7 +29,7 @@ fn a_run_is_told_as_question_evidence_trust_and_set_up() {
 
 /// Paper had 21 pages with charts that were cut off, and later one page without any.
 #[test]
-fn a_print_has_the_answer_the_first_charts_and_a_sentence_on_the_rest() {
+fn a_print_has_the_answer_charts_and_a_note_on_the_rest() {
     let html = html(&page(&lab::run()));
     let (screen, paper) = html.split_once("@media print").expect("a style for paper");
     for rule in [
@@ -69,7 +69,7 @@ fn a_print_has_the_answer_the_first_charts_and_a_sentence_on_the_rest() {
 
 /// One sentence per trial of a busy machine was a table of five screens.
 #[test]
-fn a_rule_that_several_trials_broke_is_said_once_with_their_number() {
+fn a_rule_that_several_trials_broke_is_given_once() {
     let mut view = fixture::run(1);
     let count = view.findings.trials.len();
     for trial in &mut view.findings.trials {

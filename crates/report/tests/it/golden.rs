@@ -154,7 +154,7 @@ fn a_run_without_findings_has_a_page() {
 }
 
 #[test]
-fn an_invalid_point_in_the_middle_keeps_its_place_and_leaves_the_line() {
+fn an_invalid_point_in_the_middle_keeps_its_place_off_the_line() {
     let mut view = fixture::run(1);
     for trial in &mut view.findings.trials {
         if trial.point == Some(Point::Threads(16)) {

@@ -46,7 +46,7 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
     let point = PointRecord {
         variant: "off".into(),
         point: Some(Point::Threads(28)),
-        verdict: store::record::Verdict::of_name(told.verdict).expect("a word"),
+        verdict: store::record::Verdict::from_name(told.verdict).expect("a word"),
         blocks: 1,
         ops_per_s: told.ops_per_s,
         latency_ms: QuantilesRecord {
@@ -59,7 +59,7 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
         ..PointRecord::default()
     };
     let findings = FindingsRecord {
-        verdict: store::record::Verdict::of_name(told.verdict).expect("a word"),
+        verdict: store::record::Verdict::from_name(told.verdict).expect("a word"),
         points: vec![point],
         trials: Vec::new(),
         comparisons: Vec::new(),
@@ -80,7 +80,7 @@ fn twelve(results: &Path, slower: &Told<'_>) -> Vec<PathBuf> {
     (0..12).map(run).collect()
 }
 
-fn of(results: &Path) -> History {
+fn read_history(results: &Path) -> History {
     History::new(
         "vtopology",
         store::past(results, "vtopology").expect("runs"),
@@ -107,7 +107,7 @@ fn a_change_is_named_with_its_run_and_what_differs_there() {
         ..USUAL
     };
     let runs = twelve(folder.path(), &slower);
-    let of = of(folder.path());
+    let of = read_history(folder.path());
     let stamp = runs[8].file_name().unwrap().to_str().unwrap();
     let data = data(&of);
     for metric in ["ops_per_s", "p99_ms"] {
@@ -143,7 +143,7 @@ fn another_machine_is_no_regression() {
         ..USUAL
     };
     twelve(folder.path(), &slower);
-    let of = of(folder.path());
+    let of = read_history(folder.path());
     let data = data(&of);
     assert_eq!(
         series(&data, "ops_per_s")["changes"][0]["kind"],
@@ -166,7 +166,7 @@ fn what_is_damaged_or_invalid_is_said_and_left_out() {
     let findings = runs[3].join("findings.json");
     let whole = std::fs::read_to_string(&findings).unwrap();
     std::fs::write(&findings, whole.replace("10000.0", "90000.0")).unwrap();
-    let of = of(folder.path());
+    let of = read_history(folder.path());
     assert_eq!((of.runs_count(), of.left_out.len()), (11, 2));
     assert!(of.left_out[0].1.contains("is damaged"), "{:?}", of.left_out);
     assert_eq!(of.left_out[1].1, "invalid");
@@ -202,7 +202,7 @@ fn the_page_of_a_run_shows_its_past_and_not_what_came_after() {
 fn otava_gets_a_file_for_each_point_with_directions() {
     let folder = tempfile::tempdir().expect("a folder");
     twelve(folder.path(), &USUAL);
-    let files = otava(&of(folder.path()), "out/");
+    let files = otava(&read_history(folder.path()), "out/");
     let names: Vec<&String> = files.keys().collect();
     assert_eq!(names, ["otava.yaml", "vtopology.off.threads-28.csv"]);
     let csv: Vec<&str> = files["vtopology.off.threads-28.csv"].lines().collect();
@@ -226,7 +226,7 @@ fn few_runs_are_shown_and_nothing_is_called() {
     for ops_per_s in [10_000.0, 5_000.0, 5_000.0, 5_000.0] {
         write(folder.path(), &Told { ops_per_s, ..USUAL });
     }
-    let shown = text(&history(&of(folder.path())));
+    let shown = text(&history(&read_history(folder.path())));
     assert!(shown.contains("from 10 runs on; there are 4"), "{shown}");
     assert!(shown.contains('█'), "{shown}");
 }

@@ -343,7 +343,7 @@ fn library(html: &str) -> String {
 }
 
 #[test]
-fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_megabytes() {
+fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_mb() {
     let mut run = fixture::run(3);
     // 36 trials, each stretched to an hour.
     for trial in &mut run.trials {

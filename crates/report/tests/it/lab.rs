@@ -112,7 +112,7 @@ fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
             on: on.into(),
             value: value.into(),
             wanted: wanted.into(),
-            verdict: SettingVerdict::of_name(verdict).expect("a word"),
+            verdict: SettingVerdict::from_name(verdict).expect("a word"),
             why: say("It costs time."),
             fix: say("sysctl --system"),
             source: say("Apache Cassandra"),

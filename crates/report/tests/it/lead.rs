@@ -2,7 +2,7 @@
 
 use crate::{fixture, lab};
 use report::{RunView, html, page};
-use store::record::{Outcome, Promised, ReadBackRecord, VerifyRecord};
+use store::record::{Promised, ReadBackRecord, RuleOutcome, VerifyRecord};
 
 /// Counts the words of a page's body before its first figure, without tags.
 fn words_before_figure(html: &str) -> usize {
@@ -49,7 +49,7 @@ fn the_first_screen_begins_with_a_figure() {
 }
 
 #[test]
-fn nothing_is_drawn_outside_of_the_figure_nor_at_a_place_that_is_no_number() {
+fn nothing_is_drawn_outside_of_the_figure_or_at_nan() {
     for (what, view) in runs() {
         let html = html(&page(&view));
         let begin = html.find("class=\"glance\"").expect(what);
@@ -97,7 +97,7 @@ fn searched() -> RunView {
 }
 
 #[test]
-fn a_search_shows_its_limit_what_was_found_and_how_each_trial_came_out() {
+fn a_search_shows_its_limit_its_result_and_each_trials_outcome() {
     let html = html(&page(&searched()));
     let begin = html.find("class=\"glance\"").expect("a figure");
     let svg = &html[begin..begin + html[begin..].find("</svg>").expect("its end")];
@@ -145,16 +145,16 @@ fn what_was_found_for_many_variants_stands_below_each_other() {
 
 /// The first screen reported reads without a row as changed data, which is an accusation.
 #[test]
-fn only_reads_that_differed_are_said_to_have_returned_other_data() {
+fn only_differing_reads_are_said_to_have_returned_other_data() {
     let mut view = fixture::run(1);
     for trial in &mut view.findings.trials {
         for rule in &mut trial.rules {
-            rule.result = Outcome::Pass;
+            rule.result = RuleOutcome::Pass;
         }
     }
     for index in [2, 5] {
         let rules = &mut view.findings.trials[index].rules;
-        rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = Outcome::Warn;
+        rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = RuleOutcome::Warn;
     }
     let reasons = |view: &RunView| page(view).headline.short_reasons;
     for trial in &mut view.findings.trials {
@@ -171,7 +171,7 @@ fn only_reads_that_differed_are_said_to_have_returned_other_data() {
 }
 
 #[test]
-fn reasons_of_the_first_screen_are_few_and_say_in_how_many_trials() {
+fn reasons_of_the_first_screen_are_few_and_count_their_trials() {
     let html = html(&page(&fixture::run(1)));
     let begin = html.find("<div class=\"verdict").expect("a verdict");
     let verdict = &html[begin..begin + html[begin..].find("</div>").expect("its end")];
@@ -198,7 +198,7 @@ fn lost_data_is_seen_before_anything_else() {
             ..VerifyRecord::default()
         };
         let rule = trial.rules.iter_mut().find(|one| one.rule == "V14").expect("V14");
-        rule.result = Outcome::Pass;
+        rule.result = RuleOutcome::Pass;
     }
     let lossy = &mut view.findings.trials[4];
     lossy.read_back = Some(ReadBackRecord {
@@ -207,7 +207,7 @@ fn lost_data_is_seen_before_anything_else() {
         lost: 7,
         ..ReadBackRecord::default()
     });
-    lossy.rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = Outcome::Fail;
+    lossy.rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = RuleOutcome::Fail;
     let shown = page(&view);
     let html = html(&shown);
     let [alarm, figure] = ["class=\"alarm\"", "<svg"].map(|part| html.find(part).expect(part));

@@ -179,7 +179,7 @@ fn on_two_sockets(variant: &str) -> Vec<PlacementRecord> {
 }
 
 #[test]
-fn a_machine_of_two_sockets_is_drawn_for_each_way_of_placing_nodes() {
+fn a_machine_of_two_sockets_is_drawn_for_each_placement() {
     let page = page(&run(vec![two_sockets()], &on_two_sockets));
     keep("two-sockets", &page);
     let html = report::html(&page);
@@ -285,7 +285,7 @@ fn a_machine_that_is_cut_up_keeps_its_picture_small() {
 }
 
 #[test]
-fn every_machine_has_a_picture_and_the_client_may_be_on_none_of_the_nodes() {
+fn every_machine_has_a_drawing_with_or_without_the_client() {
     let machines = ["db1", "db2", "load"].map(|host| machine(host, Counts(1, 1, 2, 4, 1)));
     let places = |_: &str| {
         vec![

@@ -3,7 +3,7 @@
 use crate::fixture;
 use report::{RunView, Side, compare_all, figures, html, page, text};
 
-fn named(name: &str) -> RunView {
+fn view(name: &str) -> RunView {
     RunView {
         name: name.to_owned(),
         ..fixture::run(2)
@@ -11,8 +11,8 @@ fn named(name: &str) -> RunView {
 }
 
 #[test]
-fn several_runs_stand_beside_the_first_each_with_the_way_to_its_report() {
-    let (a, mut b, mut c) = (named("s/a"), named("s/b"), named("s/c"));
+fn several_runs_stand_beside_the_first_with_links_to_reports() {
+    let (a, mut b, mut c) = (view("s/a"), view("s/b"), view("s/c"));
     for trial in &mut b.findings.trials {
         trial.all.ops_per_s *= 1.5;
     }

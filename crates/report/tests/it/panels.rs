@@ -140,7 +140,7 @@ fn unknown_series_and_units_are_in_the_list_as_they_are() {
 }
 
 #[test]
-fn the_terminal_says_what_was_uneven_what_is_not_in_effect_and_what_watching_cost() {
+fn the_terminal_names_uneven_ineffective_and_costly_settings() {
     expect_file!["golden/lab.txt"].assert_eq(&text(&page(&lab::run())));
 }
 
@@ -154,7 +154,7 @@ fn that_all_is_in_effect_is_said_only_where_all_was_seen() {
             let proof = |outcome: &&str| store::record::ProofRecord {
                 node: "node1".into(),
                 key: format!("key {outcome}"),
-                outcome: store::record::ProofOutcome::of_name(outcome),
+                outcome: store::record::ProofOutcome::from_name(outcome),
                 why: "no agent".into(),
                 ..store::record::ProofRecord::default()
             };
@@ -221,7 +221,7 @@ fn runs_are_compared_by_settings_and_flags_that_were_in_effect() {
 }
 
 #[test]
-fn an_older_run_without_nodes_and_probes_has_a_page_without_these_parts() {
+fn an_older_run_without_nodes_and_probes_has_a_shorter_page() {
     let mut run = fixture::run(1);
     for trial in &mut run.trials {
         trial.probes.clear();
@@ -266,7 +266,7 @@ fn big() -> RunView {
 }
 
 #[test]
-fn hours_of_a_thousand_series_a_trial_stay_under_six_megabytes_and_say_what_is_left_out() {
+fn hours_of_1000_series_stay_under_six_mb_and_name_the_omitted() {
     let page = page(&big());
     crate::golden::keep("big", &page);
     let made = html(&page);

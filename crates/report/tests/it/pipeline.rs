@@ -10,14 +10,14 @@ use store::record::RequirementRecord;
 
 fn required(metric: &str, outcome: &str, says: &str) -> RequirementRecord {
     RequirementRecord {
-        metric: store::record::RequiredMetric::of_name(metric).expect("a word"),
+        metric: store::record::RequiredMetric::from_name(metric).expect("a word"),
         variant: "off".into(),
         point: Some(Point::Threads(28)),
         bound: store::record::Bound::AtMost,
         limit: 10.0,
         value: Some(12.0),
         ci95: Some([11.0, 13.0]),
-        outcome: store::record::RequirementOutcome::of_name(outcome).expect("a word"),
+        outcome: store::record::RequirementOutcome::from_name(outcome).expect("a word"),
         says: says.into(),
         ..RequirementRecord::default()
     }

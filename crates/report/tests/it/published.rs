@@ -9,7 +9,7 @@ use store::record::{
 
 /// With ten variants, the four that ran first answer nothing; the ratios do.
 #[test]
-fn ratios_that_are_published_are_the_figure_and_the_cards_of_a_study_of_many_variants() {
+fn published_ratios_are_the_figure_and_cards_of_many_variants() {
     let mut view = fixture::run(1);
     for (index, trial) in view.findings.trials.iter_mut().enumerate() {
         trial.variant = format!("variant-{index}").into();
@@ -54,7 +54,7 @@ fn ratios_that_are_published_are_the_figure_and_the_cards_of_a_study_of_many_var
 }
 
 #[test]
-fn a_published_ratio_lies_inside_or_outside_our_interval_and_is_never_confirmed() {
+fn a_published_ratio_is_inside_or_outside_our_interval_only() {
     let ratio = |what: &str, value: f64, ci95: Option<[f64; 2]>| PublishedRatioRecord {
         what: what.to_owned(),
         metric: "ops_per_s".to_owned(),

@@ -117,7 +117,7 @@ fn what_all_requests_share_is_a_sentence_and_the_rest_a_column() {
 }
 
 #[test]
-fn rows_in_which_variants_differ_name_them_and_stress_the_difference() {
+fn rows_in_which_variants_differ_name_them_in_bold() {
     let quorum = with(
         "read",
         &[
@@ -146,7 +146,7 @@ fn rows_in_which_variants_differ_name_them_and_stress_the_difference() {
 }
 
 #[test]
-fn statements_of_one_kind_that_are_sent_differently_have_a_row_each() {
+fn differently_sent_statements_of_one_kind_have_a_row_each() {
     let claim = with(
         "write",
         &[
@@ -213,7 +213,7 @@ fn every_statement_stands_whole_behind_the_table() {
 }
 
 #[test]
-fn a_plan_without_requests_or_of_which_little_is_recorded_has_a_page() {
+fn a_plan_with_few_or_no_recorded_requests_has_a_page() {
     let mut view = fixture::run(1);
     view.plan.resolved.requests.clear();
     let text = text(&page(&view));
@@ -271,7 +271,7 @@ fn keys_of_a_table_are_not_on_the_page() {
 }
 
 #[test]
-fn only_counts_that_are_not_all_zero_have_a_column_and_an_explanation() {
+fn only_nonzero_counts_have_a_column_and_an_explanation() {
     const CAPTION: &str = "Outcomes of operations besides time";
     let mut view = fixture::run(1);
     view.findings.trials.truncate(1);

@@ -43,7 +43,7 @@ fn coefficient(name: &str, value: f64, ci95: Option<[f64; 2]>) -> CoefficientRec
 
 fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFitRecord {
     ScaleFitRecord {
-        model: analysis::scale_up::models::Model::of_name(model).expect("a word"),
+        model: analysis::scale_up::models::Model::from_name(model).expect("a word"),
         x1: Some(10_000.0),
         coefficients,
         points: 4,
@@ -157,7 +157,7 @@ fn usual() -> ScaleUpRecord {
         efficiencies: EfficiencyOf::ALL.map(untold).into(),
         fits: ["amdahl", "usl", "two_level"]
             .map(|model| ScaleFitRecord {
-                model: analysis::scale_up::models::Model::of_name(model).expect("a word"),
+                model: analysis::scale_up::models::Model::from_name(model).expect("a word"),
                 refused: Some("there are 2 usable points, and it takes 3".into()),
                 ..ScaleFitRecord::default()
             })
@@ -213,7 +213,7 @@ fn efficiencies_curves_and_what_cannot_be_shown_are_said() {
 }
 
 #[test]
-fn a_figure_has_both_arms_with_their_ideal_lines_and_the_best_curve() {
+fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
     let charts = charts(&run(vec![planned(), usual()]));
     assert_eq!(charts.len(), 1, "both arms in one figure");
     let series = &charts[0].panels[0].series;
@@ -245,7 +245,7 @@ fn a_figure_has_both_arms_with_their_ideal_lines_and_the_best_curve() {
 }
 
 #[test]
-fn loads_are_apart_and_sockets_that_are_unevenly_full_have_their_own_line() {
+fn loads_are_apart_and_uneven_sockets_have_their_own_line() {
     let mut reads = planned();
     reads.load = "reads".into();
     reads.points.retain(|point| point.units != 6);
@@ -272,7 +272,7 @@ fn loads_are_apart_and_sockets_that_are_unevenly_full_have_their_own_line() {
 }
 
 #[test]
-fn a_run_without_units_has_no_section_and_a_run_with_them_has_all_of_it_as_json() {
+fn only_a_run_with_units_has_the_section_and_all_of_it_as_json() {
     let none = page(&fixture::run(1));
     assert!(none.sections().all(|section| section.id != "scale-up"));
     assert!(none.data.get("scale_ups").is_none());

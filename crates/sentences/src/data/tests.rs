@@ -2,10 +2,10 @@
 
 use super::*;
 use measure::Missed;
-use store::record::{Outcome, RuleRecord, ViolationRecord};
+use store::record::{RuleOutcome, RuleRecord, ViolationRecord};
 
 /// A trial with this result of V14.
-fn trial(block: usize, result: Outcome) -> TrialFinding {
+fn trial(block: usize, result: RuleOutcome) -> TrialFinding {
     TrialFinding {
         index: block,
         block,
@@ -38,7 +38,7 @@ fn lost(promise: Promised) -> ReadBackRecord {
     }
 }
 
-fn with_rows(block: usize, result: Outcome, rows: ReadBackRecord) -> TrialFinding {
+fn with_rows(block: usize, result: RuleOutcome, rows: ReadBackRecord) -> TrialFinding {
     TrialFinding {
         read_back: Some(rows),
         ..trial(block, result)
@@ -47,7 +47,7 @@ fn with_rows(block: usize, result: Outcome, rows: ReadBackRecord) -> TrialFindin
 
 #[test]
 fn lost_rows_are_counted_and_the_first_are_named() {
-    let all = [with_rows(0, Outcome::Fail, lost(Promised::Kept))];
+    let all = [with_rows(0, RuleOutcome::Fail, lost(Promised::Kept))];
     assert_eq!(
         against(&all),
         [
@@ -66,8 +66,8 @@ fn lost_rows_are_counted_and_the_first_are_named() {
         promise: Promised::Kept,
         ..ReadBackRecord::default()
     };
-    let right = with_rows(0, Outcome::Pass, ReadBackRecord::default());
-    let all = [right, with_rows(1, Outcome::Fail, mixed)];
+    let right = with_rows(0, RuleOutcome::Pass, ReadBackRecord::default());
+    let all = [right, with_rows(1, RuleOutcome::Fail, mixed)];
     assert_eq!(
         against(&all),
         [
@@ -79,20 +79,20 @@ fn lost_rows_are_counted_and_the_first_are_named() {
 }
 
 #[test]
-fn a_loss_that_is_allowed_is_no_alarm_and_one_that_may_not_be_is() {
-    let allowed = with_rows(0, Outcome::Pass, lost(Promised::None));
+fn an_allowed_loss_is_not_an_alarm_and_a_forbidden_one_is() {
+    let allowed = with_rows(0, RuleOutcome::Pass, lost(Promised::None));
     assert_eq!(against(&[allowed]), Vec::<String>::new());
     // The live reads of such a trial may differ, too.
-    let mut both = with_rows(0, Outcome::Warn, lost(Promised::None));
+    let mut both = with_rows(0, RuleOutcome::Warn, lost(Promised::None));
     (both.verify.checked, both.verify.stale) = (10, 2);
     assert_eq!(against(&[both]), Vec::<String>::new());
     let unexplained = ReadBackRecord {
         unexplained: 2,
         ..lost(Promised::None)
     };
-    let said = against(&[with_rows(0, Outcome::Fail, unexplained)]).remove(0);
+    let said = against(&[with_rows(0, RuleOutcome::Fail, unexplained)]).remove(0);
     assert!(said.contains("2 of these must not happen"), "{said}");
-    let said = against(&[with_rows(0, Outcome::Warn, lost(Promised::Unknown))]).remove(0);
+    let said = against(&[with_rows(0, RuleOutcome::Warn, lost(Promised::Unknown))]).remove(0);
     assert!(
         said.starts_with("Data was lost") && said.contains("is not known"),
         "{said}"
@@ -101,7 +101,7 @@ fn a_loss_that_is_allowed_is_no_alarm_and_one_that_may_not_be_is() {
 
 #[test]
 fn reads_that_differ_are_said_where_no_row_was_read_back() {
-    let mut read = trial(0, Outcome::Fail);
+    let mut read = trial(0, RuleOutcome::Fail);
     read.verify.checked = 400;
     (read.verify.missing, read.verify.wrong) = (3, 1);
     read.verify.missed_rows = vec![row(8, Missed::Lost)];
@@ -114,12 +114,12 @@ fn reads_that_differ_are_said_where_no_row_was_read_back() {
     );
     // The consistency level allows it.
     let weak = TrialFinding {
-        rules: trial(0, Outcome::Warn).rules,
+        rules: trial(0, RuleOutcome::Warn).rules,
         ..read
     };
     assert_eq!(against(&[weak]), Vec::<String>::new());
     // A server that answers every request and stores nothing.
-    let mut nothing = trial(0, Outcome::Fail);
+    let mut nothing = trial(0, RuleOutcome::Fail);
     (nothing.verify.checked, nothing.verify.missing) = (40, 40);
     let said = against(&[nothing]).remove(0);
     assert!(said.contains("the server may store nothing"), "{said}");
@@ -127,7 +127,7 @@ fn reads_that_differ_are_said_where_no_row_was_read_back() {
 
 #[test]
 fn registers_that_contradict_themselves_are_named() {
-    let mut broken = trial(0, Outcome::Fail);
+    let mut broken = trial(0, RuleOutcome::Fail);
     broken.registers = Some(RegistersRecord {
         registers: 10,
         violated: 1,

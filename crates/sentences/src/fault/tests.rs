@@ -52,7 +52,7 @@ fn slowed(one: FaultRecord, [before, during]: [f64; 2]) -> FaultRecord {
     one
 }
 
-fn said(faults: Vec<FaultRecord>, point: Option<Point>) -> Vec<String> {
+fn sentences_on(faults: Vec<FaultRecord>, point: Option<Point>) -> Vec<String> {
     sentences(&[TrialFinding {
         faults,
         point,
@@ -68,7 +68,7 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
         slowed(fault(0.2, None, 1), [51.0, 1041.0]),
     ];
     assert_eq!(
-        said(few.clone(), Some(Point::Threads(4))),
+        sentences_on(few.clone(), Some(Point::Threads(4))),
         [
             "“node-kill” of node2: 62 % less throughput at worst, below normal for 29 s; 38 of \
              1,038 operations failed; throughput was back to normal 21.8 s after the healing.",
@@ -78,13 +78,13 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
              normal within 40 s of the healing.",
         ]
     );
-    let at_rate = said(few, Some(Point::Rate(300))).remove(2);
+    let at_rate = sentences_on(few, Some(Point::Rate(300))).remove(2);
     assert!(
         at_rate.starts_with("“node-kill” of node2: p99 51 → 1,040 ms while broken (× 20.4); 20 %"),
         "{at_rate}"
     );
     assert_eq!(
-        said(vec![FaultRecord::default()], None),
+        sentences_on(vec![FaultRecord::default()], None),
         Vec::<String>::new()
     );
 }
@@ -92,7 +92,7 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
 /// Four faults at a rate: a sentence about throughput alone said that all was normal, while p99 was
 /// not.
 #[test]
-fn many_faults_at_a_rate_begin_with_latency_and_end_with_one_count() {
+fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
     let mut faults = vec![
         slowed(fault(0.3, Some(4.0), 2), [27.0, 172.0]),
         slowed(fault(0.0, Some(0.0), 0), [162.0, 10_008.0]),
@@ -112,7 +112,7 @@ fn many_faults_at_a_rate_begin_with_latency_and_end_with_one_count() {
     faults[1].recovery.as_mut().unwrap().p99 = p99;
     faults[2].recovery.as_mut().unwrap().p99 = p99;
     faults[2].whole_s = Some(94.7);
-    let all = said(faults, Some(Point::Rate(300)));
+    let all = sentences_on(faults, Some(Point::Rate(300)));
     assert_eq!(
         all[0],
         "Of 4 faults 3 raised latency, the worst first; “node-kill” of node2: p99 162 → 10,000 ms \
@@ -130,15 +130,15 @@ fn many_faults_at_a_rate_begin_with_latency_and_end_with_one_count() {
 }
 
 #[test]
-fn that_all_was_as_before_is_said_only_where_it_was_after_every_fault() {
-    let all = said(vec![fault(0.3, Some(4.0), 0); 5], None).remove(0);
+fn full_recovery_is_stated_only_if_every_fault_recovered() {
+    let all = sentences_on(vec![fault(0.3, Some(4.0), 0); 5], None).remove(0);
     assert!(
         all.ends_with("throughput and p99 were as before within 4 s of the healing."),
         "{all}"
     );
     let mut faults = vec![fault(0.3, Some(4.0), 0); 4];
     faults.push(fault(0.3, None, 0));
-    let but_one = said(faults, None).remove(0);
+    let but_one = sentences_on(faults, None).remove(0);
     assert!(but_one.contains("after 4 throughput and p99"), "{but_one}");
     assert!(
         but_one.contains("after 1 one of them was not back"),

@@ -30,7 +30,7 @@ fn fault(whole_s: Option<f64>, back_s: Option<f64>) -> FaultRecord {
 }
 
 fn words(fault: &FaultRecord) -> Option<String> {
-    Aftermath::of(fault)?.words(fault)
+    Aftermath::from_fault(fault)?.words(fault)
 }
 
 #[test]
@@ -56,7 +56,11 @@ fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
     ] {
         let one = fault(whole_s, None);
         assert_eq!(words(&one).as_deref(), Some(said), "{whole_s:?}");
-        assert_eq!(Aftermath::of(&one).unwrap().normal_s(), None, "{whole_s:?}");
+        assert_eq!(
+            Aftermath::from_fault(&one).unwrap().normal_s(),
+            None,
+            "{whole_s:?}"
+        );
     }
     let mut next = fault(Some(79.7), None);
     next.recovery.as_mut().unwrap().cut_by_fault = true;
@@ -67,7 +71,7 @@ fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
 #[test]
 fn all_is_normal_only_if_throughput_and_p99_are() {
     let mut one = fault(Some(44.0), Some(3.0));
-    assert_eq!(Aftermath::of(&one).unwrap().normal_s(), Some(3.0));
+    assert_eq!(Aftermath::from_fault(&one).unwrap().normal_s(), Some(3.0));
     let not_back = BackRecord {
         left_s: Some(2.0),
         back_s: None,
@@ -77,7 +81,7 @@ fn all_is_normal_only_if_throughput_and_p99_are() {
         injected: not_back,
         healed: Some(not_back),
     });
-    let aftermath = Aftermath::of(&one).unwrap();
+    let aftermath = Aftermath::from_fault(&one).unwrap();
     assert_eq!(aftermath.normal_s(), None);
     assert_eq!(
         aftermath.words(&one).unwrap(),
@@ -93,15 +97,15 @@ fn what_never_was_otherwise_needs_no_recovery() {
     let returns = found.throughput.as_mut().unwrap();
     returns.injected.left_s = None;
     returns.healed.as_mut().unwrap().left_s = None;
-    let aftermath = Aftermath::of(&one).unwrap();
+    let aftermath = Aftermath::from_fault(&one).unwrap();
     assert_eq!(aftermath.throughput, Some(SeriesEnd::Usual));
     assert_eq!(aftermath.normal_s(), Some(0.0));
     assert_eq!(aftermath.words(&one), None);
-    assert_eq!(Aftermath::of(&FaultRecord::default()), None);
+    assert_eq!(Aftermath::from_fault(&FaultRecord::default()), None);
 }
 
 #[test]
-fn the_cost_in_latency_has_both_numbers_and_large_ratios_are_factors() {
+fn the_latency_cost_has_both_numbers_large_ratios_are_factors() {
     let mut one = fault(Some(44.0), Some(3.0));
     assert_eq!((p99_words(&one), p99_ratio(&one)), (None, None));
     let stretch = |p99_ms: f64, count: u64| {

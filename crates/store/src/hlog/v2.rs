@@ -4,7 +4,7 @@
 //! the counts as zigzag numbers of seven bits a byte. A negative number is a run of empty buckets.
 //! Other layouts and other bounds are left to the library.
 
-use crate::buckets::Held;
+use crate::buckets::BucketCount;
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// Cookie of a compressed histogram, and of its content.
@@ -23,7 +23,7 @@ const BUCKETS_MAX: u64 = 64 << 10;
 pub struct V2Room {
     inflate: Decompress,
     bytes: Vec<u8>,
-    held: Vec<Held>,
+    held: Vec<BucketCount>,
 }
 
 impl Default for V2Room {
@@ -39,7 +39,7 @@ impl Default for V2Room {
 impl V2Room {
     /// Returns the buckets with values of an encoded histogram, in ascending order. `None` if the
     /// library has to read it.
-    pub(super) fn buckets(&mut self, encoded: &[u8]) -> Option<&[Held]> {
+    pub(super) fn buckets(&mut self, encoded: &[u8]) -> Option<&[BucketCount]> {
         let (outer, packed) = encoded.split_at_checked(OUTER_BYTES)?;
         if number(outer, 0)? != PACKED {
             return None;
@@ -71,7 +71,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*four))
 }
 
-fn counted(bytes: &[u8], held: &mut Vec<Held>) -> Option<()> {
+fn counted(bytes: &[u8], held: &mut Vec<BucketCount>) -> Option<()> {
     held.clear();
     held.reserve(bytes.len());
     let (mut bucket, mut total, mut bytes) = (0u64, 0u64, bytes.iter());

@@ -10,7 +10,7 @@ use measure::{Bin, Bins};
 
 /// Values in one stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Place {
+pub struct OverviewBin {
     /// Number of values. If it is 0, the other fields do not count.
     pub count: u64,
     /// Mean of the values.
@@ -24,14 +24,14 @@ const FLOATS: usize = 4;
 /// Number of bytes in a float.
 const FLOAT_BYTES: usize = 4;
 
-impl Place {
-    fn of(bin: &Bin) -> Place {
+impl OverviewBin {
+    fn from_bin(bin: &Bin) -> OverviewBin {
         let ends = if bin.min_s <= bin.max_s {
             [bin.min, bin.max]
         } else {
             [bin.max, bin.min]
         };
-        Place {
+        OverviewBin {
             count: bin.count,
             mean: bin.mean(),
             ends,
@@ -54,10 +54,10 @@ impl Place {
     }
 
     /// Joins neighbours to one place.
-    pub(super) fn joined(places: &[Place]) -> Place {
+    pub(super) fn joined(places: &[OverviewBin]) -> OverviewBin {
         let mut places = places.iter().filter(|place| place.count > 0);
         let Some(first) = places.next() else {
-            return Place::default();
+            return OverviewBin::default();
         };
         places.fold(*first, |all, next| {
             let count = all.count.saturating_add(next.count);
@@ -65,7 +65,7 @@ impl Place {
             let ends = [all.ends[0], all.ends[1], next.ends[0], next.ends[1]];
             // The one that came first.
             let is_low_first = ends.iter().find(|end| **end == low || **end == high) == Some(&low);
-            Place {
+            OverviewBin {
                 count,
                 mean: (all.sum() + next.sum()) / count as f64,
                 ends: if is_low_first {
@@ -83,7 +83,7 @@ pub(super) fn pack(bins: &Bins) -> String {
     let mut bytes = Vec::new();
     for (slot, bin) in bins.numbered() {
         bytes.resize(slot * FLOATS * FLOAT_BYTES, 0);
-        let Place { count, mean, ends } = Place::of(bin);
+        let OverviewBin { count, mean, ends } = OverviewBin::from_bin(bin);
         for value in [count as f64, mean, ends[0], ends[1]] {
             bytes.extend((value as f32).to_le_bytes());
         }
@@ -92,7 +92,7 @@ pub(super) fn pack(bins: &Bins) -> String {
 }
 
 /// Unpacks them.
-pub(super) fn unpack(packed: &str) -> Result<Vec<Place>> {
+pub(super) fn unpack(packed: &str) -> Result<Vec<OverviewBin>> {
     let bytes = BASE64.decode(packed).context("they are not base64")?;
     let (places, rest) = bytes.as_chunks::<{ FLOATS * FLOAT_BYTES }>();
     if !rest.is_empty() {
@@ -103,13 +103,13 @@ pub(super) fn unpack(packed: &str) -> Result<Vec<Place>> {
         let float = |at: usize| f64::from(f32::from_le_bytes(floats[at]));
         let is_number = (0..FLOATS).all(|at| float(at).is_finite());
         if is_number {
-            Place {
+            OverviewBin {
                 count: float(0) as u64,
                 mean: float(1),
                 ends: [float(2), float(3)],
             }
         } else {
-            Place::default()
+            OverviewBin::default()
         }
     };
     Ok(places.iter().map(place).collect())

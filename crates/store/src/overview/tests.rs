@@ -89,11 +89,11 @@ fn run(folder: &Path, raw_bytes: u64) -> (PathBuf, TrialFinding) {
 }
 
 #[test]
-fn the_overview_is_that_of_the_lines_and_keeps_the_one_slow_second() {
+fn the_overview_equals_its_lines_and_keeps_the_one_slow_second() {
     let folder = tempfile::tempdir().unwrap();
     let (path, finding) = run(folder.path(), 0);
     let trial = Run::open(&path).unwrap().trial(0).unwrap().unwrap();
-    let (read, series) = trial.gather(None, crate::window::of(&finding)).unwrap();
+    let (read, series) = trial.gather(None, crate::window::measured(&finding)).unwrap();
     let written = trial.overview().unwrap().unwrap();
     let json = |record: &OverviewRecord| serde_json::to_value(record).unwrap();
     assert_eq!(json(&read), json(&written));
@@ -162,7 +162,7 @@ fn the_windows_histograms_are_what_the_logs_add_up_to() {
 
 /// Comparing all bytes of a day's lines took longer than a page may take.
 #[test]
-fn of_a_long_run_all_is_compared_byte_by_byte_but_lines_that_no_page_shows() {
+fn a_long_run_is_verified_byte_by_byte_except_unshown_lines() {
     let folder = tempfile::tempdir().unwrap();
     let (path, _) = run(folder.path(), 101 << 20);
     let flip = |inner: &str| {

@@ -22,7 +22,7 @@ pub(super) struct Raw<'a> {
 
 impl<'a> Raw<'a> {
     /// Sums up the raw lines of all trials; `sums` has those of the trials that have ended.
-    pub(super) fn of(run: &Path, plan: &PlanRecord, sums: &'a Sums) -> Result<Raw<'a>> {
+    pub(super) fn read(run: &Path, plan: &PlanRecord, sums: &'a Sums) -> Result<Raw<'a>> {
         let known = sums.iter().filter(|(path, _)| {
             let inner = inner_of(path);
             inner.is_some_and(|(_, inner)| is_raw(inner))

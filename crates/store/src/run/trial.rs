@@ -5,7 +5,7 @@ use crate::file;
 use crate::file_digests::{self, Damaged, Depth, FileSum};
 use crate::hlog::{self, HlogReader};
 use crate::lines::Lines;
-use crate::merged_kinds::Together;
+use crate::merged_kinds::MergedKinds;
 use crate::name::Name;
 use crate::overview::{OverviewBuilder, OverviewRecord, SeriesPlacesRecord};
 use crate::record::{IntervalRecord, NodesRecord, SampleRecord, TrialRecord};
@@ -209,9 +209,9 @@ impl Trial {
 
     /// Merges all kinds of each interval, one interval at a time: from the intended start or, with
     /// `service`, from the send. `parts` are kinds that are parts of other operations.
-    pub fn together(&self, service: bool, parts: &[String]) -> Result<Together> {
+    pub fn together(&self, service: bool, parts: &[String]) -> Result<MergedKinds> {
         let (all, censored) = logs_of(service);
-        Ok(Together::new(self.log(all)?, self.log(censored)?, parts))
+        Ok(MergedKinds::new(self.log(all)?, self.log(censored)?, parts))
     }
 
     /// Returns the start line as the histogram logs give it, ns since 1970, to the millisecond.

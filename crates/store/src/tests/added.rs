@@ -73,7 +73,7 @@ fn ended(
 /// A run that missed was the baseline of the next one, so a regression was reported once and passed
 /// from then on.
 #[test]
-fn the_last_run_that_met_its_requirements_is_the_measure_of_the_next() {
+fn the_last_run_that_met_its_requirements_is_the_next_baseline() {
     use RequirementOutcome::{Met, Missed, Untold};
     let results = tempfile::tempdir().unwrap();
     let of = |before: Option<&str>| {

@@ -280,7 +280,7 @@ fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize
 }
 
 #[test]
-fn of_a_thousand_damaged_folders_none_is_read_with_other_numbers() {
+fn no_damaged_folder_of_a_thousand_is_read_with_other_numbers() {
     let (refused, read) = read_damaged(true, 0..SEEDS);
     // If none were refused, or all, the test would test nothing.
     assert!(refused > 500 && read > 50, "{refused} refused, {read} read");
@@ -415,7 +415,7 @@ fn a_folder_called_latest_stops_a_run_before_it_makes_anything() {
 /// The logs of nodes are copied when the nodes stop, and external series are added when the run
 /// ends: after the trial's finding was written.
 #[test]
-fn what_is_added_to_a_finished_trial_is_vouched_for_and_the_rest_is_not_read() {
+fn additions_to_a_finished_trial_are_vouched_and_others_ignored() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = RunWriter::create(results.path(), "", &plan("first")).unwrap();
     write_trial(&mut writer, 0);

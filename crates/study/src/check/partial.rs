@@ -8,7 +8,7 @@ use crate::format;
 use yaml::{Diagnostics, Node, Place, Raw, did_you_mean};
 
 pub(super) fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
-    for entry in named(node, path, diagnostics) {
+    for entry in named_entries(node, path, diagnostics) {
         partial(
             &format!("variant `{}`", entry.key),
             &entry.value,
@@ -37,9 +37,9 @@ fn partial(what: &str, node: &Node, diagnostics: &mut Diagnostics) {
 }
 
 pub(super) fn matrix(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
-    for axis in named(node, path, diagnostics) {
+    for axis in named_entries(node, path, diagnostics) {
         let path = join(path, &axis.key);
-        let values = named(&axis.value, &path, diagnostics);
+        let values = named_entries(&axis.value, &path, diagnostics);
         if values.is_empty() && axis.value.entries().is_some() {
             let message = format!("axis `{}` has no values", axis.key);
             diagnostics.add(&axis.value.place, message, None);
@@ -93,7 +93,7 @@ fn variant_section(key: &str, place: &Place, diagnostics: &mut Diagnostics) {
 }
 
 pub(super) fn scales(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
-    for entry in named(node, path, diagnostics) {
+    for entry in named_entries(node, path, diagnostics) {
         if !matches!(entry.value.raw, Raw::Map(_)) {
             let message = format!("scale `{}` is {}", entry.key, entry.value.describe());
             let hint = "write it as {window.measure: 5s, data.load.operations: 10k}".to_owned();
@@ -104,7 +104,11 @@ pub(super) fn scales(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> 
 }
 
 /// Returns the entries of a mapping whose keys are names.
-fn named<'n>(node: &'n Node, path: &str, diagnostics: &mut Diagnostics) -> &'n [yaml::Entry] {
+fn named_entries<'n>(
+    node: &'n Node,
+    path: &str,
+    diagnostics: &mut Diagnostics,
+) -> &'n [yaml::Entry] {
     let Some(entries) = node.entries() else {
         let message = format!("`{path}` is {}; it must be a mapping", node.describe());
         let hint = format!("write it as {path}: {{a-name: {{…}}}}");

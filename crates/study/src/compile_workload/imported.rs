@@ -5,7 +5,7 @@ use crate::inputs::Inputs;
 use crate::settings::{Imported, Settings, Warmup, Window};
 use crate::units;
 use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
-use imports::{Import, Offer, Step, StepLimit, Tool, stress};
+use imports::{Import, ImportStep, Offer, StepLimit, Tool, stress};
 use measure::number::counted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,14 +26,14 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
     let Some(imported) = &settings.workload.import else {
         let mut settings = settings;
         let recorded = settings.workload.recorded.clone();
-        let notes = recorded.map(|one| super::recorded::apply(&mut settings, &one, inputs));
+        let notes = recorded.map(|one| super::recorded_traffic::apply(&mut settings, &one, inputs));
         return Ok(Steps {
             steps: vec![(None, settings)],
             notes: notes.unwrap_or_default(),
         });
     };
     let import = import(imported, seed, inputs)?;
-    let one = |(number, step): (usize, &Step)| {
+    let one = |(number, step): (usize, &ImportStep)| {
         let mut settings = settings.clone();
         if let Some(imported) = &mut settings.workload.import {
             imported.step = number;
@@ -58,7 +58,7 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
     })
 }
 
-fn procedure(step: &Step) -> Procedure {
+fn procedure(step: &ImportStep) -> Procedure {
     match step.offer {
         Offer::Threads(threads) => Fixed(Point::Threads(threads)).into(),
         Offer::Ladder {
@@ -81,7 +81,7 @@ fn procedure(step: &Step) -> Procedure {
 }
 
 /// Returns the window of a step: its duration, if that is known before it runs.
-fn window(step: &Step) -> Window {
+fn window(step: &ImportStep) -> Window {
     Window {
         warmup: Warmup::Fixed(0),
         first_warmup_ns: None,
@@ -211,7 +211,12 @@ fn refused(tool: Tool, command: &str, why: &str, hint: &str) -> Diagnostics {
 }
 
 /// Reports faults that end after their step, if its length is known.
-pub(super) fn beyond_step(node: &Node, draft: &Draft, last: Option<&Step>, out: &mut Diagnostics) {
+pub(super) fn beyond_step(
+    node: &Node,
+    draft: &Draft,
+    last: Option<&ImportStep>,
+    out: &mut Diagnostics,
+) {
     let Some(StepLimit::Duration(length)) = last.map(|step| step.limit) else {
         return;
     };
@@ -275,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_without_a_range_is_said_and_a_split_of_nothing_refused() {
+    fn a_step_without_a_range_is_noted_and_an_empty_split_refused() {
         let commands = "{stress: ['write n=300 -rate threads=3', 'read n=30 -rate threads=3', \
                         'write n=300 -rate threads=2']}";
         let notes = resolved(commands, ALIKE).unwrap().notes;

@@ -88,7 +88,7 @@ fn the_replication_of_another_tool_s_words_is_said() {
 }
 
 #[test]
-fn what_variants_share_is_said_once_and_what_differs_with_their_names() {
+fn shared_conditions_are_listed_once_and_others_with_variants() {
     check(
         "target: {local: {hosts: 2, nodes_per_host: 2, \
          host: {cpus: [0, 1], cpu_quota: 1.5, memory: 3GiB, volume: 20GiB, \

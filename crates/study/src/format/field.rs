@@ -31,7 +31,7 @@ pub enum Type {
     /// One of these words.
     Choice(&'static [Word]),
     /// A kind of fault.
-    Fault(fn(&mut Draft, target_spec::fault::Kind)),
+    Fault(fn(&mut Draft, target_spec::fault::FaultKind)),
     /// One of these consistency levels.
     Level(&'static [Consistency], fn(&mut Draft, Consistency)),
     /// A list of at least one item; each item is applied as its type defines.

@@ -7,8 +7,8 @@ pub use row::LOCAL_NODES_MAX;
 use crate::format::field::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Capacity, KEYS_MAX, Load, Machine, PageCache, Priority, ROWS_UNLOADED, Reset, RestoreMethod,
-    SAMPLED_NTH, Sample, Settle, Split,
+    Capacity, ClientMachine, KEYS_MAX, Load, PageCache, Priority, ROWS_UNLOADED, Reset,
+    RestoreMethod, SAMPLED_NTH, Sample, Settle, Split,
 };
 use cql::Compression;
 use imports::Tool;
@@ -54,7 +54,7 @@ mod kubernetes;
 mod machines;
 mod node_pods;
 mod procedure;
-mod recorded;
+mod recorded_traffic;
 mod repeat;
 mod require;
 mod row;
@@ -75,7 +75,7 @@ pub const FIELDS: [&[Field]; 21] = [
     attached::ALL,
     topology::FIELDS,
     SECTIONS,
-    recorded::FIELDS,
+    recorded_traffic::FIELDS,
     procedure::FIELDS,
     WINDOW,
     repeat::FIELDS,
@@ -567,8 +567,8 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "client.machines",
         Type::List(&Type::Either(
-            &Type::Choice(&[("here", |d| d.client.machines.push(Machine::default()))]),
-            &Type::Section(|d| d.client.machines.push(Machine::default())),
+            &Type::Choice(&[("here", |d| d.client.machines.push(ClientMachine::default()))]),
+            &Type::Section(|d| d.client.machines.push(ClientMachine::default())),
         )),
         "Machines that offer the load together, with one client each: `here`, or `{ssh: HOST}`, \
          which starts this program there over ssh and needs `--trust` in a study. Their workers \

@@ -41,14 +41,14 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
         let statements = work.program.statements().iter().map(|one| &one.cql);
         let before = work.step.iter().flat_map(|step| &step.before);
         for cql in tables.chain(statements).chain(before) {
-            let of = match variant.name.named() {
+            let of = match variant.name.name() {
                 None => String::new(),
                 Some(name) => format!("variant {name}: "),
             };
             match beyond_data(cql, work.program.keyspace()) {
                 Err(fault) => unreadable.push(format!(
                     "{of}`workload` has a statement that cannot be parsed, at {}: {cql}",
-                    fault.said(cql)
+                    fault.describe(cql)
                 )),
                 Ok(Some(beyond)) if !is_trusted => refused.push(format!(
                     "{of}`workload` has {beyond}, which is more than data: {cql}"
@@ -80,7 +80,7 @@ pub(super) fn accord_stays(study: &Study, works: &[Work]) -> Result<(), PlanErro
 pub(super) fn only_levels_taken(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let mut refused = Vec::new();
     for (variant, work) in study.variants.iter().zip(works) {
-        let of = variant.name.named().map(|name| format!("variant {name}: ")).unwrap_or_default();
+        let of = variant.name.name().map(|name| format!("variant {name}: ")).unwrap_or_default();
         let of_it = accord::refused_of(&work.program).into_iter();
         refused.extend(of_it.map(|why| format!("{of}{why}")));
     }

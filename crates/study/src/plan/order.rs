@@ -33,10 +33,10 @@ pub struct Cell {
 /// Blocks that were added to a run come last, in an order of their own; earlier blocks stay as they
 /// were planned.
 pub fn order(study: &Study, outlooks: &[ProcedureEstimate]) -> Vec<Cell> {
-    let mut cells = of_blocks(study, outlooks, study.seed, study.repeat.blocks);
+    let mut cells = order_blocks(study, outlooks, study.seed, study.repeat.blocks);
     let mut before = study.repeat.blocks;
     for (seed, &blocks) in (study.seed.wrapping_add(1)..).zip(&study.added) {
-        let added = of_blocks(study, outlooks, seed, blocks).into_iter();
+        let added = order_blocks(study, outlooks, seed, blocks).into_iter();
         cells.extend(added.map(|cell| Cell {
             block: before + cell.block,
             ..cell
@@ -46,7 +46,12 @@ pub fn order(study: &Study, outlooks: &[ProcedureEstimate]) -> Vec<Cell> {
     cells
 }
 
-fn of_blocks(study: &Study, outlooks: &[ProcedureEstimate], seed: u64, blocks: usize) -> Vec<Cell> {
+fn order_blocks(
+    study: &Study,
+    outlooks: &[ProcedureEstimate],
+    seed: u64,
+    blocks: usize,
+) -> Vec<Cell> {
     if !study.repeat.interleaved {
         let chains = chains(study);
         let in_blocks =
@@ -61,7 +66,7 @@ fn of_blocks(study: &Study, outlooks: &[ProcedureEstimate], seed: u64, blocks: u
     let mut chance = Chance(Draws::sequence(seed));
     let turns: Vec<Turns> = groups_by_target(study)
         .iter()
-        .map(|group| Turns::of(blocks, outlooks, group, &mut chance))
+        .map(|group| Turns::arrange(blocks, outlooks, group, &mut chance))
         .collect();
     let groups_in_order = balanced(turns.len(), blocks, &mut chance);
     let in_blocks = groups_in_order.iter().enumerate();
@@ -106,14 +111,14 @@ enum Turns {
 }
 
 impl Turns {
-    fn of(
+    fn arrange(
         blocks: usize,
         outlooks: &[ProcedureEstimate],
         group: &[Chain],
         chance: &mut Chance,
     ) -> Turns {
         if group.iter().any(|chain| chain.0.len() > 1) {
-            return Turns::of_chains(blocks, group, chance);
+            return Turns::arrange_chains(blocks, group, chance);
         }
         let group: Vec<usize> =
             group.iter().flat_map(|chain| &chain.0).flatten().copied().collect();
@@ -132,7 +137,7 @@ impl Turns {
         }
     }
 
-    fn of_chains(blocks: usize, group: &[Chain], chance: &mut Chance) -> Turns {
+    fn arrange_chains(blocks: usize, group: &[Chain], chance: &mut Chance) -> Turns {
         let mut by_block = vec![Vec::new(); blocks];
         let chains = balanced(group.len(), blocks, chance);
         // By chain, step and block: the variants that take turns, in order.

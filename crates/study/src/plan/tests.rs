@@ -32,7 +32,7 @@ fn check(rest: &str, expect: Expect) {
 }
 
 #[test]
-fn variants_on_one_target_take_turns_at_every_point_and_load_once() {
+fn variants_on_one_target_alternate_per_point_and_load_once() {
     check(
         "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
          variants: {a: {}, b: {workload: {mix: {write: 1}}}}\nrepeat: {blocks: 2}\n",
@@ -50,7 +50,7 @@ fn variants_on_one_target_take_turns_at_every_point_and_load_once() {
 }
 
 #[test]
-fn variants_on_different_targets_keep_theirs_for_all_points_of_a_block() {
+fn variants_on_different_targets_stay_for_all_points_of_a_block() {
     check(
         "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
          variants: {a: {}, b: {target: {local: {heap: 512MiB}}}}\nrepeat: {blocks: 2}\n",
@@ -83,7 +83,7 @@ fn truncate_loads_again_and_other_tables_replace() {
 }
 
 #[test]
-fn a_snapshot_is_made_once_and_every_trial_begins_with_a_restore() {
+fn a_snapshot_is_made_once_and_every_trial_restores_it_first() {
     check(
         "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
          phases: {load: {target: {local: {yaml: {commitlog_sync: periodic}}}}}\n\
@@ -102,7 +102,7 @@ fn a_snapshot_is_made_once_and_every_trial_begins_with_a_restore() {
 /// The trials of a ladder keep the order and the operations of earlier versions, so that a run
 /// interrupted under one of them can be resumed.
 #[test]
-fn a_ladder_is_planned_whole_and_only_its_first_point_is_certain() {
+fn a_ladder_is_planned_whole_and_its_first_point_is_certain() {
     let study = study(
         "target: {null: {}}\nprocedure: {sweep: {threads: {from: 4, factor: 2, to: 16}, until: \
          {p99_ms: 20}}}\nvariants: {a: {}, b: {workload: {params: {columns: 2}}}, c: {procedure: \
@@ -136,7 +136,7 @@ fn a_ladder_is_planned_whole_and_only_its_first_point_is_certain() {
 
 /// A ladder did not end after five runs whose improvement was below the measurable difference.
 #[test]
-fn an_imported_ladder_ends_by_the_uncertainty_of_its_runs_if_they_do() {
+fn an_imported_ladder_ends_by_uncertainty_if_its_runs_do() {
     for (words, expected) in [("write", Some(0.02)), ("write n=1000", None)] {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{null: {{}}}}\n\
@@ -186,7 +186,7 @@ fn turns_without_a_point_are_planned_where_they_will_come() {
 }
 
 #[test]
-fn the_same_cell_of_two_variants_gets_the_same_operations_and_no_other_does() {
+fn only_the_same_cell_of_two_variants_gets_the_same_operations() {
     let study = study(
         "target: {null: {}}\nprocedure: {sweep: {threads: [4, 8]}}\nrepeat: {blocks: 3}\n\
          variants: {a: {}, b: {}}\n",
@@ -226,7 +226,7 @@ fn every_seed_measures_every_cell_and_seeds_differ_in_order() {
 }
 
 #[test]
-fn every_item_has_every_place_equally_often_and_follows_every_other() {
+fn every_item_has_every_place_and_predecessor_equally_often() {
     for (items, blocks, seed) in (1..=7).flat_map(|items| {
         (1..=15).flat_map(move |blocks| (0..5).map(move |seed| (items, blocks, seed)))
     }) {
@@ -262,7 +262,7 @@ fn every_item_has_every_place_equally_often_and_follows_every_other() {
 }
 
 #[test]
-fn turns_of_variants_and_points_are_counterbalanced_unless_a_ladder_has_to_rise() {
+fn variants_and_points_are_counterbalanced_except_in_ladders() {
     let study = |until: &str| {
         study(&format!(
             "target: {{null: {{}}}}\nrepeat: {{blocks: 6}}\nvariants: {{a: {{}}, b: {{}}}}\n\
@@ -325,7 +325,7 @@ fn the_shipped_first_look_fits_its_promises() {
 /// Blocks beyond the minimum are planned, but not certain. Added blocks follow in their own order,
 /// and change no existing name.
 #[test]
-fn blocks_that_may_come_are_not_certain_and_added_ones_move_none() {
+fn possible_blocks_are_not_certain_and_added_ones_move_none() {
     let mut study = study(
         "target: {null: {}}\nprocedure: {sweep: {threads: [1, 2]}}\n\
          variants: {a: {}, b: {}}\nrepeat: {until: answered, min: 4, max: 6}\n",
@@ -354,7 +354,7 @@ fn blocks_that_may_come_are_not_certain_and_added_ones_move_none() {
 
 /// A comparison of compressors with random bytes was planned without a warning.
 #[test]
-fn what_keeps_a_question_about_storage_from_its_answer_is_warned_of() {
+fn obstacles_to_an_answer_about_storage_give_warnings() {
     let warnings = |rest: &str| {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{local: {{}}}}\nprocedure: {{fixed: {{threads: 1}}}}\n\
@@ -408,7 +408,7 @@ fn steps_in_order(rest: &str, seed: u64) -> Vec<String> {
 }
 
 #[test]
-fn steps_of_another_tool_run_in_the_order_of_its_words_whatever_the_seed() {
+fn steps_of_another_tool_run_in_their_order_for_any_seed() {
     let stress = "workload: {stress: ['write n=9 -rate threads=1', 'mixed n=9 -rate threads=1', \
                   'read n=9 -rate threads=1']}\n";
     let ycsb = "workload: {ycsb: ['load -p recordcount=9 -p workload=CoreWorkload', 'run -p \
@@ -431,7 +431,7 @@ fn steps_of_another_tool_run_in_the_order_of_its_words_whatever_the_seed() {
 
 /// Sides take turns as a whole: the results of a side's step exist for its next step.
 #[test]
-fn the_sides_of_a_comparison_of_imports_take_turns_with_all_their_steps() {
+fn compared_imports_alternate_with_all_their_steps() {
     let rest = "workload: {stress: ['write n=9 -rate threads=1', 'read n=9 -rate threads=1']}\n\
                 variants: {a: {}, b: {client: {connections_per_node: 2}}}\nrepeat: {blocks: 4}\n";
     let mut firsts = BTreeSet::new();
@@ -458,7 +458,7 @@ fn the_sides_of_a_comparison_of_imports_take_turns_with_all_their_steps() {
 }
 
 #[test]
-fn a_step_without_its_faults_takes_turns_with_it_behind_the_steps_that_both_need() {
+fn a_step_and_its_fault_free_twin_alternate_after_shared_steps() {
     let rest = "target: {local: {}}\nworkload: {stress: ['write n=9 -rate threads=1', \
                 'read duration=20s -rate threads=1']}\nfaults: [{kind: node-pause, at: 5s, for: \
                 1s}]\nrepeat: {blocks: 2, without_faults: true}\n";

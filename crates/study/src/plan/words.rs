@@ -7,15 +7,19 @@ use crate::read_back::Levels;
 use crate::settings::{Load, PageCache, RestoreMethod, Settings};
 use crate::units;
 use analysis::procedure::Point;
-use imports::{Step, StepLimit};
+use imports::{ImportStep, StepLimit};
 use measure::number::counted;
 use std::fmt;
 use target_spec::Target;
 use workload::Program;
 
 /// Returns the length of a step, in words and in seconds.
-pub(super) fn step_words(settings: &Settings, step: &Step, point: Option<Point>) -> (String, f64) {
-    let of_operations = |count| estimate::of_operations(count, settings, point);
+pub(super) fn step_words(
+    settings: &Settings,
+    step: &ImportStep,
+    point: Option<Point>,
+) -> (String, f64) {
+    let of_operations = |count| estimate::operations_seconds(count, settings, point);
     match step.limit {
         StepLimit::Operations(count) => (
             format!("{} operations", units::format_count(count)),

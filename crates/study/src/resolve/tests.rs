@@ -80,7 +80,7 @@ fn a_range_with_an_end_has_all_its_points_or_is_refused() {
 }
 
 #[test]
-fn a_study_that_would_take_the_place_of_a_link_of_ours_is_refused_where_it_is_named() {
+fn a_study_that_replaces_a_link_of_ours_is_refused_by_its_name() {
     let study = GOOD.replace("study: s", "study: latest");
     let refused = resolve("s.yaml", &study, &Overrides::default());
     let said = refused.unwrap_err().to_string();
@@ -218,7 +218,7 @@ fn a_literal_password_is_refused_and_not_repeated() {
 }
 
 #[test]
-fn mistakes_on_the_command_line_are_shown_like_those_in_the_file() {
+fn mistakes_on_the_command_line_look_like_those_in_the_file() {
     let overrides = Overrides {
         target: Some("nul".into()),
         scale: Some("smal".into()),
@@ -299,7 +299,7 @@ fn scale_set_and_seed_are_laid_over_the_study() {
 }
 
 #[test]
-fn the_target_flag_replaces_every_variants_target_and_says_what_is_left_out() {
+fn the_target_flag_replaces_all_targets_and_names_the_dropped() {
     let overrides = Overrides {
         target: Some("null".into()),
         ..Overrides::default()
@@ -326,7 +326,7 @@ fn notes_of(one: &str, other: &str) -> Vec<String> {
 }
 
 #[test]
-fn notes_of_imports_are_said_once_and_name_their_variants_where_not_all_have_them() {
+fn notes_of_imports_appear_once_and_name_variants_if_not_all() {
     let plain = "write n=10 no-warmup -rate threads=1 -errors retries=0";
     let graph = format!("{plain} -graph file=x");
     let jmx = format!("{graph} -jmx user=x");

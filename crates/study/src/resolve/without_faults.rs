@@ -20,7 +20,7 @@ const WITH: &str = "with-faults";
 
 /// Adds the variants that are missing.
 pub(super) fn add(base: &Node, tree: &Tree, variants: &mut Vec<Variant>, out: &mut Diagnostics) {
-    if !Draft::of(tree).repeat.without_faults {
+    if !Draft::from_tree(tree).repeat.without_faults {
         return;
     }
     let has_faults = |variant: &Variant| variant.tree.at("faults").is_some();

@@ -28,9 +28,9 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let is_trusted = is_own_word(subject.overrides, named);
         destination::check(is_trusted, (&path, named), does, out);
         addresses(item, out);
-        said(subject, &path, item, out);
+        check_keys(subject, &path, item, out);
     }
-    said(subject, HOSTS, hosts, out);
+    check_keys(subject, HOSTS, hosts, out);
 }
 
 /// Checks keys beside a bundle: it names its CA and the proxy in front of the nodes, so they can be
@@ -101,7 +101,7 @@ fn addresses(host: &Node, out: &mut Diagnostics) {
 }
 
 /// Checks the keys of one machine, or of all.
-fn said(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics) {
+fn check_keys(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics) {
     for key in ["folder", "logs", "data"] {
         let Some(node) = host.entry(key).map(|entry| &entry.value) else {
             continue;

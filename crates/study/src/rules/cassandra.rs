@@ -28,7 +28,7 @@ struct Mistake {
 }
 
 impl Mistake {
-    fn of(path: &'static str, why: impl ToString, hint: &str) -> Mistake {
+    fn new(path: &'static str, why: impl ToString, hint: &str) -> Mistake {
         Mistake {
             path,
             why: why.to_string(),
@@ -42,20 +42,24 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.has("target.local") {
         return;
     }
-    let draft = Draft::of(subject.tree);
+    let draft = Draft::from_tree(subject.tree);
     let mut mistakes = Vec::new();
-    if let Some(Err(unknown)) = draft.release.as_deref().map(Release::of) {
-        mistakes.push(Mistake::of(CASSANDRA, unknown.why, &unknown.hint));
+    if let Some(Err(unknown)) = draft.release.as_deref().map(Release::parse) {
+        mistakes.push(Mistake::new(CASSANDRA, unknown.why, &unknown.hint));
     }
     let has_digest = subject.has(&format!("{CASSANDRA}.sha256"));
     if subject.has(&format!("{CASSANDRA}.tarball")) && !has_digest {
         let hint = "add `sha256: DIGEST`, which `sha256sum FILE` prints";
-        mistakes.push(Mistake::of(CASSANDRA, "a tarball needs its `sha256`", hint));
+        mistakes.push(Mistake::new(
+            CASSANDRA,
+            "a tarball needs its `sha256`",
+            hint,
+        ));
     }
     let mut local = draft.local();
     if local.origin == Origin::Maven {
         let none = subject.overrides.registry.refusal(&local.release);
-        mistakes.extend(none.map(|none| Mistake::of(CASSANDRA, none.why, &none.hint)));
+        mistakes.extend(none.map(|none| Mistake::new(CASSANDRA, none.why, &none.hint)));
         classes(&local.release, subject, out);
     }
     let settled = settled(&mut local, subject.node, subject.overrides);
@@ -77,7 +81,7 @@ fn compared(origin: &Origin) -> Result<(), Mistake> {
     };
     let found = digest_of(file).map_err(|answer| {
         let why = format!("{}: {answer}", file.display());
-        Mistake::of(CASSANDRA, why, NO_TARBALL_HINT)
+        Mistake::new(CASSANDRA, why, NO_TARBALL_HINT)
     })?;
     if sha256.is_empty() || found.eq_ignore_ascii_case(sha256) {
         return Ok(());
@@ -86,7 +90,7 @@ fn compared(origin: &Origin) -> Result<(), Mistake> {
         "{} does not match: its SHA-256 is {found}, not {sha256}",
         file.display()
     );
-    Err(Mistake::of(
+    Err(Mistake::new(
         CASSANDRA,
         why,
         "download it again, or correct `sha256`",
@@ -152,7 +156,7 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
         local.build = Home::read(home).ok().and_then(|home| identified(&home));
     }
     let mut said = Vec::from_iter(preset::laid(local));
-    said.extend(named(&local.release, &mut local.yaml));
+    said.extend(rename_settings(&local.release, &mut local.yaml));
     let java = match &local.java {
         None => java_majors(&local.release).first().copied(),
         Some(JavaChoice::Major(major)) => Some(*major),
@@ -170,14 +174,14 @@ pub fn settle_all(settings: &mut Settings, node: &Node, overrides: &Overrides) -
         let options = settings.faults.iter_mut().map(|fault| &mut fault.options);
         renamed.extend(options.flat_map(|options| {
             let release = options.to.as_ref().unwrap_or(&local.release);
-            named(release, &mut options.yaml)
+            rename_settings(release, &mut options.yaml)
         }));
     }
     renamed
 }
 
 /// Renames settings to their names in a release; returns a sentence for each change.
-fn named(release: &Release, yaml: &mut Map<String, Value>) -> Vec<String> {
+fn rename_settings(release: &Release, yaml: &mut Map<String, Value>) -> Vec<String> {
     let line = release.line();
     let renamed = target_spec::yaml_renamed(line, yaml);
     *yaml = target_spec::yaml_named(line, yaml);
@@ -204,14 +208,14 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
             *home = at(home, "home");
             let found = Home::read(home).map_err(|why| {
                 let hint = "name an unpacked distribution, or a built source tree";
-                Mistake::of(CASSANDRA, why, hint)
+                Mistake::new(CASSANDRA, why, hint)
             })?;
             local.release = found.release;
         }
         Origin::Tarball { file, sha256 } => {
             *file = at(file, "tarball");
             let release = release_in_tarball(file);
-            local.release = release.map_err(|why| Mistake::of(CASSANDRA, why, NO_TARBALL_HINT))?;
+            local.release = release.map_err(|why| Mistake::new(CASSANDRA, why, NO_TARBALL_HINT))?;
             local.build = Some(Box::new(BuildIdentity {
                 digest: sha256.to_ascii_lowercase(),
                 commit: None,
@@ -221,7 +225,7 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
             *home = at(home, "build.home");
             if !home.is_dir() {
                 let why = format!("the folder {} to build in does not exist", home.display());
-                return Err(Mistake::of(
+                return Err(Mistake::new(
                     CASSANDRA,
                     why,
                     "name the folder with the source",
@@ -262,7 +266,11 @@ fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
     let shown = home.display();
     if !home.join("bin/java").is_file() {
         let why = format!("{shown} is not a Java home: it has no bin/java");
-        return Err(Mistake::of(JAVA, why, "name a Java home, or a version: 17"));
+        return Err(Mistake::new(
+            JAVA,
+            why,
+            "name a Java home, or a version: 17",
+        ));
     }
     let text = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     let major = java_in_release(&text).and_then(java_major);
@@ -275,7 +283,7 @@ fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
                 "{shown} is Java {major}, but Cassandra {release} needs {}",
                 names.join(", ")
             );
-            Err(Mistake::of(JAVA, why, "name another one"))
+            Err(Mistake::new(JAVA, why, "name another one"))
         }
     }
 }

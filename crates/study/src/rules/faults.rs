@@ -2,12 +2,12 @@
 //! measured window.
 
 use super::rule_input::Subject;
-use crate::settings::draft::Kind;
-use crate::settings::{Draft, FAULTS_MAX, Fault, FaultDraft, FaultTargets, FaultWhere};
+use crate::settings::draft::TargetKind;
+use crate::settings::{Draft, FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere, StudyFault};
 use crate::units;
 use ::yaml::{Diagnostics, Node, Raw};
 use measure::number::counted;
-use target_spec::fault::{FaultOption, Hit, Length, Place};
+use target_spec::fault::{FaultOption, FaultPlace, Hit, Length};
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -18,7 +18,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.has("target.null") && subject.target_replaced {
         return;
     }
-    let draft = Draft::of(subject.tree);
+    let draft = Draft::from_tree(subject.tree);
     if let Some(missing) = missing(subject, &draft) {
         let message = "`faults` need nodes to break, but this target has none".to_owned();
         subject.say("faults", message, Some(missing), out);
@@ -28,7 +28,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     };
     // Mistakes in an item have been reported, and are skipped here.
-    let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::of).collect();
+    let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::new).collect();
     let ground = draft.ground();
     for item in &items {
         item.names(&draft, out);
@@ -61,7 +61,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.at("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
         let name = &entry.key;
-        let why = match target_spec::fault::Kind::of(name) {
+        let why = match target_spec::fault::FaultKind::find(name) {
             Some(_) => Some("a built-in fault has this name".to_owned()),
             None => crate::check::name(name).err(),
         };
@@ -76,13 +76,13 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     match draft.kind {
         _ if subject.has("target.local") => None,
-        Kind::Attach if !draft.attached_kinds().is_empty() => None,
-        Kind::Attach => Some(
+        TargetKind::Attach if !draft.attached_kinds().is_empty() => None,
+        TargetKind::Attach => Some(
             "define a fault in `target.attach.faults` with programs that inject, check and heal \
              it; name the nodes' machines in `target.attach.hosts`; use `target: {local: …}`; or \
              remove them",
         ),
-        Kind::Local | Kind::Null => Some("use `target: {local: …}`, or remove them"),
+        TargetKind::Local | TargetKind::Null => Some("use `target: {local: …}`, or remove them"),
     }
 }
 
@@ -93,7 +93,7 @@ struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn of((node, draft): (&'a Node, &'a FaultDraft)) -> Item<'a> {
+    fn new((node, draft): (&'a Node, &'a FaultDraft)) -> Item<'a> {
         Item { node, draft }
     }
 
@@ -108,7 +108,7 @@ impl<'a> Item<'a> {
 
     /// Returns true if it has a time, a length and a kind.
     fn is_whole(&self) -> bool {
-        let is_said = |kind: &target_spec::fault::Kind| kind.length.is_said();
+        let is_said = |kind: &target_spec::fault::FaultKind| kind.length.is_said();
         let has_length = self.draft.for_ns.is_some() || self.wrote("until");
         let lasts = has_length || !self.draft.kinds.iter().any(is_said);
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
@@ -134,8 +134,8 @@ impl<'a> Item<'a> {
             _ => std::slice::from_ref(kind),
         };
         let known: Vec<&str> = match draft.kind {
-            Kind::Attach => draft.attached_kinds(),
-            Kind::Local | Kind::Null => target_spec::fault::FaultName::ALL
+            TargetKind::Attach => draft.attached_kinds(),
+            TargetKind::Local | TargetKind::Null => target_spec::fault::FaultName::ALL
                 .map(target_spec::fault::FaultName::name)
                 .into(),
         };
@@ -151,8 +151,9 @@ impl<'a> Item<'a> {
 
     /// Checks that the target has what its kinds break.
     fn kinds(&self, draft: &Draft, ground: FaultTargets, out: &mut Diagnostics) {
-        let breaks_volumes =
-            |kind: &&target_spec::fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
+        let breaks_volumes = |kind: &&target_spec::fault::FaultKind| {
+            kind.needs.iter().any(|one| one.is_of_volumes())
+        };
         if let Some(kind) = self.draft.kinds.iter().find(breaks_volumes)
             && ground.hosts.is_some()
             && ground.volume_bytes.is_none()
@@ -174,7 +175,7 @@ impl<'a> Item<'a> {
             let hint = "use `target: {local: {nodes: 3}}`";
             self.say("kind", message, Some(hint), out);
         }
-        let ends_pods = |kind: &&target_spec::fault::Kind| kind.ends_pods();
+        let ends_pods = |kind: &&target_spec::fault::FaultKind| kind.ends_pods();
         if let Some(kind) = self.draft.kinds.iter().find(ends_pods)
             && draft.attached_kubernetes.agents.is_some()
         {
@@ -182,8 +183,9 @@ impl<'a> Item<'a> {
             let hint = "remove `agents` of `target.attach.kubernetes` from this study";
             self.say("kind", message, Some(hint), out);
         }
-        let breaks_hosts =
-            |kind: &&target_spec::fault::Kind| [Place::Host, Place::Split].contains(&kind.place);
+        let breaks_hosts = |kind: &&target_spec::fault::FaultKind| {
+            [FaultPlace::Host, FaultPlace::Split].contains(&kind.place)
+        };
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()
         {
@@ -195,7 +197,7 @@ impl<'a> Item<'a> {
 
     /// Checks that its numbers refer to nodes and hosts that exist.
     fn places(&self, ground: FaultTargets, out: &mut Diagnostics) {
-        let takes_all = |kind: &&target_spec::fault::Kind| kind.place == Place::Cluster;
+        let takes_all = |kind: &&target_spec::fault::FaultKind| kind.place == FaultPlace::Cluster;
         if let Some(kind) = self.draft.kinds.iter().find(takes_all)
             && self.wrote("where")
             && self.draft.kinds.iter().all(|kind| takes_all(&kind))
@@ -245,7 +247,7 @@ impl<'a> Item<'a> {
     /// Checks that isolated hosts are cut off from other hosts.
     fn split(&self, hosts: usize, out: &mut Diagnostics) {
         let mut kinds = self.draft.kinds.iter();
-        if let Some(kind) = kinds.find(|kind| kind.place == Place::Split)
+        if let Some(kind) = kinds.find(|kind| kind.place == FaultPlace::Split)
             && self.draft.on == FaultWhere::HottestReplica
         {
             let message = format!(
@@ -262,7 +264,7 @@ impl<'a> Item<'a> {
             let message = format!("host {} cannot be cut off from itself", index + 1);
             self.say("where.from", message, None, out);
         }
-        let splits = |kind: &target_spec::fault::Kind| kind.place == Place::Split;
+        let splits = |kind: &target_spec::fault::FaultKind| kind.place == FaultPlace::Split;
         let all = (0..hosts).all(|host| of.contains(&host));
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
             let message = "all hosts are named, which leaves none to cut them off from".to_owned();
@@ -358,7 +360,7 @@ impl<'a> Item<'a> {
 
 fn within_window(
     items: &[Item<'_>],
-    faults: &[(usize, Fault)],
+    faults: &[(usize, StudyFault)],
     window_ns: u64,
     out: &mut Diagnostics,
 ) {
@@ -380,13 +382,13 @@ fn within_window(
 /// report is enough for a repeating item.
 fn alone(
     items: &[Item<'_>],
-    faults: &[(usize, Fault)],
+    faults: &[(usize, StudyFault)],
     ground: FaultTargets,
     out: &mut Diagnostics,
 ) {
     let mut said = Vec::new();
     for (at, (number, fault)) in faults.iter().enumerate() {
-        let overlaps = |(_, other): &&(usize, Fault)| {
+        let overlaps = |(_, other): &&(usize, StudyFault)| {
             let touches = fault.touches(other, ground);
             touches && fault.at_ns < other.end_ns() && other.at_ns < fault.end_ns()
         };

@@ -5,9 +5,9 @@
 use super::preset::USE;
 use super::rule_input::Subject;
 use super::statements::is_foreign_class;
-use super::yaml::{Written, written};
+use super::yaml::{YamlKeys, written};
 use crate::inputs;
-use crate::settings::{Fault, Overrides};
+use crate::settings::{Overrides, StudyFault};
 use std::net::IpAddr;
 use target_spec::fault::Means;
 use target_spec::{
@@ -85,7 +85,7 @@ fn jvm(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
-    for Written {
+    for YamlKeys {
         path, node, tree, ..
     } in written(subject)
     {
@@ -245,7 +245,7 @@ fn host_of(authority: &str) -> &str {
 
 /// Sets the folder that programs run in: a study's in the study's folder, those of the command line
 /// in the current folder.
-pub fn settle_programs(faults: &mut [Fault], node: &Node, overrides: &Overrides) {
+pub fn settle_programs(faults: &mut [StudyFault], node: &Node, overrides: &Overrides) {
     for fault in faults {
         let Means::Programs(commands) = &mut fault.kind.means else {
             continue;

@@ -32,7 +32,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 /// Reports settings with which no machine could start the nodes.
 fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let local = super::cassandra::found(&Draft::of(subject.tree), subject);
+    let local = super::cassandra::found(&Draft::from_tree(subject.tree), subject);
     for refusal in target_spec::spec_refusals(&local) {
         let path = format!("target.local.{}", refusal.key);
         subject.say(&path, refusal.why, Some(&refusal.hint), out);

@@ -51,7 +51,7 @@ fn target(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 fn names(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let workload = Draft::of(subject.tree).workload();
+    let workload = Draft::from_tree(subject.tree).workload();
     let is_named = workload.table.is_some_and(|table| table.names().is_some());
     if subject.has(TABLE) && !is_named {
         let written = subject.text(TABLE).unwrap_or_default();

@@ -11,7 +11,7 @@ pub(super) const USE: &str = "use";
 /// Returns why a line has no such file: the mistake, and the hint.
 pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
     let words = || Preset::ALL.map(Preset::word).join(" or ");
-    let Some(preset) = value.as_str().and_then(Preset::of) else {
+    let Some(preset) = value.as_str().and_then(Preset::find) else {
         let why = format!("`use` must be {}, not {value}", words());
         let hint = "`latest` is cassandra_latest.yaml, `shipped` is the shipped cassandra.yaml";
         return Some((why, hint.to_owned()));
@@ -34,7 +34,7 @@ pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
 /// refuses it.
 pub(super) fn laid(local: &mut LocalSpec) -> Option<String> {
     let line = local.release.line();
-    let preset = local.yaml.get(USE).and_then(Value::as_str).and_then(Preset::of)?;
+    let preset = local.yaml.get(USE).and_then(Value::as_str).and_then(Preset::find)?;
     let settings = line.preset(preset)?;
     local.yaml.remove(USE);
     // A setting may be written with its name in another line.

@@ -6,7 +6,7 @@ use ::yaml::{Diagnostics, Node, Raw};
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    of_null(subject, out);
+    check_null(subject, out);
     let import = subject.node.at("probes.import");
     let items = match import.map(|node| &node.raw) {
         Some(Raw::List(items)) => items.as_slice(),
@@ -17,7 +17,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-fn of_null(subject: &Subject<'_>, out: &mut Diagnostics) {
+fn check_null(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.has("target.null") || subject.target_replaced {
         return;
     }

@@ -129,7 +129,7 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
         let message = format!("`{p99}` is a band: its lower and upper limit, in this order");
         subject.say(p99, message, Some("write `[50, 100]`"), out);
     }
-    let turns = Draft::of(subject.tree).band().outlook().turns_max;
+    let turns = Draft::from_tree(subject.tree).band().outlook().turns_max;
     if turns > LADDER_POINTS_MAX {
         let message = format!(
             "`{path}` may need {turns} trials per variant and block; the maximum is \
@@ -147,7 +147,7 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Checks that a range with a stated end has all its points: leaving some out silently would
 /// mislead.
 fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &mut Diagnostics) {
-    let range = Draft::of(subject.tree).range;
+    let range = Draft::from_tree(subject.tree).range;
     let points = range.map_or_else(Vec::new, |range| range.points(LADDER_POINTS_MAX + 1));
     if points.len() <= LADDER_POINTS_MAX {
         return;

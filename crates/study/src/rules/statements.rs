@@ -5,7 +5,7 @@
 //! the study's keyspace, grants access, or brings code. Reading is data: rows that are read are
 //! compared, and shown to no one.
 
-use cql::text::{Fault, Kind, Token};
+use cql::text::{CqlMistake, Token, TokenKind};
 
 /// Objects that grant access or hold code, whatever the statement does to them.
 const BEYOND: [&str; 6] = [
@@ -39,7 +39,7 @@ const BEFORE_A_NAME: [&str; 13] = [
 ///
 /// # Errors
 /// The text is not CQL, or is ambiguous.
-pub fn beyond_data(cql: &str, keyspace: &str) -> Result<Option<String>, Fault> {
+pub fn beyond_data(cql: &str, keyspace: &str) -> Result<Option<String>, CqlMistake> {
     let tokens = cql::text::tokens(cql)?;
     Ok(beyond(&tokens, keyspace))
 }
@@ -99,7 +99,7 @@ fn changed_keyspace(tokens: &[Token], at: usize) -> Option<&str> {
     let is_keyspace = |word: &str| matches!(word, "keyspace" | "schema");
     let is_qualified = tokens
         .get(at + 1)
-        .is_some_and(|next| next.kind == Kind::Symbol && next.text == ".");
+        .is_some_and(|next| next.kind == TokenKind::Symbol && next.text == ".");
     // `CREATE KEYSPACE IF NOT EXISTS k`.
     let of_keyspace = is_keyspace(before) && !matches!(found, "if")
         || before == "exists" && word(tokens, 1).is_some_and(is_keyspace);
@@ -114,7 +114,7 @@ fn class_in(tokens: &[Token]) -> Option<String> {
         before == Some("comment")
     };
     let class = tokens.iter().enumerate().find(|(at, token)| {
-        token.kind == Kind::Text && is_foreign_class(&token.text) && !is_comment(*at)
+        token.kind == TokenKind::Text && is_foreign_class(&token.text) && !is_comment(*at)
     })?;
     let class = &class.1.text;
     Some(format!(
@@ -123,13 +123,13 @@ fn class_in(tokens: &[Token]) -> Option<String> {
 }
 
 fn word(tokens: &[Token], at: usize) -> Option<&str> {
-    let word = tokens.get(at).filter(|token| token.kind == Kind::Word)?;
+    let word = tokens.get(at).filter(|token| token.kind == TokenKind::Word)?;
     Some(&word.text)
 }
 
 /// Returns a name, quoted or not.
 fn name(tokens: &[Token], at: usize) -> Option<&str> {
-    let is_name = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Quoted);
+    let is_name = |token: &&Token| matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
     Some(&tokens.get(at).filter(is_name)?.text)
 }
 
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_that_let_in_run_or_change_the_server_are_told_from_data() {
+    fn statements_that_change_access_or_the_server_are_not_data() {
         for cql in [
             "CREATE ROLE me WITH SUPERUSER = true AND PASSWORD = 'x'",
             "create or replace function f (a int) returns null on null input",

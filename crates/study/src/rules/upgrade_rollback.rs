@@ -10,10 +10,10 @@ use crate::inputs::Inputs;
 use crate::read_back::{self, Acknowledged};
 use crate::settings::{Settings, Variant};
 use ::yaml::{Diagnostics, Node, Raw};
-use cql::text::{self, Kind};
+use cql::text::{self, TokenKind};
 use measure::number::counted;
 use target_spec::LocalSpec;
-use target_spec::fault::Back;
+use target_spec::fault::Rollback;
 use versions::Release;
 use workload::{Program, Stage};
 
@@ -25,7 +25,7 @@ pub(super) fn stated(
     say: &mut dyn FnMut(&str, String, String),
 ) {
     let text = |key: &str| item.at(key).and_then(Node::text);
-    if text("back").and_then(Back::of_name) != Some(Back::Snapshot) {
+    if text("back").and_then(Rollback::from_name) != Some(Rollback::Snapshot) {
         return;
     }
     if text("drain") == Some("false") {
@@ -67,7 +67,7 @@ pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut D
     };
     for Variant { settings, .. } in variants {
         let mut said = Vec::new();
-        for fault in settings.faults.iter().filter(|one| one.options.back == Back::Snapshot) {
+        for fault in settings.faults.iter().filter(|one| one.options.back == Rollback::Snapshot) {
             if said.contains(&fault.item) {
                 continue;
             }
@@ -129,8 +129,8 @@ fn counts(program: &Program) -> bool {
     let is_counter = |table: &String| {
         let tokens = text::tokens(table).unwrap_or_default();
         let is_type = |pair: &[text::Token]| {
-            matches!(pair[0].kind, Kind::Word | Kind::Quoted)
-                && pair[1].kind == Kind::Word
+            matches!(pair[0].kind, TokenKind::Word | TokenKind::Quoted)
+                && pair[1].kind == TokenKind::Word
                 && pair[1].text == "counter"
         };
         tokens.windows(2).any(is_type)

@@ -19,7 +19,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         kind == Some(FaultName::RollingUpgrade.name())
     };
     let mut upgrades = items.iter().filter(is_upgrade);
-    let local = super::cassandra::found(&Draft::of(subject.tree), subject);
+    let local = super::cassandra::found(&Draft::from_tree(subject.tree), subject);
     let Some(first) = upgrades.next() else { return };
     one(first, &local, subject.overrides.registry, out);
     for more in upgrades {
@@ -33,7 +33,7 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
     let mut say = |key: &str, message: String, hint: String| {
         out.add(&item.nearest(key).place, message, Some(hint));
     };
-    let to = match item.at("to").and_then(Node::text).map(Release::of) {
+    let to = match item.at("to").and_then(Node::text).map(Release::parse) {
         // Another rule reports that it is missing.
         None => return,
         Some(Err(unknown)) => return say("to", unknown.why, unknown.hint),
@@ -126,9 +126,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_line_a_higher_number_and_what_follows_a_preview_are_newer() {
-        let is =
-            |to: &str, from: &str| is_newer(&Release::of(to).unwrap(), &Release::of(from).unwrap());
+    fn later_lines_higher_numbers_and_preview_successors_are_newer() {
+        let is = |to: &str, from: &str| {
+            is_newer(&Release::parse(to).unwrap(), &Release::parse(from).unwrap())
+        };
         for (to, from) in [
             ("5.0.8", "4.1.10"),
             ("4.1.10", "4.1.9"),

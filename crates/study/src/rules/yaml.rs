@@ -9,7 +9,7 @@ use target_spec::{YamlRefusal, yaml_together};
 use versions::Release;
 
 /// Keys of `cassandra.yaml`, with the place where a study has them.
-pub(super) struct Written<'s> {
+pub(super) struct YamlKeys<'s> {
     /// Path, as in `target.local.yaml`.
     pub path: &'static str,
     pub node: &'s Node,
@@ -23,7 +23,7 @@ pub(super) struct Written<'s> {
 const OF_FAULTS: &str = "faults.yaml";
 
 /// Returns all places in a study that have such keys.
-pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<Written<'s>> {
+pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<YamlKeys<'s>> {
     const OF_NODES: &str = "target.local.yaml";
     let of_nodes = subject.node.at(OF_NODES).zip(subject.tree.at(OF_NODES));
     let items = match subject.node.at("faults").map(|faults| &faults.raw) {
@@ -34,14 +34,14 @@ pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<Written<'s>> {
     let items = items.iter().zip(checked.unwrap_or_default());
     let of_faults = items.filter_map(|(node, tree)| {
         let to = node.at("to").and_then(Node::text);
-        Some(Written {
+        Some(YamlKeys {
             path: OF_FAULTS,
             node: node.at("yaml")?,
             tree: tree.at("yaml")?,
-            upgraded_to: to.and_then(|to| Release::of(to).ok()),
+            upgraded_to: to.and_then(|to| Release::parse(to).ok()),
         })
     });
-    let of_nodes = of_nodes.map(|(node, tree)| Written {
+    let of_nodes = of_nodes.map(|(node, tree)| YamlKeys {
         path: OF_NODES,
         node,
         tree,
@@ -52,9 +52,9 @@ pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<Written<'s>> {
 
 /// Refuses keys that the nodes would refuse only when they start.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let local = super::cassandra::found(&Draft::of(subject.tree), subject);
+    let local = super::cassandra::found(&Draft::from_tree(subject.tree), subject);
     for written in written(subject) {
-        let Written {
+        let YamlKeys {
             path, node, tree, ..
         } = written;
         let release = written.upgraded_to.as_ref().unwrap_or(&local.release);

@@ -12,9 +12,9 @@ fn study(rest: &str) -> Result<Study, String> {
 }
 
 /// Name, number of nodes, placement rule, and part of the machine.
-type Placed<'s> = (&'s str, usize, Placing, Option<(Units, u32)>);
+type UnitVariant<'s> = (&'s str, usize, Placing, Option<(Units, u32)>);
 
-fn placed(study: &Study) -> Vec<Placed<'_>> {
+fn placed(study: &Study) -> Vec<UnitVariant<'_>> {
     let of = |variant: &'_ crate::settings::Variant| {
         let local = variant.settings.target.local().unwrap();
         (local.nodes, local.topology.placing, local.topology.part)
@@ -29,7 +29,7 @@ fn placed(study: &Study) -> Vec<Placed<'_>> {
 }
 
 #[test]
-fn each_number_of_units_is_a_variant_with_the_load_of_the_procedure_beside_it() {
+fn each_number_of_units_is_a_variant_with_the_procedures_load() {
     let study = study(
         "target: {local: {nodes: 1}}\n\
          procedure: {scale_up: {units: cores, counts: [1, 2, 4]}, sweep: {threads: [8, 16]}}",
@@ -56,7 +56,7 @@ fn each_number_of_units_is_a_variant_with_the_load_of_the_procedure_beside_it() 
 }
 
 #[test]
-fn a_node_for_each_unit_is_as_many_nodes_and_arms_are_combined_with_it() {
+fn a_node_per_unit_gives_as_many_nodes_and_combines_with_arms() {
     let study = study(
         "target: {local: {hosts: 1}}\nkeyspace: {replication: 1}\n\
          variants:\n  blind: {target: {local: {topology: none}}}\n  \

@@ -122,7 +122,7 @@ fn literals(source: &str) -> Vec<String> {
 
 /// [`must_accept`] judges them.
 #[test]
-fn the_schema_accepts_every_study_example_and_fixture_that_the_program_accepts() {
+fn the_schema_accepts_every_study_that_the_program_accepts() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let studies = files(&root.join("studies"), ".yaml");
     let read_ones = studies.iter().filter(|path| read(path, &Overrides::default()).is_ok());

@@ -13,7 +13,7 @@ pub(super) const VARIANT: &str = "a-variant";
 const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$";
 
 /// Returns the form of a row's value, with the row's description.
-pub(super) fn of_field(field: &Field) -> Value {
+pub(super) fn field_form(field: &Field) -> Value {
     let mut form = object(form(field.path, &field.typ));
     if field.path == "study" {
         form.insert("not".to_owned(), json!({"enum": check::RESERVED_NAMES}));
@@ -68,14 +68,14 @@ fn form(path: &str, typ: &Type) -> Value {
         Type::Either(one, other) => json!({"anyOf": [form(path, one), form(path, other)]}),
         Type::Section(_) => section(path),
         Type::Secret(_) => secret(),
-        Type::Variants => named(&reference(VARIANT)),
+        Type::Variants => mapping(&reference(VARIANT)),
         Type::Matrix => {
-            let mut values = named(&reference(VARIANT));
+            let mut values = mapping(&reference(VARIANT));
             values["minProperties"] = json!(1);
-            named(&values)
+            mapping(&values)
         }
         Type::Phase => phase(""),
-        Type::Scales => named(&scale()),
+        Type::Scales => mapping(&scale()),
     }
 }
 
@@ -163,7 +163,7 @@ fn secret() -> Value {
 }
 
 /// Returns the form of a mapping of names.
-fn named(one: &Value) -> Value {
+fn mapping(one: &Value) -> Value {
     json!({
         "type": "object",
         "patternProperties": {NAME: one},

@@ -7,7 +7,7 @@ use target_spec::Target;
 pub struct Client {
     /// The machines that run one client each, or one entry for each pod; if empty, this process
     /// offers the load.
-    pub machines: Vec<Machine>,
+    pub machines: Vec<ClientMachine>,
     /// The pods that clients run in, if they do.
     pub kubernetes: Option<ClientPods>,
     /// Sharing of an imported command's range between clients.
@@ -32,7 +32,7 @@ pub struct Client {
 
 /// A machine that a client runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Machine {
+pub struct ClientMachine {
     /// Destination for `ssh`; `None` for this machine, or for a pod.
     pub ssh: Option<String>,
     /// True if it is one of the pods that are created for clients.
@@ -88,11 +88,11 @@ impl ClientPods {
     }
 
     /// Returns a machine for each pod.
-    pub(crate) fn machines(&self) -> Vec<Machine> {
-        let pod = Machine {
+    pub(crate) fn machines(&self) -> Vec<ClientMachine> {
+        let pod = ClientMachine {
             is_pod: true,
             workers: Some(self.workers()),
-            ..Machine::default()
+            ..ClientMachine::default()
         };
         vec![pod; self.clients]
     }
@@ -121,7 +121,7 @@ impl Client {
     }
 }
 
-impl Machine {
+impl ClientMachine {
     /// Returns `here`, the destination for `ssh`, or `a pod`.
     pub fn place(&self) -> &str {
         match &self.ssh {

@@ -6,9 +6,9 @@
 use super::own_cassandra::OwnCassandra;
 use super::pods::KubernetesDraft;
 use super::{
-    Capacity, Client, Data, FaultDraft, Guard, HostsDraft, Import, Imported, Keyspace,
-    LADDER_POINTS_MAX, Load, Machine, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes,
-    ROWS_UNLOADED, Recorded, Repeat, Require, ScaleUp, Settings, Verify, Window, Workload,
+    Capacity, Client, ClientMachine, Data, FaultDraft, Guard, HostsDraft, Import, Imported,
+    Keyspace, LADDER_POINTS_MAX, Load, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes,
+    ROWS_UNLOADED, RecordedTraffic, Repeat, Require, ScaleUp, Settings, Verify, Window, Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -35,7 +35,7 @@ pub struct Draft {
     pub(crate) blocks_max: usize,
     pub(crate) primary: Primary,
     pub(crate) repeat_primary: Option<PrimaryMetric>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TargetKind,
     pub(crate) local: LocalSpec,
     /// The requested version, as written.
     pub(crate) release: Option<String>,
@@ -108,7 +108,7 @@ pub struct Draft {
 
 /// Kind of target.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Kind {
+pub(crate) enum TargetKind {
     #[default]
     Null,
     Local,
@@ -238,9 +238,9 @@ impl Draft {
         &mut self.machines[last]
     }
 
-    pub(crate) fn machine(&mut self) -> &mut Machine {
+    pub(crate) fn machine(&mut self) -> &mut ClientMachine {
         if self.client.machines.is_empty() {
-            self.client.machines.push(Machine::default());
+            self.client.machines.push(ClientMachine::default());
         }
         let last = self.client.machines.len() - 1;
         &mut self.client.machines[last]
@@ -271,7 +271,7 @@ impl Draft {
         self.workload.table.get_or_insert_default()
     }
 
-    pub(crate) fn recorded(&mut self) -> &mut Recorded {
+    pub(crate) fn recorded(&mut self) -> &mut RecordedTraffic {
         "recorded".clone_into(&mut self.workload.name);
         self.workload.recorded.get_or_insert_default()
     }
@@ -324,13 +324,13 @@ impl Draft {
 
     fn target(&self) -> Target {
         match self.kind {
-            Kind::Null => Target::Null(self.null.clone()),
-            Kind::Attach => Target::Attach(AttachSpec {
+            TargetKind::Null => Target::Null(self.null.clone()),
+            TargetKind::Attach => Target::Attach(AttachSpec {
                 hosts: self.attached_hosts(),
                 kubernetes: self.attached_kubernetes.cluster(),
                 ..self.attach.clone()
             }),
-            Kind::Local => Target::Local(self.local()),
+            TargetKind::Local => Target::Local(self.local()),
         }
     }
 
@@ -347,7 +347,7 @@ impl Draft {
             ..self.hosts.clone()
         });
         let nodes = hosts.as_ref().map(|hosts| hosts.nodes(self.nodes_per_host));
-        let release = self.release.as_deref().and_then(|text| Release::of(text).ok());
+        let release = self.release.as_deref().and_then(|text| Release::parse(text).ok());
         let spec = LocalSpec {
             release: release.unwrap_or_else(|| self.local.release.clone()),
             origin: self.own.origin(),
@@ -470,8 +470,8 @@ impl Draft {
 
     fn probes(&self) -> Option<Probes> {
         match (self.probed, self.kind) {
-            (Some(false), _) | (None, Kind::Null) => None,
-            (Some(true), _) | (None, Kind::Local | Kind::Attach) => Some(Probes {
+            (Some(false), _) | (None, TargetKind::Null) => None,
+            (Some(true), _) | (None, TargetKind::Local | TargetKind::Attach) => Some(Probes {
                 import: self.series.iter().map(|series| self.imported(series)).collect(),
                 ..self.probes.clone()
             }),

@@ -1,9 +1,9 @@
 //! Faults as a study describes them, and the faults of a trial that result.
 
 use super::Draft;
-use super::draft::Kind;
+use super::draft::TargetKind;
 use target_spec::NODES_COUNT_MAX;
-use target_spec::fault::{Commands, FaultOption, Hit, Length, Options, Place};
+use target_spec::fault::{Commands, FaultOption, FaultPlace, Hit, Length, Options};
 use workload::random::{Draws, lane};
 
 /// Maximum number of faults in a trial: each is recorded, observed and drawn.
@@ -14,9 +14,9 @@ const LANE: u64 = 12;
 
 /// One fault of a trial.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
+pub struct StudyFault {
     /// Kind of the fault.
-    pub kind: target_spec::fault::Kind,
+    pub kind: target_spec::fault::FaultKind,
     /// Its target. `None` for the first replica of the hottest partition, or its host if the kind
     /// breaks hosts; the cluster tells which one when it runs.
     pub hit: Option<Hit>,
@@ -34,7 +34,7 @@ pub struct Fault {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultDraft {
     /// Kinds of which one is chosen at random.
-    pub kinds: Vec<target_spec::fault::Kind>,
+    pub kinds: Vec<target_spec::fault::FaultKind>,
     pub on: FaultWhere,
     /// The hosts that others are cut off from; if empty, all others.
     pub from: Vec<usize>,
@@ -86,11 +86,11 @@ impl FaultTargets {
     }
 
     /// Returns how many targets of a kind's sort exist.
-    fn count(self, place: Place) -> usize {
+    fn count(self, place: FaultPlace) -> usize {
         match place {
-            Place::Node => self.nodes,
-            Place::Host | Place::Split => self.hosts.unwrap_or(0),
-            Place::Cluster => 1,
+            FaultPlace::Node => self.nodes,
+            FaultPlace::Host | FaultPlace::Split => self.hosts.unwrap_or(0),
+            FaultPlace::Cluster => 1,
         }
     }
 }
@@ -112,7 +112,7 @@ impl FaultDraft {
         window_ns: u64,
         ground: FaultTargets,
         seed: u64,
-    ) -> Vec<Fault> {
+    ) -> Vec<StudyFault> {
         let seed = self.seed.unwrap_or(seed);
         let mut draws = Draws::new(lane(seed, LANE), number as u64);
         let every_ns = self.every_ns.filter(|every| *every > 0);
@@ -123,9 +123,9 @@ impl FaultDraft {
         let fault = |at_ns: u64| {
             let kind = pick(&self.kinds, &mut draws)?.with(&self.options);
             let stated = self.for_ns.unwrap_or(window_ns.saturating_sub(at_ns));
-            Some(Fault {
+            Some(StudyFault {
                 hit: match self.on {
-                    FaultWhere::HottestReplica if kind.place != Place::Cluster => None,
+                    FaultWhere::HottestReplica if kind.place != FaultPlace::Cluster => None,
                     _ => Some(self.hit(kind.place, ground, &mut draws)?),
                 },
                 options: kind.options(&self.options),
@@ -147,19 +147,23 @@ impl FaultDraft {
     }
 
     /// Returns the target of one fault; `None` if the cluster has no such target.
-    fn hit(&self, place: Place, ground: FaultTargets, draws: &mut Draws) -> Option<Hit> {
+    fn hit(&self, place: FaultPlace, ground: FaultTargets, draws: &mut Draws) -> Option<Hit> {
         let count = ground.count(place);
         let index = match &self.on {
-            _ if place == Place::Cluster => return Some(Hit::cluster(&self.options.nodes)),
-            FaultWhere::Named(Hit::Split(hosts, _)) if place == Place::Split => {
+            _ if place == FaultPlace::Cluster => return Some(Hit::cluster(&self.options.nodes)),
+            FaultWhere::Named(Hit::Split(hosts, _)) if place == FaultPlace::Split => {
                 return Some(self.split(hosts.clone(), ground));
             }
             FaultWhere::Named(Hit::Split(hosts, _)) => pick(hosts, draws)?,
             // Its host is known only after connecting.
-            FaultWhere::Named(Hit::Node(node)) if place == Place::Host && ground.are_others => {
+            FaultWhere::Named(Hit::Node(node))
+                if place == FaultPlace::Host && ground.are_others =>
+            {
                 return Some(Hit::Node(*node));
             }
-            FaultWhere::Named(Hit::Node(node)) if place != Place::Node => ground.host_of(*node)?,
+            FaultWhere::Named(Hit::Node(node)) if place != FaultPlace::Node => {
+                ground.host_of(*node)?
+            }
             // For a host, the first of its nodes.
             FaultWhere::Named(Hit::Node(index) | Hit::Host(index)) => *index,
             FaultWhere::Any => below(count, draws)?,
@@ -169,10 +173,10 @@ impl FaultDraft {
             | FaultWhere::Named(Hit::Nodes(_) | Hit::Cluster) => 0,
         };
         Some(match place {
-            Place::Node => Hit::Node(index),
-            Place::Host => Hit::Host(index),
-            Place::Split => self.split(vec![index], ground),
-            Place::Cluster => Hit::cluster(&self.options.nodes),
+            FaultPlace::Node => Hit::Node(index),
+            FaultPlace::Host => Hit::Host(index),
+            FaultPlace::Split => self.split(vec![index], ground),
+            FaultPlace::Cluster => Hit::cluster(&self.options.nodes),
         })
     }
 
@@ -201,13 +205,18 @@ fn below(count: usize, draws: &mut Draws) -> Option<usize> {
     }
 }
 
-impl Fault {
+impl StudyFault {
     /// Describes the fault: `node-slow of node2, cpus 0.1`.
     pub fn words(&self) -> String {
         // The place already names the nodes.
         let knobs = FaultOption::ALL.iter().filter(|knob| **knob != FaultOption::Nodes);
-        let said = knobs
-            .filter_map(|knob| Some(format!(", {} {}", knob.name(), knob.said(&self.options)?)));
+        let said = knobs.filter_map(|knob| {
+            Some(format!(
+                ", {} {}",
+                knob.name(),
+                knob.describe(&self.options)?
+            ))
+        });
         format!(
             "{} of {}{}",
             self.kind.name,
@@ -219,23 +228,23 @@ impl Fault {
     /// Describes the target: `node2`, `all nodes`.
     pub fn place(&self) -> String {
         match (&self.hit, self.kind.place) {
-            (Some(Hit::Node(_)), Place::Host) => {
+            (Some(Hit::Node(_)), FaultPlace::Host) => {
                 let node = self.hit.as_ref().map(Hit::to_string).unwrap_or_default();
                 format!("the host of {node}")
             }
             (Some(hit), _) => hit.to_string(),
-            (None, Place::Node) => "a replica of the hottest partition".to_owned(),
+            (None, FaultPlace::Node) => "a replica of the hottest partition".to_owned(),
             (None, _) => "the host of a replica of the hottest partition".to_owned(),
         }
     }
 
     /// Returns true if two faults may have the same target.
-    pub(crate) fn touches(&self, other: &Fault, ground: FaultTargets) -> bool {
+    pub(crate) fn touches(&self, other: &StudyFault, ground: FaultTargets) -> bool {
         // A task on the cluster waits for all nodes, even if it changes only one of them.
         let may_be_any =
-            |fault: &Fault| matches!(fault.hit, None | Some(Hit::Nodes(_) | Hit::Cluster));
+            |fault: &StudyFault| matches!(fault.hit, None | Some(Hit::Nodes(_) | Hit::Cluster));
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
-        let is_node = |fault: &Fault| matches!(fault.hit, Some(Hit::Node(_)));
+        let is_node = |fault: &StudyFault| matches!(fault.hit, Some(Hit::Node(_)));
         // It is not known yet if the node is on that host.
         let may_be_there = ground.are_others && is_node(self) != is_node(other);
         self.hit == other.hit
@@ -285,21 +294,21 @@ impl Draft {
     }
 
     /// Returns the kind with a name: one of an attached target's own kinds, or a built-in one.
-    pub(crate) fn kind_of(&self, name: &str) -> Option<target_spec::fault::Kind> {
+    pub(crate) fn kind_of(&self, name: &str) -> Option<target_spec::fault::FaultKind> {
         match self.kind {
-            Kind::Attach => {
-                let own = self.commands_of(name).map(target_spec::fault::Kind::from);
+            TargetKind::Attach => {
+                let own = self.commands_of(name).map(target_spec::fault::FaultKind::from);
                 let on_machines =
-                    || target_spec::fault::Kind::of(name).filter(|_| self.reaches(name));
+                    || target_spec::fault::FaultKind::find(name).filter(|_| self.reaches(name));
                 own.or_else(on_machines)
             }
-            Kind::Local | Kind::Null => target_spec::fault::Kind::of(name),
+            TargetKind::Local | TargetKind::Null => target_spec::fault::FaultKind::find(name),
         }
     }
 
     /// Returns true if a built-in kind is possible on the attached cluster's nodes.
     fn reaches(&self, name: &str) -> bool {
-        let kind = target_spec::fault::Kind::of(name);
+        let kind = target_spec::fault::FaultKind::find(name);
         let has_agents =
             !self.attached.each.is_empty() || self.attached_kubernetes.agents.is_some();
         let are_pods = self.attached_kubernetes.owner.is_some();
@@ -324,7 +333,7 @@ impl Draft {
     }
 
     /// Returns the faults of all items, with the index of the item.
-    pub(crate) fn faults(&self) -> Vec<(usize, Fault)> {
+    pub(crate) fn faults(&self) -> Vec<(usize, StudyFault)> {
         let ground = self.ground();
         let items = self.faults.iter().enumerate();
         // One more than allowed, so that the rules notice when there are too many.
@@ -337,7 +346,7 @@ impl Draft {
 
     /// Returns the nodes and hosts that faults may hit.
     pub(crate) fn ground(&self) -> FaultTargets {
-        if let Kind::Attach = self.kind {
+        if let TargetKind::Attach = self.kind {
             let described = &self.attached_kubernetes;
             // The number of nodes is known only after connecting.
             let unknown = described.owner.is_some().then_some(NODES_COUNT_MAX);

@@ -6,7 +6,7 @@ use crate::format::{self, Type};
 
 impl Draft {
     /// Returns the draft of a checked tree.
-    pub(crate) fn of(tree: &Tree) -> Draft {
+    pub(crate) fn from_tree(tree: &Tree) -> Draft {
         let mut draft = Draft::default();
         draft.section(tree, "");
         draft

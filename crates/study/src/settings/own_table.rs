@@ -1,6 +1,6 @@
 //! An existing table that is read as it is, and the source of its keys.
 
-use cql::text::{Kind, tokens};
+use cql::text::{TokenKind, tokens};
 
 /// Default number of keys that are taken from a table.
 pub const KEYS_DEFAULT: u64 = 10_000;
@@ -44,8 +44,8 @@ impl OwnTable {
         let [keyspace, dot, table] = &tokens[..] else {
             return None;
         };
-        let is_name = |kind: Kind| matches!(kind, Kind::Word | Kind::Quoted);
-        let is_dot = dot.kind == Kind::Symbol && dot.text == ".";
+        let is_name = |kind: TokenKind| matches!(kind, TokenKind::Word | TokenKind::Quoted);
+        let is_dot = dot.kind == TokenKind::Symbol && dot.text == ".";
         (is_dot && is_name(keyspace.kind) && is_name(table.kind))
             .then(|| (keyspace.text.clone(), table.text.clone()))
     }

@@ -25,7 +25,7 @@ pub struct Require {
     /// Points at which it applies.
     pub at: Where,
     /// Treatment of a requirement that the interval cannot decide.
-    pub untold: Untold,
+    pub untold: IfInconclusive,
 }
 
 /// Default share by which a run may be worse than an earlier one: runs on one machine differ by
@@ -45,14 +45,14 @@ impl Default for Require {
             not_worse_than: None,
             worse_by: WORSE_BY_DEFAULT,
             at: Where::default(),
-            untold: Untold::default(),
+            untold: IfInconclusive::default(),
         }
     }
 }
 
 /// Treatment of a requirement whose interval contains the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Untold {
+pub enum IfInconclusive {
     /// It fails if the value itself is beyond the limit; otherwise it passes with a warning.
     #[default]
     Estimate,

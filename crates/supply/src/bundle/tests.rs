@@ -49,7 +49,7 @@ fn refused(entries: &[(EntryType, &str, &str)]) -> String {
 fn refused_bytes(bytes: &[u8]) -> String {
     let cache = tempfile::tempdir().unwrap();
     let recipe = |_: &Release| Ok(Recipe::pinned(files()));
-    let error = read(cache.path(), Hashing::of(bytes), None, &recipe).unwrap_err();
+    let error = read(cache.path(), Hashing::new(bytes), None, &recipe).unwrap_err();
     let left = std::fs::read_dir(cache.path()).unwrap().count();
     assert_eq!(left, 0, "nothing is left of what was refused");
     format!("{error:#}")
@@ -58,7 +58,7 @@ fn refused_bytes(bytes: &[u8]) -> String {
 const FILE: EntryType = EntryType::Regular;
 
 #[test]
-fn what_is_written_comes_back_and_twice_the_same_is_the_same_bytes() {
+fn a_written_bundle_reads_back_and_is_reproducible() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [("a.jar", SERVER), ("b.jar", AGENT)] {
         std::fs::write(folder.path().join(name), text).unwrap();
@@ -73,7 +73,7 @@ fn what_is_written_comes_back_and_twice_the_same_is_the_same_bytes() {
     let bytes = written();
     assert_eq!(bytes, written());
     let cache = tempfile::tempdir().unwrap();
-    let imported = || read(cache.path(), Hashing::of(bytes.as_slice()), None, &recipe).unwrap();
+    let imported = || read(cache.path(), Hashing::new(bytes.as_slice()), None, &recipe).unwrap();
     let (version, fetched) = imported();
     assert_eq!(version, versions::DEFAULT.pinned);
     assert!(!fetched.was_there);
@@ -114,7 +114,7 @@ fn what_is_no_bundle_is_said_to_be_none() {
 }
 
 #[test]
-fn a_file_that_is_not_what_the_lock_says_is_refused_with_its_name() {
+fn a_file_that_differs_from_the_lock_is_refused_by_name() {
     let list = list_of(&files(), "5.0.8");
     let a = (FILE, "a.jar", SERVER);
     for (second, says) in [
@@ -160,7 +160,7 @@ fn a_file_that_is_not_what_the_lock_says_is_refused_with_its_name() {
 }
 
 #[test]
-fn a_list_that_differs_from_the_lock_is_refused_before_anything_is_taken() {
+fn a_list_that_differs_from_the_lock_is_refused_before_any_read() {
     let with = |change: &dyn Fn(&mut Vec<Pinned>)| {
         let mut files = files();
         change(&mut files);
@@ -201,9 +201,9 @@ fn a_version_that_is_not_pinned_needs_the_digest_of_the_bundle() {
     let import = |sha256: Option<&str>| {
         read(
             cache.path(),
-            Hashing::of(bytes.as_slice()),
+            Hashing::new(bytes.as_slice()),
             sha256,
-            &Recipe::of,
+            &Recipe::read,
         )
     };
     let text = format!("{:#}", import(None).unwrap_err());
@@ -218,14 +218,14 @@ fn a_version_that_is_not_pinned_needs_the_digest_of_the_bundle() {
         "{text}"
     );
     let (_, digest, _) = {
-        let mut hashing = Hashing::of(bytes.as_slice());
+        let mut hashing = Hashing::new(bytes.as_slice());
         std::io::copy(&mut hashing, &mut std::io::sink()).unwrap();
         hashing.end()
     };
     let (version, fetched) = import(Some(&digest.to_uppercase())).unwrap();
     assert_eq!((version.as_str(), fetched.files), ("5.0.6", 4));
     assert!(
-        Recipe::of(&Release::of("5.0.6").unwrap())
+        Recipe::read(&Release::parse("5.0.6").unwrap())
             .unwrap()
             .checked(&fetched.folder)
             .is_ok()

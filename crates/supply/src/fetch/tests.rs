@@ -1,17 +1,20 @@
 //! Tests of fetching, from a repository on loopback.
 
 use super::*;
-use crate::test_repository::{Served, Way, pinned};
+use crate::test_repository::{ResponseBehaviour, Served, pinned};
 
 const TEXT: &str = "what is in a jar, as long as a line";
 
 /// Fetches one file that is served in a given way, when its beginning already exists.
-fn fetched(way: Way, begin: &str) -> (tempfile::TempDir, Served, Result<(), Failure>) {
+fn fetched(
+    way: ResponseBehaviour,
+    begin: &str,
+) -> (tempfile::TempDir, Served, Result<(), Failure>) {
     let folder = tempfile::tempdir().unwrap();
     if !begin.is_empty() {
         std::fs::write(folder.path().join("a.jar.part"), begin).unwrap();
     }
-    let served = Served::of(&[("a.jar", TEXT, way)]);
+    let served = Served::start(&[("a.jar", TEXT, way)]);
     let files = vec![pinned("a.jar", TEXT)];
     let before = Progress::default();
     let ended = fetch(
@@ -35,7 +38,11 @@ fn offsets(served: &Served) -> Vec<u64> {
 
 #[test]
 fn a_file_comes_whole_and_under_its_name_only_then() {
-    for way in [Way::Well, Way::Whole, Way::Halves] {
+    for way in [
+        ResponseBehaviour::Well,
+        ResponseBehaviour::Whole,
+        ResponseBehaviour::Halves,
+    ] {
         let (folder, _served, ended) = fetched(way, "");
         ended.unwrap();
         assert_eq!(names(&folder), ["a.jar"], "{way:?}");
@@ -45,23 +52,23 @@ fn a_file_comes_whole_and_under_its_name_only_then() {
 }
 
 #[test]
-fn a_beginning_is_gone_on_with_where_the_repository_can_and_else_begun_again() {
-    let (_folder, served, ended) = fetched(Way::Well, &TEXT[..10]);
+fn a_partial_download_continues_where_possible_or_restarts() {
+    let (_folder, served, ended) = fetched(ResponseBehaviour::Well, &TEXT[..10]);
     ended.unwrap();
     assert_eq!(offsets(&served), [10]);
-    let (folder, _served, ended) = fetched(Way::Whole, &TEXT[..10]);
+    let (folder, _served, ended) = fetched(ResponseBehaviour::Whole, &TEXT[..10]);
     ended.unwrap();
     let text = std::fs::read_to_string(folder.path().join("a.jar")).unwrap();
     assert_eq!(text, TEXT);
-    let (_folder, served, ended) = fetched(Way::Halves, "");
+    let (_folder, served, ended) = fetched(ResponseBehaviour::Halves, "");
     ended.unwrap();
     assert!(offsets(&served).is_sorted() && offsets(&served).len() > 3);
 }
 
 #[test]
-fn a_beginning_of_another_file_is_thrown_away_and_the_file_fetched_once_more() {
+fn a_partial_download_of_another_file_is_fetched_again_once() {
     for begin in ["what was", "longer than the file that is wanted, by far"] {
-        let (folder, _served, ended) = fetched(Way::Well, begin);
+        let (folder, _served, ended) = fetched(ResponseBehaviour::Well, begin);
         ended.unwrap();
         let text = std::fs::read_to_string(folder.path().join("a.jar")).unwrap();
         assert_eq!(text, TEXT);
@@ -69,8 +76,8 @@ fn a_beginning_of_another_file_is_thrown_away_and_the_file_fetched_once_more() {
 }
 
 #[test]
-fn a_file_that_was_changed_is_named_with_both_digests_and_where_it_came_from_and_is_not_kept() {
-    let (folder, served, ended) = fetched(Way::Other, "");
+fn a_changed_file_is_named_with_both_digests_and_not_kept() {
+    let (folder, served, ended) = fetched(ResponseBehaviour::Other, "");
     let text = ended.unwrap_err().to_string();
     let wanted = pinned("a.jar", TEXT).sha256;
     let got = pinned("a.jar", &TEXT.to_uppercase()).sha256;
@@ -78,7 +85,7 @@ fn a_file_that_was_changed_is_named_with_both_digests_and_where_it_came_from_and
         assert!(text.contains(part), "{text}");
     }
     assert!(names(&folder).is_empty());
-    let (folder, _served, ended) = fetched(Way::More, "");
+    let (folder, _served, ended) = fetched(ResponseBehaviour::More, "");
     let text = ended.unwrap_err().to_string();
     assert!(text.contains("has 36 bytes, the lock says 35"), "{text}");
     assert!(names(&folder).is_empty());
@@ -88,26 +95,30 @@ fn a_file_that_was_changed_is_named_with_both_digests_and_where_it_came_from_and
 fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
     for (way, says, hint) in [
         (
-            Way::Page,
+            ResponseBehaviour::Page,
             "with a page of HTML instead of a jar",
             "log-in page",
         ),
         (
-            Way::Status(404),
+            ResponseBehaviour::Status(404),
             "is not there (HTTP 404)",
             "Maven Central has",
         ),
         (
-            Way::Status(403),
+            ResponseBehaviour::Status(403),
             "is not given to us (HTTP 403)",
             "USER:PASSWORD",
         ),
         (
-            Way::Status(503),
+            ResponseBehaviour::Status(503),
             "was answered with HTTP 503",
             "try again later",
         ),
-        (Way::Nothing, "broke off after 0 of 35 bytes", "goes on"),
+        (
+            ResponseBehaviour::Nothing,
+            "broke off after 0 of 35 bytes",
+            "goes on",
+        ),
     ] {
         let (_folder, _served, ended) = fetched(way, "");
         let failure = ended.unwrap_err();
@@ -119,7 +130,7 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
 }
 
 #[test]
-fn a_repository_that_nobody_answers_for_is_said_with_what_may_be_set() {
+fn an_unreachable_repository_is_named_with_its_setting() {
     // The port of a stopped server.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/maven", listener.local_addr().unwrap());
@@ -139,7 +150,7 @@ fn a_repository_that_nobody_answers_for_is_said_with_what_may_be_set() {
 
 #[test]
 fn a_folder_that_cannot_be_written_to_is_named() {
-    let served = Served::of(&[("a.jar", TEXT, Way::Well)]);
+    let served = Served::start(&[("a.jar", TEXT, ResponseBehaviour::Well)]);
     let gone = std::path::Path::new("/nonexistent/jars");
     let files = vec![pinned("a.jar", TEXT)];
     let before = Progress::default();
@@ -152,13 +163,15 @@ fn a_folder_that_cannot_be_written_to_is_named() {
 }
 
 #[test]
-fn many_files_come_beside_each_other_and_the_last_progress_has_all_of_them() {
+fn many_files_load_in_parallel_and_the_last_progress_has_all() {
     let folder = tempfile::tempdir().unwrap();
     let name = |index: usize| format!("{index}.jar");
     let names: Vec<String> = (0..20).map(name).collect();
-    let served: Vec<_> =
-        names.iter().map(|name| (name.as_str(), name.as_str(), Way::Well)).collect();
-    let served = Served::of(&served);
+    let served: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), name.as_str(), ResponseBehaviour::Well))
+        .collect();
+    let served = Served::start(&served);
     let files = names.iter().map(|name| pinned(name, name)).collect();
     let before = Progress {
         files_wanted: 20,

@@ -1,7 +1,7 @@
 //! Tests filling a folder: the sources, their order, and the folder that is put in place.
 
 use super::*;
-use crate::test_repository::{Served, Way, pinned};
+use crate::test_repository::{ResponseBehaviour, Served, pinned};
 use rawzip::CompressionMethod;
 
 const SERVER: &str = "the server";
@@ -13,8 +13,11 @@ fn recipe() -> (tempfile::TempDir, Recipe) {
     (tempfile::tempdir().unwrap(), Recipe::pinned(files))
 }
 
-fn served(second: Way) -> Served {
-    Served::of(&[("a.jar", SERVER, Way::Well), ("b.jar", AGENT, second)])
+fn served(second: ResponseBehaviour) -> Served {
+    Served::start(&[
+        ("a.jar", SERVER, ResponseBehaviour::Well),
+        ("b.jar", AGENT, second),
+    ])
 }
 
 /// Returns the settings of a machine with these files in its Maven cache.
@@ -49,10 +52,10 @@ fn fill_from(
 }
 
 #[test]
-fn what_maven_has_is_copied_and_the_rest_is_fetched_and_nothing_is_left_beside_the_folder() {
+fn mavens_files_are_copied_others_fetched_and_nothing_is_left() {
     let (cache, recipe) = recipe();
     let (_local, settings) = maven(&[("a.jar", SERVER), ("b.jar", "AN AGENT")]);
-    let served = served(Way::Well);
+    let served = served(ResponseBehaviour::Well);
     let (lock, lines) = fill_from(&cache, &recipe, &settings, &served.address);
     let lock = lock.unwrap();
     assert_eq!(recipe.checked(&recipe.folder_in(cache.path())), Ok(lock));
@@ -74,17 +77,17 @@ fn what_maven_has_is_copied_and_the_rest_is_fetched_and_nothing_is_left_beside_t
 }
 
 #[test]
-fn a_fetch_that_failed_is_gone_on_with_and_asks_only_for_what_is_missing() {
+fn a_failed_fetch_continues_and_asks_only_for_missing_files() {
     let (cache, recipe) = recipe();
     let (_local, settings) = maven(&[]);
-    let bad = served(Way::Status(503));
+    let bad = served(ResponseBehaviour::Status(503));
     let (filled, _) = fill_from(&cache, &recipe, &settings, &bad.address);
     let text = format!("{:#}", filled.unwrap_err());
     assert!(text.contains("b.jar was answered with HTTP 503"), "{text}");
     assert!(!recipe.folder_in(cache.path()).exists());
     // It depends on chance whether the other file had arrived when the first failed. Its bytes are
     // kept.
-    let good = served(Way::Well);
+    let good = served(ResponseBehaviour::Well);
     let before = left_over(cache.path(), &recipe);
     fill_from(&cache, &recipe, &settings, &good.address).0.unwrap();
     let asked = good.asked.lock().unwrap().len();
@@ -96,7 +99,7 @@ fn a_fetch_that_failed_is_gone_on_with_and_asks_only_for_what_is_missing() {
 fn a_changed_jar_of_a_repository_is_never_put_in_place() {
     let (cache, recipe) = recipe();
     let (_local, settings) = maven(&[]);
-    let served = served(Way::Other);
+    let served = served(ResponseBehaviour::Other);
     let (filled, _) = fill_from(&cache, &recipe, &settings, &served.address);
     let text = format!("{:#}", filled.unwrap_err());
     assert!(
@@ -107,7 +110,7 @@ fn a_changed_jar_of_a_repository_is_never_put_in_place() {
 }
 
 #[test]
-fn a_file_within_a_jar_is_taken_out_of_it_and_compared_like_the_others() {
+fn a_file_within_a_jar_is_extracted_and_compared_like_others() {
     use std::io::Write;
     let folder = tempfile::tempdir().unwrap();
     let mut zip = rawzip::ZipArchiveWriter::new(Vec::new());

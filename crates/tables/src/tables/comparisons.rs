@@ -3,7 +3,7 @@
 use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
-use crate::format::Written;
+use crate::format::WrittenFile;
 use anyhow::Result;
 use store::record::{Bound, ComparisonRecord, Point};
 
@@ -108,7 +108,7 @@ fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonR
         )
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile>> {
     let mut files = out.begin(table())?;
     for one in source.run.findings.iter().flat_map(|findings| &findings.comparisons) {
         files.row(&one)?;

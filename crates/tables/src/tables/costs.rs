@@ -3,7 +3,7 @@
 use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
-use crate::format::Written;
+use crate::format::WrittenFile;
 use crate::head::{self, Head};
 use anyhow::Result;
 use store::record::{CostKind, CostRecord, PointRecord};
@@ -60,7 +60,7 @@ pub(super) fn points_table<'r>() -> Table<'r, PointCostRow<'r>> {
     )
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile>> {
     let mut points = out.begin(points_table())?;
     for point in source.run.findings.iter().flat_map(|findings| &findings.points) {
         for cost in &point.costs {
@@ -71,7 +71,7 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
     for found in source.findings.values() {
         for (cost, value) in &found.costs {
             trials.row(&CostRow {
-                head: Head::of_finding(found),
+                head: Head::from_finding(found),
                 cost: *cost,
                 value: *value,
             })?;

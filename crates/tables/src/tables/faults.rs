@@ -3,7 +3,7 @@
 use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
-use crate::format::Written;
+use crate::format::WrittenFile;
 use crate::head::{self, Head};
 use anyhow::Result;
 use store::record::FaultRecord;
@@ -111,12 +111,12 @@ fn moments<'r>(table: Table<'r, FaultRow<'r>>) -> Table<'r, FaultRow<'r>> {
         )
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile>> {
     let mut files = out.begin(table())?;
     for found in source.findings.values() {
         for fault in &found.faults {
             files.row(&FaultRow {
-                head: Head::of_finding(found),
+                head: Head::from_finding(found),
                 fault,
             })?;
         }

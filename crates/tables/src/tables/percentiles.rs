@@ -4,7 +4,7 @@ use super::seconds::ALL;
 use super::source::Source;
 use crate::column::Table;
 use crate::file::{Files, Folder};
-use crate::format::Written;
+use crate::format::WrittenFile;
 use crate::head::{self, Head};
 use anyhow::Result;
 use measure::Times;
@@ -59,7 +59,7 @@ pub(super) fn table<'r>() -> Table<'r, PercentileRow> {
         )
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile>> {
     let mut files = out.begin(table())?;
     for trial in source.trials {
         if let Some(found) = source.findings.get(&trial.record.index) {
@@ -68,14 +68,14 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
                 ("service", HistogramKind::Service),
             ];
             for (clock, which) in clocks {
-                of_clock(&mut files, trial, found, (clock, which))?;
+                write_clock(&mut files, trial, found, (clock, which))?;
             }
         }
     }
     files.end()
 }
 
-fn of_clock(
+fn write_clock(
     files: &mut Files<'_, PercentileRow>,
     trial: &Trial,
     found: &TrialFinding,
@@ -89,7 +89,7 @@ fn of_clock(
     for (kind, times) in curves.filter(|(_, times)| !times.all().is_empty()) {
         for (quantile, value_ns) in times.all().curve(TICKS) {
             files.row(&PercentileRow {
-                head: Head::of_finding(found),
+                head: Head::from_finding(found),
                 kind: kind.to_owned(),
                 clock,
                 quantile,

@@ -3,7 +3,7 @@
 use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
-use crate::format::Written;
+use crate::format::WrittenFile;
 use crate::head;
 use crate::quantiles::{self, Clock};
 use anyhow::Result;
@@ -54,7 +54,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r PointRecord> {
     quantiles::bounds(table, |row| [Some(&row.latency_ms), None])
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile>> {
     let mut files = out.begin(table())?;
     for point in source.run.findings.iter().flat_map(|findings| &findings.points) {
         files.row(&point)?;

@@ -6,7 +6,7 @@
 use super::source::Source;
 use crate::column::Table;
 use crate::file::{Files, Folder};
-use crate::format::Written;
+use crate::format::WrittenFile;
 use crate::head::{self, Head};
 use anyhow::Result;
 use std::rc::Rc;
@@ -85,7 +85,7 @@ pub(super) fn table<'r>() -> Table<'r, ProbeRow> {
         )
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder, every: bool) -> Result<Vec<Written>> {
+pub(super) fn write(source: &Source<'_>, out: &Folder, every: bool) -> Result<Vec<WrittenFile>> {
     let mut files = out.begin(table())?;
     for trial in source.trials {
         let head = Rc::new(source.head(trial)?);

@@ -7,7 +7,7 @@
 use super::source::Source;
 use crate::column::Table;
 use crate::file::{Files, Folder};
-use crate::format::Written;
+use crate::format::WrittenFile;
 use crate::head::{self, Head};
 use crate::quantiles::{self, Clock};
 use anyhow::Result;
@@ -190,8 +190,8 @@ fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
         )
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
-    let mut course = Course {
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile>> {
+    let mut course = SecondsWriter {
         seconds: out.begin(table())?,
         client: out.begin(client_table())?,
     };
@@ -209,7 +209,7 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
                 Ok::<_, anyhow::Error>(Sums(from.into_iter().peekable()))
             };
             let mut clocks = [read(false)?, read(true)?];
-            course.of_trial(trial, &Rc::new(head.clone()), &mut clocks)
+            course.write_trial(trial, &Rc::new(head.clone()), &mut clocks)
         })?;
     }
     Ok([course.seconds.end()?, course.client.end()?].concat())
@@ -237,14 +237,19 @@ impl Sums {
 }
 
 /// The two tables, written row by row.
-struct Course {
+struct SecondsWriter {
     seconds: Files<'static, SecondRow>,
     client: Files<'static, ClientRow>,
 }
 
-impl Course {
+impl SecondsWriter {
     /// Writes a row for each line and, after the lines of an interval, a row for all kinds.
-    fn of_trial(&mut self, trial: &Trial, head: &Rc<Head>, clocks: &mut [Sums; 2]) -> Result<()> {
+    fn write_trial(
+        &mut self,
+        trial: &Trial,
+        head: &Rc<Head>,
+        clocks: &mut [Sums; 2],
+    ) -> Result<()> {
         let mut sum: Option<SecondRow> = None;
         for line in trial.intervals()? {
             let line = line?;

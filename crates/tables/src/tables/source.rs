@@ -18,6 +18,6 @@ pub(super) struct Source<'a> {
 impl Source<'_> {
     /// Returns the leading columns of a trial's rows.
     pub(super) fn head(&self, trial: &Trial) -> Result<Head> {
-        Head::of_trial(trial, self.findings.get(&trial.record.index))
+        Head::from_trial(trial, self.findings.get(&trial.record.index))
     }
 }

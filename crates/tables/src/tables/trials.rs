@@ -4,7 +4,7 @@
 use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
-use crate::format::Written;
+use crate::format::WrittenFile;
 use crate::head::{self, Head};
 use crate::quantiles::{self, Clock};
 use anyhow::Result;
@@ -34,7 +34,7 @@ pub(super) struct ErrorRow<'r> {
 pub(super) fn table<'r>() -> Table<'r, TrialRow<'r>> {
     let table = Table::new("trials", "a finished trial.");
     let table = head::columns(table, |row: &TrialRow<'_>| &row.head);
-    let table = asked(table)
+    let table = add_columns(table)
         .number(
             "ops_per_s",
             "op/s",
@@ -53,7 +53,7 @@ pub(super) fn table<'r>() -> Table<'r, TrialRow<'r>> {
 }
 
 /// Adds the purpose, the verdict and the times of the trial.
-fn asked<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
+fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .words(
             "role",
@@ -238,12 +238,12 @@ pub(super) fn errors_table<'r>() -> Table<'r, ErrorRow<'r>> {
         )
 }
 
-pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile>> {
     let mut trials = out.begin(table())?;
     let mut kinds = out.begin(kinds_table())?;
     let mut errors = out.begin(errors_table())?;
     for found in source.findings.values() {
-        let head = Head::of_finding(found);
+        let head = Head::from_finding(found);
         for (kind, series) in &found.kinds {
             kinds.row(&KindRow {
                 head: head.clone(),

@@ -4,7 +4,7 @@
 mod run;
 
 use expect_test::expect_file;
-use run::{KINDS, Made, interrupted, made};
+use run::{KINDS, TestRun, interrupted, made};
 use std::collections::BTreeMap;
 use std::path::Path;
 use store::Run;
@@ -39,7 +39,7 @@ fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
 
 #[test]
 fn the_figures_of_the_tables_are_those_of_the_findings() {
-    let Made {
+    let TestRun {
         folder: _folder,
         path,
         findings,
@@ -86,8 +86,8 @@ fn the_figures_of_the_tables_are_those_of_the_findings() {
 }
 
 #[test]
-fn all_kinds_of_a_second_together_have_the_percentiles_of_their_histograms_added() {
-    let Made {
+fn all_kinds_of_a_second_have_percentiles_of_summed_histograms() {
+    let TestRun {
         folder: _folder,
         path,
         findings,
@@ -129,7 +129,7 @@ fn all_kinds_of_a_second_together_have_the_percentiles_of_their_histograms_added
 
 #[test]
 fn an_interrupted_run_leaves_what_there_is_and_says_so() {
-    let Made {
+    let TestRun {
         folder: _folder,
         path,
         ..
@@ -164,7 +164,7 @@ fn what_every_table_holds_is_documented() {
 fn parquet_holds_what_csv_holds() {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
-    let Made {
+    let TestRun {
         folder: _folder,
         path,
         ..

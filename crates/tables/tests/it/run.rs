@@ -17,7 +17,7 @@ use tempfile::TempDir;
 pub const KINDS: [&str; 3] = ["change", "read", "write"];
 
 /// A run on disk.
-pub struct Made {
+pub struct TestRun {
     /// Folder of the run; dropping it deletes the run.
     pub folder: TempDir,
     pub path: PathBuf,
@@ -25,7 +25,7 @@ pub struct Made {
 }
 
 /// Returns a run that has finished.
-pub fn made() -> Made {
+pub fn made() -> TestRun {
     let (folder, mut run) = begun();
     let mut writer = trial(&mut run);
     let found = fill(&mut writer);
@@ -33,7 +33,7 @@ pub fn made() -> Made {
     run.finish_trial(0, "00-a", &found).expect("a finding");
     let findings = findings(found);
     run.finish(&findings, "0.1.0", None).expect("findings");
-    Made {
+    TestRun {
         path: run.path().to_owned(),
         folder,
         findings,
@@ -41,11 +41,11 @@ pub fn made() -> Made {
 }
 
 /// Returns a run that was stopped in its trial.
-pub fn interrupted() -> Made {
+pub fn interrupted() -> TestRun {
     let (folder, mut run) = begun();
     let mut writer = trial(&mut run);
     fill(&mut writer);
-    Made {
+    TestRun {
         path: run.path().to_owned(),
         folder,
         findings: FindingsRecord::default(),

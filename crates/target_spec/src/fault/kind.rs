@@ -2,8 +2,8 @@
 
 use super::commands::Commands;
 use super::kinds::FaultName;
-use super::options::{Back, FaultOption, Options};
-use super::properties::{DataLoss, Length, Place};
+use super::options::{FaultOption, Options, Rollback};
+use super::properties::{DataLoss, FaultPlace, Length};
 use crate::allow::NodeAct;
 use crate::capability::Ability;
 use serde_json::Map;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// One kind of fault.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kind {
+pub struct FaultKind {
     /// Its name, as in a study and in records.
     pub name: Cow<'static, str>,
     /// Its implementation.
@@ -22,7 +22,7 @@ pub struct Kind {
     /// Abilities that the target must have.
     pub needs: &'static [Ability],
     /// Kind of place that it hits.
-    pub place: Place,
+    pub place: FaultPlace,
     /// Options that it accepts.
     pub takes: &'static [FaultOption],
     /// Options that it requires.
@@ -52,15 +52,15 @@ const HEALED_WITHIN: Duration = Duration::from_secs(60);
 /// Time limit of a fault that is healed as soon as it was seen: a node drains meanwhile.
 const MOMENT: Duration = Duration::from_secs(60);
 
-impl Kind {
+impl FaultKind {
     /// Creates a kind that holds as long as a study says, has no options, and loses nothing.
     pub(crate) const fn new(
         name: FaultName,
-        place: Place,
+        place: FaultPlace,
         what: &'static str,
         needs: &'static [Ability],
-    ) -> Kind {
-        Kind {
+    ) -> FaultKind {
+        FaultKind {
             name: Cow::Borrowed(name.name()),
             means: Means::BuiltIn(name),
             what: Cow::Borrowed(what),
@@ -76,7 +76,7 @@ impl Kind {
     }
 
     /// Returns it with optional options.
-    pub(crate) const fn taking(mut self, knobs: &'static [FaultOption]) -> Kind {
+    pub(crate) const fn taking(mut self, knobs: &'static [FaultOption]) -> FaultKind {
         self.takes = knobs;
         self
     }
@@ -86,37 +86,37 @@ impl Kind {
         mut self,
         must: &'static [FaultOption],
         takes: &'static [FaultOption],
-    ) -> Kind {
+    ) -> FaultKind {
         (self.must, self.takes) = (must, takes);
         self
     }
 
     /// Returns it with required options.
-    pub(crate) const fn demanding(mut self, knobs: &'static [FaultOption]) -> Kind {
+    pub(crate) const fn demanding(mut self, knobs: &'static [FaultOption]) -> FaultKind {
         (self.takes, self.must) = (knobs, knobs);
         self
     }
 
     /// Returns it with another duration.
-    pub(crate) const fn lasting(mut self, length: Length) -> Kind {
+    pub(crate) const fn lasting(mut self, length: Length) -> FaultKind {
         self.length = length;
         self
     }
 
     /// Returns it marked as ending processes.
-    pub(crate) const fn taking_away(mut self) -> Kind {
+    pub(crate) const fn taking_away(mut self) -> FaultKind {
         self.takes_away = true;
         self
     }
 
     /// Returns it with data that nodes may lose.
-    pub(crate) const fn losing(mut self, what: DataLoss) -> Kind {
+    pub(crate) const fn losing(mut self, what: DataLoss) -> FaultKind {
         self.loses = what;
         self
     }
 
     /// Returns it with another time limit for healing.
-    pub(crate) const fn whole_within(mut self, limit: Duration) -> Kind {
+    pub(crate) const fn whole_within(mut self, limit: Duration) -> FaultKind {
         self.healed_within = limit;
         self
     }
@@ -176,7 +176,7 @@ impl Kind {
             back: if takes(FaultOption::Back) {
                 said.back
             } else {
-                Back::Never
+                Rollback::Never
             },
         }
     }
@@ -184,9 +184,9 @@ impl Kind {
     /// Returns the kind as modified by its options: an upgrade that is rolled back holds until
     /// then.
     #[must_use]
-    pub fn with(self, said: &Options) -> Kind {
+    pub fn with(self, said: &Options) -> FaultKind {
         match said.back {
-            Back::Snapshot if self.takes(FaultOption::Back) => Kind {
+            Rollback::Snapshot if self.takes(FaultOption::Back) => FaultKind {
                 what: Cow::Borrowed(
                     "restarts every node, one after the other, as another release, and later, the \
                      last one first, as its former release with its former files",
@@ -194,7 +194,7 @@ impl Kind {
                 length: Length::Staged,
                 ..self
             },
-            Back::Snapshot | Back::Never => self,
+            Rollback::Snapshot | Rollback::Never => self,
         }
     }
 
@@ -236,16 +236,16 @@ impl Kind {
     }
 }
 
-impl From<&Commands> for Kind {
+impl From<&Commands> for FaultKind {
     /// Returns the kind of these programs.
-    fn from(commands: &Commands) -> Kind {
-        Kind {
+    fn from(commands: &Commands) -> FaultKind {
+        FaultKind {
             name: Cow::Owned(commands.name.clone()),
             means: Means::Programs(commands.clone()),
             what: Cow::Owned(format!("runs {}", commands.inject)),
             // On an attached cluster only the programs are needed.
             needs: &[],
-            place: Place::Node,
+            place: FaultPlace::Node,
             takes: &[],
             must: &[],
             length: Length::Stated,

@@ -1,9 +1,9 @@
 //! All kinds of faults, as data: effect and target of each, its requirements and options, and the
 //! data that nodes may lose by it.
 
-use super::kind::Kind;
+use super::kind::FaultKind;
 use super::options::FaultOption;
-use super::properties::{DataLoss, Length, Place};
+use super::properties::{DataLoss, FaultPlace, Length};
 use crate::capability::Ability;
 use std::time::Duration;
 
@@ -46,9 +46,9 @@ macro_rules! kinds {
         }
 
         /// All kinds of faults that are built in.
-        pub const KINDS: &[Kind] = &[
+        pub const KINDS: &[FaultKind] = &[
             $(
-                Kind::new(FaultName::$name, Place::$place, $what, &[$(Ability::$need),*])
+                FaultKind::new(FaultName::$name, FaultPlace::$place, $what, &[$(Ability::$need),*])
                     $(. $with($($value),*))*
             ),+
         ];
@@ -237,9 +237,9 @@ kinds! {
         [Hosts, Reset].lasting(Length::Moment);
 }
 
-impl Kind {
+impl FaultKind {
     /// Returns the kind of this name.
-    pub fn of(name: &str) -> Option<Kind> {
+    pub fn find(name: &str) -> Option<FaultKind> {
         KINDS.iter().find(|kind| kind.name == name).cloned()
     }
 }

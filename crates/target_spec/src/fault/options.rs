@@ -43,7 +43,7 @@ measure::word_enum! {
 measure::word_enum! {
     /// Way in which upgraded nodes return to their earlier release.
     #[derive(Default)]
-    pub enum Back {
+    pub enum Rollback {
         /// No rollback: they keep the new release.
         #[default]
         Never = "never",
@@ -84,7 +84,7 @@ pub struct Options {
     /// Value of [`FaultOption::Nodes`], by their indexes; empty: all.
     pub nodes: Vec<usize>,
     /// Value of [`FaultOption::Back`].
-    pub back: Back,
+    pub back: Rollback,
 }
 
 impl Options {
@@ -110,7 +110,7 @@ impl Options {
 
 impl FaultOption {
     /// Returns the value in words. `None` if it was not given.
-    pub fn said(self, options: &Options) -> Option<String> {
+    pub fn describe(self, options: &Options) -> Option<String> {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         match self {
             FaultOption::Cpus => options.cpus.map(|cores| cores.to_string()),
@@ -130,7 +130,7 @@ impl FaultOption {
             FaultOption::Drain => options.drain.map(|drains| drains.to_string()),
             FaultOption::UpgradeSstables => options.upgrade_sstables.then(|| "after".to_owned()),
             FaultOption::Back => {
-                (options.back != Back::Never).then(|| options.back.name().to_owned())
+                (options.back != Rollback::Never).then(|| options.back.name().to_owned())
             }
             FaultOption::Nodes => {
                 let names: Vec<String> =

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Kind of place that a fault hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FaultPlace {
     /// A node.
     Node,
     /// A host, with all its nodes.

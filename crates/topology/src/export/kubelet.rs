@@ -136,7 +136,7 @@ struct Take<'a> {
 
 /// Levels of the machine that are taken whole.
 #[derive(Clone, Copy)]
-enum Level {
+enum TopologyLevel {
     Package,
     Node,
     L3,
@@ -160,15 +160,15 @@ impl<'a> Take<'a> {
         }
         let has_wide_nodes = self.machine.packages.len() >= self.machine.cpu_nodes().count();
         let (first, second) = if has_wide_nodes {
-            (Level::Node, Level::Package)
+            (TopologyLevel::Node, TopologyLevel::Package)
         } else {
-            (Level::Package, Level::Node)
+            (TopologyLevel::Package, TopologyLevel::Node)
         };
         self.take_whole(first);
         self.take_whole(second);
         self.take_l3();
-        self.take_whole(Level::Core);
-        for core in self.ordered(Level::Core) {
+        self.take_whole(TopologyLevel::Core);
+        for core in self.ordered(TopologyLevel::Core) {
             for cpu in self.free_of(&core).iter().take(self.needed).collect::<Vec<_>>() {
                 self.take([cpu].into_iter().collect());
             }
@@ -187,7 +187,7 @@ impl<'a> Take<'a> {
     }
 
     /// Takes all parts of a level that are entirely free and not larger than the number needed.
-    fn take_whole(&mut self, level: Level) {
+    fn take_whole(&mut self, level: TopologyLevel) {
         for part in self.ordered(level) {
             let is_free = part.is_subset(&self.free) && !part.is_empty();
             if is_free && part.len() <= self.needed {
@@ -202,9 +202,9 @@ impl<'a> Take<'a> {
         let machine = self.machine;
         let average = |parts: usize| machine.pus.len().checked_div(parts).unwrap_or(0).max(1);
         let (in_group, in_core) = (average(machine.l3.len()), average(machine.cores.len()));
-        for group in self.ordered(Level::L3) {
+        for group in self.ordered(TopologyLevel::L3) {
             if self.needed >= in_group {
-                self.take_whole(Level::L3);
+                self.take_whole(TopologyLevel::L3);
             }
             if self.needed == 0 {
                 return;
@@ -234,14 +234,16 @@ impl<'a> Take<'a> {
     /// Returns the parts of a level in order. Parts of the fullest package come first, within it
     /// those of the fullest node (nodes before packages if nodes are wider). After that, their own
     /// free CPUs decide, then their number.
-    fn ordered(&self, level: Level) -> Vec<CpuSet> {
+    fn ordered(&self, level: TopologyLevel) -> Vec<CpuSet> {
         let machine = self.machine;
         let one = |cores: &[usize]| (cores.first().copied(), machine.cpus_of(cores));
         let parts: Vec<(Option<usize>, CpuSet)> = match level {
-            Level::Package => machine.packages.iter().map(|part| one(&part.cores)).collect(),
-            Level::Node => machine.nodes.iter().map(|part| one(&part.cores)).collect(),
-            Level::L3 => machine.l3.iter().map(|part| one(&part.cores)).collect(),
-            Level::Core => (0..machine.cores.len()).map(|core| one(&[core])).collect(),
+            TopologyLevel::Package => {
+                machine.packages.iter().map(|part| one(&part.cores)).collect()
+            }
+            TopologyLevel::Node => machine.nodes.iter().map(|part| one(&part.cores)).collect(),
+            TopologyLevel::L3 => machine.l3.iter().map(|part| one(&part.cores)).collect(),
+            TopologyLevel::Core => (0..machine.cores.len()).map(|core| one(&[core])).collect(),
         };
         let has_wide_nodes = machine.packages.len() >= machine.cpu_nodes().count();
         let mut keyed = Vec::new();

@@ -142,8 +142,8 @@ impl Placement {
         }
         placement.guest = match carries.guest {
             GuestSupport::No => None,
-            GuestSupport::Pinned => Some(Guest::of(&instance.pinned)),
-            GuestSupport::Vsphere => Some(Guest::of(vsphere(plan))),
+            GuestSupport::Pinned => Some(Guest::from_topology(&instance.pinned)),
+            GuestSupport::Vsphere => Some(Guest::from_topology(vsphere(plan))),
         };
         let unit = carries.memory_unit_bytes.filter(|&unit| unit > 0);
         let bytes = |unit| instance.memory_bytes.map(|bytes| bytes / unit * unit);
@@ -154,7 +154,7 @@ impl Placement {
 }
 
 impl Guest {
-    pub(crate) fn of(topology: &VirtualTopology) -> Guest {
+    pub(crate) fn from_topology(topology: &VirtualTopology) -> Guest {
         Guest {
             sockets: topology.sockets,
             dies: topology.dies,

@@ -60,7 +60,7 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
 
 /// Explains what is missing, and what would fit.
 pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible {
-    let threads = Pool::of(machine, wish.smt, false, |_| true).threads();
+    let threads = Pool::select(machine, wish.smt, false, |_| true).threads();
     let asked = u64::from(wish.instances) * u64::from(wish.vcpus);
     let room = (f64::from(threads) * wish.overcommit) as u64;
     let memory = wish.memory_bytes.zip(machine.memory_bytes());

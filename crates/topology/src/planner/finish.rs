@@ -8,7 +8,7 @@ use crate::guest_shape::{pinned, vsphere};
 use crate::improve::costs;
 use crate::jvm;
 use crate::machine::Machine;
-use crate::place::Placed;
+use crate::place::PlacedCell;
 use crate::plan::{Bounds, Cell, Instance, Plan, VirtualTopology};
 use crate::planner::{Attempt, fingerprint, vsphere_sizes};
 use crate::request::{PlacementRequest, Profile, Smt};
@@ -66,7 +66,7 @@ fn instance(
     machine: &Machine,
     plan: &Plan,
     attempt: &Attempt,
-    (index, placed): (usize, &[Placed]),
+    (index, placed): (usize, &[PlacedCell]),
     assumed: Option<u64>,
 ) -> Instance {
     let wish = &plan.wish;
@@ -120,9 +120,9 @@ fn instance(
 }
 
 /// Returns the cells in OS numbers.
-fn cells(machine: &Machine, attempt: &Attempt, placed: &[Placed]) -> Vec<Cell> {
+fn cells(machine: &Machine, attempt: &Attempt, placed: &[PlacedCell]) -> Vec<Cell> {
     let units = &attempt.pool.units;
-    let cell = |cell: &Placed| {
+    let cell = |cell: &PlacedCell| {
         let cpus = cell.units.iter().flat_map(|&unit| units[unit].cpus.iter().copied());
         let mut nodes: Vec<usize> = cell.units.iter().map(|&unit| units[unit].node).collect();
         nodes.sort_unstable();

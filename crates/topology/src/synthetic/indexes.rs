@@ -1,11 +1,11 @@
 //! Parses OS numbers in the synthetic notation: a list (`0,2,1,3`), loops (`2*56:1*2`, step*count,
 //! the fastest first) or names of levels (`numa:core`).
 
-use super::{Kind, Level, kind};
+use super::{Level, LevelKind, kind};
 use crate::cpuset::CPU_NUMBERS_MAX;
 
 /// Returns the OS numbers of all objects of a level, in order.
-pub(super) fn of_level(levels: &[Level], depth: usize) -> Result<Vec<u32>, String> {
+pub(super) fn level_numbers(levels: &[Level], depth: usize) -> Result<Vec<u32>, String> {
     let level = &levels[depth];
     numbers(level.attributes.indexes.as_deref(), levels, level.width)
 }
@@ -65,7 +65,7 @@ fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize
     for name in text.split(':') {
         let wanted = kind(name)?;
         let found = levels.iter().position(|level| match wanted {
-            Kind::Other => level.kind == Kind::Other && level.name.starts_with(name),
+            LevelKind::Other => level.kind == LevelKind::Other && level.name.starts_with(name),
             wanted => level.kind == wanted,
         });
         depths.push(found.ok_or_else(|| format!("indexes={text}: there is no level {name}"))?);

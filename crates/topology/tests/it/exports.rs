@@ -212,7 +212,7 @@ fn huge_pages_are_used_where_every_node_has_enough_for_all() {
 }
 
 #[test]
-fn vsphere_is_told_the_cores_of_a_socket_and_never_an_affinity_of_cpus() {
+fn vsphere_gets_cores_per_socket_and_never_a_cpu_affinity() {
     let machine = machine(Counts(2, 1, 1, 28, 2), Numbering::Block);
     for (profile, vmx, spec) in [
         (

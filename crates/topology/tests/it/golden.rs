@@ -74,7 +74,7 @@ fn eight_vms_of_14_on_2x28_never_cross() {
 
 /// hwloc-distrib 2.9.0 gives the same eight sets.
 #[test]
-fn where_everything_is_given_out_an_even_split_of_the_tree_is_the_same() {
+fn without_a_reserve_an_even_split_of_the_tree_is_the_same() {
     for (shape, instances, vcpus) in [
         (Shape::xeon_2x28(Numbering::Block), 8, 14),
         (Shape::xeon_2x28(Numbering::RoundRobin), 8, 14),
@@ -119,7 +119,7 @@ fn sub_numa_clusters_take_two_vms_each() {
 }
 
 #[test]
-fn perftunes_reserve_is_given_up_where_it_does_not_fit_and_the_size_that_would_is_named() {
+fn perftunes_reserve_is_dropped_if_too_large_and_a_fit_is_named() {
     let shape = Shape::xeon_2x28(Numbering::Block);
     let wish = PlacementRequest {
         housekeeping: Housekeeping::Perftune,
@@ -212,7 +212,7 @@ fn instances_of_two_nodes_stay_in_a_socket_and_of_four_fill_it() {
 }
 
 #[test]
-fn fourteen_on_a_node_of_sixteen_leave_a_core_and_say_what_would_fill_it() {
+fn fourteen_on_a_node_of_sixteen_leave_a_core_and_name_its_use() {
     let plan = planned(&Shape::epyc_7601(), &PlacementRequest::new(8, 14));
     assert_eq!(sets(&plan)[0], "0-6,64-70");
     assert_eq!(plan.idle.len(), 16);

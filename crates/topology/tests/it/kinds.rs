@@ -45,7 +45,7 @@ fn kinds(machine: &Machine) -> [CpuSet; 3] {
 }
 
 #[test]
-fn kinds_of_cores_are_seen_by_how_fast_they_may_go_and_favoured_cores_are_no_kind() {
+fn kinds_of_cores_differ_by_frequency_and_favoured_cores_do_not() {
     let shape = |khz: fn(u32) -> u64| {
         let mut shape = Shape::regular(Counts(1, 1, 1, 8, 1), Numbering::Block, 64);
         for cpu in &mut shape.cpus {

@@ -133,7 +133,7 @@ fn side_caches_and_devices_have_their_node() {
 }
 
 #[test]
-fn an_l3_per_node_makes_24_nodes_and_plans_of_384_threads_weigh_little() {
+fn an_l3_per_node_gives_24_nodes_and_large_plans_stay_small() {
     for (nodes, count) in [(1, 2), (4, 8), (12, 24)] {
         let machine = Shape::epyc_9654(nodes).machine().unwrap();
         assert_eq!((machine.cpu_nodes().count(), machine.l3.len()), (count, 24));
@@ -201,7 +201,7 @@ fn synthetic_numbers_are_those_of_hwloc() {
 }
 
 #[test]
-fn the_table_of_lscpu_seats_every_cpu_and_the_summary_says_what_it_assumes() {
+fn the_lscpu_table_has_every_cpu_and_a_summary_its_assumptions() {
     let row = |cpu: u32, core: u32, socket: u32| {
         format!(
             "{{\"cpu\":{cpu},\"node\":{socket},\"socket\":{socket},\"core\":\"{core}\",\
@@ -264,7 +264,7 @@ fn a_bare_dash_of_lscpu_is_an_absent_value() {
 /// Before util-linux 2.37, the table has the words of the language: an offline CPU was `nein`, and
 /// counted as online.
 #[test]
-fn files_of_lscpu_in_another_language_are_refused_with_the_command_for_english() {
+fn translated_lscpu_is_refused_with_the_command_for_english() {
     for (text, part) in [
         (
             "{\"cpus\":[{\"cpu\":\"0\",\"online\":\"ja\"},{\"cpu\":\"1\",\"online\":\"nein\"}]}",

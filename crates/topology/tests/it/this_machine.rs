@@ -23,7 +23,7 @@ fn this_machine_is_read_as_the_scheduler_has_it() {
 }
 
 #[test]
-fn an_instance_of_one_cpu_on_this_machine_is_on_one_node_that_has_it() {
+fn a_one_cpu_instance_on_this_machine_is_on_one_node_with_it() {
     let machine = Machine::read(Path::new("/")).expect("this machine is read");
     let plan =
         topology::plan(&machine, &PlacementRequest::new(1, 1)).expect("one CPU is always there");

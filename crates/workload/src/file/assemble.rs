@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::csv::Csv;
 use super::resolve::Numbers;
-use super::sections::{Named, Tables};
+use super::sections::{NamedStatement, Tables};
 use super::server_refusal::StatementPlaces;
 use super::sizes::sampler;
 use super::source::{FileSource, Group, Part};
 use super::statement::{Context, Verb};
 use super::{File, KEYS, param_text};
-use crate::distribution::{self, Sampler, Shape, Written};
+use crate::distribution::{self, DistributionText, Sampler, Shape};
 use crate::mix::Mix;
 use crate::program::{BatchKind, Choices, Kind, Program, Schema, Statement, lanes};
 use crate::random::lane;
@@ -87,7 +87,7 @@ impl<'a> File<'a, '_> {
             (chosen, rows),
             &weights,
         );
-        let expected = verify.map(|(index, cells)| super::source::Expected {
+        let expected = verify.map(|(index, cells)| super::source::ExpectedResult {
             statement: built.leads[index],
             cells,
         });
@@ -101,7 +101,7 @@ impl<'a> File<'a, '_> {
             rows,
             source: Arc::new(FileSource { expected, ..source }),
         };
-        Some((program, StatementPlaces::of(tables.places, &named)))
+        Some((program, StatementPlaces::new(tables.places, &named)))
     }
 
     /// Reads the CSV that the file names; it may name no other file.
@@ -141,7 +141,7 @@ impl<'a> File<'a, '_> {
     }
 
     /// Returns the statements that the load stage executes.
-    fn load(&mut self, named: &[Named]) -> Vec<usize> {
+    fn load(&mut self, named: &[NamedStatement]) -> Vec<usize> {
         let Some(node) = self.root.at("load") else {
             return Vec::new();
         };
@@ -170,7 +170,12 @@ impl<'a> File<'a, '_> {
     }
 
     /// Returns the statement that a node names.
-    pub(super) fn name_of(&mut self, node: &'a Node, named: &[Named], what: &str) -> Option<usize> {
+    pub(super) fn name_of(
+        &mut self,
+        node: &'a Node,
+        named: &[NamedStatement],
+        what: &str,
+    ) -> Option<usize> {
         let text = self.text_of(node, what)?;
         let found = named.iter().position(|named| named.name == text);
         if found.is_none() && !self.is_statement(text) {
@@ -188,7 +193,7 @@ impl<'a> File<'a, '_> {
     }
 
     /// Returns the weight of every statement.
-    fn weights(&mut self, named: &[Named]) -> Option<Vec<f64>> {
+    fn weights(&mut self, named: &[NamedStatement]) -> Option<Vec<f64>> {
         let mut stated: Vec<(String, Option<f64>, Place)> = Vec::new();
         if !self.spec.mix.is_empty() {
             for (name, weight) in &self.spec.mix {
@@ -243,8 +248,8 @@ impl<'a> File<'a, '_> {
     }
 
     /// Returns the distribution of rows in the main stage.
-    fn rows(&mut self, rows: u64) -> Written {
-        let uniform = Written {
+    fn rows(&mut self, rows: u64) -> DistributionText {
+        let uniform = DistributionText {
             shape: Shape::Uniform,
             range: None,
         };
@@ -278,8 +283,8 @@ impl<'a> File<'a, '_> {
     }
 
     /// Returns the number of rows per operation of each statement.
-    fn sizes(&mut self, named: &[Named]) -> Option<Vec<Sampler>> {
-        let one = Written {
+    fn sizes(&mut self, named: &[NamedStatement]) -> Option<Vec<Sampler>> {
+        let one = DistributionText {
             shape: Shape::Fixed,
             range: Some((1, 1)),
         };
@@ -298,7 +303,7 @@ impl<'a> File<'a, '_> {
         (sizes.len() == named.len()).then_some(sizes)
     }
 
-    fn build(&self, named: &[Named], sizes: &[Sampler], verify: Option<usize>) -> Built {
+    fn build(&self, named: &[NamedStatement], sizes: &[Sampler], verify: Option<usize>) -> Built {
         let mut built = Built::default();
         for (index, (named, size)) in named.iter().zip(sizes).enumerate() {
             let group = built.groups.len();
@@ -327,10 +332,10 @@ impl<'a> File<'a, '_> {
     fn source(
         &self,
         built: &Built,
-        named: &[Named],
+        named: &[NamedStatement],
         (load, load_lead): (&[usize], u16),
         verify_kind: usize,
-        (chosen, rows): (Written, u64),
+        (chosen, rows): (DistributionText, u64),
         weights: &[f64],
     ) -> FileSource {
         let (sample, rows_seed) = Choices::sample(self.spec.seed, rows);
@@ -373,7 +378,7 @@ impl<'a> File<'a, '_> {
 impl Built {
     /// Returns the first statement of the load stage. Several are chained, as copies: in the main
     /// stage each is separate.
-    fn load(&mut self, named: &[Named], load: &[usize], verify_kind: usize) -> u16 {
+    fn load(&mut self, named: &[NamedStatement], load: &[usize], verify_kind: usize) -> u16 {
         let [_, _, ..] = load else {
             // A workload that loads nothing reads instead, if it is asked to load.
             return self.leads[load.first().copied().unwrap_or(verify_kind)];
@@ -397,12 +402,17 @@ impl Built {
     }
 }
 
-fn kind(named: &Named) -> Kind {
+fn kind(named: &NamedStatement) -> Kind {
     let writes = named.parts.iter().any(|part| part.verb != Verb::Select);
     Kind::new(&named.name, named.options.is_write.unwrap_or(writes))
 }
 
-fn statement(named: &Named, part: &super::statement::Read, kind: u8, checked: bool) -> Statement {
+fn statement(
+    named: &NamedStatement,
+    part: &super::statement::Read,
+    kind: u8,
+    checked: bool,
+) -> Statement {
     let options = &named.options;
     let level = options.consistency.unwrap_or(Consistency::LocalOne);
     let is_batch = named.parts.len() > 1 || options.batch.is_some();
@@ -436,7 +446,7 @@ fn schema(tables: &Tables, keyspace: &str, keyspaces: (String, String)) -> Schem
 }
 
 /// Returns the mean number of bytes that the load stage binds per row.
-fn row_bytes(named: &[Named], load: &[usize], rows: u64) -> u64 {
+fn row_bytes(named: &[NamedStatement], load: &[usize], rows: u64) -> u64 {
     let mut out = Vec::new();
     let (mut total, count) = (0, rows.min(ESTIMATED_ROWS));
     for row in 0..count {

@@ -6,7 +6,7 @@
 //! Long because each clause has its reader here.
 
 use super::statement::Verb;
-use crate::schema::{Kind, Table, Token};
+use crate::schema::{Table, Token, TokenKind};
 use yaml::did_you_mean;
 
 /// Columns that a statement names.
@@ -25,13 +25,17 @@ struct Clauses {
 }
 
 /// A mistake: its offset, message, hint.
-pub(super) type Fault = (usize, String, Option<String>);
+pub(super) type GrammarMistake = (usize, String, Option<String>);
 
 /// Checks that the clauses are CQL's, that the columns are the table's, and that a write identifies
 /// its row.
-pub(super) fn check(tokens: &[Token], verb: Verb, table: &Table) -> Result<(), Vec<Fault>> {
+pub(super) fn check(
+    tokens: &[Token],
+    verb: Verb,
+    table: &Table,
+) -> Result<(), Vec<GrammarMistake>> {
     let found = clauses(tokens, verb).map_err(|fault| vec![fault])?;
-    let unknown: Vec<Fault> = found
+    let unknown: Vec<GrammarMistake> = found
         .columns
         .iter()
         .filter(|(name, _)| table.column(name).is_none())
@@ -71,7 +75,7 @@ pub(super) fn check(tokens: &[Token], verb: Verb, table: &Table) -> Result<(), V
 }
 
 /// Parses the clauses of a statement whose table exists.
-fn clauses(tokens: &[Token], verb: Verb) -> Result<Clauses, Fault> {
+fn clauses(tokens: &[Token], verb: Verb) -> Result<Clauses, GrammarMistake> {
     let mut reader = Reader {
         tokens,
         at: 1,
@@ -103,12 +107,13 @@ impl Reader<'_> {
     }
 
     fn is_word(&self, word: &str) -> bool {
-        self.token().is_some_and(|token| token.kind == Kind::Word && token.text == word)
+        self.token()
+            .is_some_and(|token| token.kind == TokenKind::Word && token.text == word)
     }
 
     fn is(&self, symbol: &str) -> bool {
         self.token()
-            .is_some_and(|token| token.kind == Kind::Symbol && token.text == symbol)
+            .is_some_and(|token| token.kind == TokenKind::Symbol && token.text == symbol)
     }
 
     fn word(&mut self, word: &str) -> bool {
@@ -124,7 +129,7 @@ impl Reader<'_> {
     }
 
     /// Reports that the current word cannot be here.
-    fn fault<T>(&self, expected: &[&str]) -> Result<T, Fault> {
+    fn fault<T>(&self, expected: &[&str]) -> Result<T, GrammarMistake> {
         let expected: Vec<String> = expected.iter().map(|word| word.to_uppercase()).collect();
         let known = || expected.iter().map(String::as_str);
         match self.token() {
@@ -140,7 +145,7 @@ impl Reader<'_> {
         }
     }
 
-    fn need(&mut self, word: &str) -> Result<(), Fault> {
+    fn need(&mut self, word: &str) -> Result<(), GrammarMistake> {
         if self.word(word) {
             Ok(())
         } else {
@@ -148,7 +153,7 @@ impl Reader<'_> {
         }
     }
 
-    fn need_symbol(&mut self, symbol: &str) -> Result<(), Fault> {
+    fn need_symbol(&mut self, symbol: &str) -> Result<(), GrammarMistake> {
         if self.symbol(symbol) {
             Ok(())
         } else {
@@ -157,11 +162,11 @@ impl Reader<'_> {
     }
 
     /// Reads a name, as in the table, with its offset.
-    fn name(&mut self) -> Result<(String, usize), Fault> {
+    fn name(&mut self) -> Result<(String, usize), GrammarMistake> {
         let is_name = |token: &&Token| match token.kind {
-            Kind::Word => !token.text.starts_with(|c: char| c.is_ascii_digit()),
-            Kind::Quoted => true,
-            Kind::Text | Kind::Symbol => false,
+            TokenKind::Word => !token.text.starts_with(|c: char| c.is_ascii_digit()),
+            TokenKind::Quoted => true,
+            TokenKind::Text | TokenKind::Symbol => false,
         };
         match self.token().filter(is_name) {
             Some(token) => {
@@ -173,17 +178,17 @@ impl Reader<'_> {
         }
     }
 
-    fn column(&mut self) -> Result<String, Fault> {
+    fn column(&mut self) -> Result<String, GrammarMistake> {
         let (name, at) = self.name()?;
         self.found.columns.push((name.clone(), at));
         Ok(name)
     }
 
     /// Skips from an opening parenthesis to after its closing one.
-    fn balanced(&mut self) -> Result<(), Fault> {
+    fn balanced(&mut self) -> Result<(), GrammarMistake> {
         let mut depth = 0;
         while let Some(token) = self.token() {
-            if token.kind == Kind::Symbol {
+            if token.kind == TokenKind::Symbol {
                 match token.text.as_str() {
                     "(" | "[" | "{" => depth += 1,
                     ")" | "]" | "}" => depth -= 1,
@@ -198,7 +203,7 @@ impl Reader<'_> {
         self.fault(&[")"])
     }
 
-    fn select(&mut self) -> Result<(), Fault> {
+    fn select(&mut self) -> Result<(), GrammarMistake> {
         let mut item = self.at;
         while !self.is_word("from") {
             if self.token().is_none() {
@@ -215,7 +220,7 @@ impl Reader<'_> {
                 let renamed = self.tokens.get(item + 1).is_some_and(|t| t.text == "as");
                 let first = &self.tokens[item];
                 let counted = first.text.starts_with(|c: char| c.is_ascii_digit());
-                let is_name = matches!(first.kind, Kind::Word | Kind::Quoted) && !counted;
+                let is_name = matches!(first.kind, TokenKind::Word | TokenKind::Quoted) && !counted;
                 if is_name && (alone || renamed) {
                     self.found.columns.push((first.text.clone(), first.at));
                 }
@@ -227,7 +232,7 @@ impl Reader<'_> {
         self.tail(&["where", "group", "order", "per", "limit", "allow", "with"])
     }
 
-    fn insert(&mut self) -> Result<(), Fault> {
+    fn insert(&mut self) -> Result<(), GrammarMistake> {
         self.need("into")?;
         self.table()?;
         if self.word("json") {
@@ -258,7 +263,7 @@ impl Reader<'_> {
         self.tail(&["if", "using"])
     }
 
-    fn update(&mut self) -> Result<(), Fault> {
+    fn update(&mut self) -> Result<(), GrammarMistake> {
         self.table()?;
         if self.word("using") {
             self.using()?;
@@ -282,7 +287,7 @@ impl Reader<'_> {
         }
     }
 
-    fn delete(&mut self) -> Result<(), Fault> {
+    fn delete(&mut self) -> Result<(), GrammarMistake> {
         while !self.is_word("from") {
             self.column()?;
             self.part_of_column()?;
@@ -302,7 +307,7 @@ impl Reader<'_> {
         }
     }
 
-    fn table(&mut self) -> Result<(), Fault> {
+    fn table(&mut self) -> Result<(), GrammarMistake> {
         self.name()?;
         if self.symbol(".") {
             self.name()?;
@@ -311,7 +316,7 @@ impl Reader<'_> {
     }
 
     /// Reads an element of a collection, or a field.
-    fn part_of_column(&mut self) -> Result<(), Fault> {
+    fn part_of_column(&mut self) -> Result<(), GrammarMistake> {
         if self.is("[") {
             return self.balanced();
         }
@@ -322,7 +327,7 @@ impl Reader<'_> {
     }
 
     /// Reads clauses in their order, each at most once, to the end.
-    fn tail(&mut self, clauses: &[&str]) -> Result<(), Fault> {
+    fn tail(&mut self, clauses: &[&str]) -> Result<(), GrammarMistake> {
         let (mut left, mut may_go_on) = (clauses, false);
         loop {
             if self.token().is_none() || self.is(";") {
@@ -367,7 +372,10 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, one: impl Fn(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn list(
+        &mut self,
+        one: impl Fn(&mut Self) -> Result<(), GrammarMistake>,
+    ) -> Result<(), GrammarMistake> {
         one(self)?;
         while self.symbol(",") {
             one(self)?;
@@ -375,7 +383,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn ordering(&mut self) -> Result<(), Fault> {
+    fn ordering(&mut self) -> Result<(), GrammarMistake> {
         self.column()?;
         if self.word("ann") {
             self.need("of")?;
@@ -385,7 +393,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn using(&mut self) -> Result<(), Fault> {
+    fn using(&mut self) -> Result<(), GrammarMistake> {
         loop {
             if !(self.word("ttl") || self.word("timestamp")) {
                 return self.fault(&["ttl", "timestamp"]);
@@ -397,7 +405,7 @@ impl Reader<'_> {
         }
     }
 
-    fn relations(&mut self, is_where: bool) -> Result<(), Fault> {
+    fn relations(&mut self, is_where: bool) -> Result<(), GrammarMistake> {
         loop {
             self.relation(is_where)?;
             if !self.word("and") {
@@ -406,7 +414,7 @@ impl Reader<'_> {
         }
     }
 
-    fn relation(&mut self, is_where: bool) -> Result<(), Fault> {
+    fn relation(&mut self, is_where: bool) -> Result<(), GrammarMistake> {
         let is_token =
             self.is_word("token") && self.tokens.get(self.at + 1).is_some_and(|t| t.text == "(");
         self.at += usize::from(is_token);
@@ -455,7 +463,7 @@ impl Reader<'_> {
     }
 
     /// Reads a term: constants, markers, calls, collections and sums of them.
-    fn term(&mut self) -> Result<(), Fault> {
+    fn term(&mut self) -> Result<(), GrammarMistake> {
         loop {
             while self.symbol("+") || self.symbol("-") {}
             self.value()?;
@@ -465,29 +473,31 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self) -> Result<(), Fault> {
+    fn value(&mut self) -> Result<(), GrammarMistake> {
         let Some(token) = self.token() else {
             return self.fault(&["a value"]);
         };
         match (token.kind, token.text.as_str()) {
-            (Kind::Text, _) | (Kind::Symbol, "?") => self.at += 1,
-            (Kind::Symbol, ":") => self.at += 2,
-            (Kind::Symbol, "[" | "{") => self.balanced()?,
-            (Kind::Symbol, "(") => {
+            (TokenKind::Text, _) | (TokenKind::Symbol, "?") => self.at += 1,
+            (TokenKind::Symbol, ":") => self.at += 2,
+            (TokenKind::Symbol, "[" | "{") => self.balanced()?,
+            (TokenKind::Symbol, "(") => {
                 self.balanced()?;
                 // `(int) ?` is a value of that type.
                 let is_cast = self.token().is_some_and(|next| match next.kind {
-                    Kind::Word => !AFTER_VALUES.contains(&next.text.as_str()),
-                    Kind::Symbol => ["?", ":"].contains(&next.text.as_str()),
-                    Kind::Text => true,
-                    Kind::Quoted => false,
+                    TokenKind::Word => !AFTER_VALUES.contains(&next.text.as_str()),
+                    TokenKind::Symbol => ["?", ":"].contains(&next.text.as_str()),
+                    TokenKind::Text => true,
+                    TokenKind::Quoted => false,
                 });
                 if is_cast {
                     self.value()?;
                 }
             }
-            (Kind::Word, word) if AFTER_VALUES.contains(&word) => return self.fault(&["a value"]),
-            (Kind::Word | Kind::Quoted, _) => {
+            (TokenKind::Word, word) if AFTER_VALUES.contains(&word) => {
+                return self.fault(&["a value"]);
+            }
+            (TokenKind::Word | TokenKind::Quoted, _) => {
                 self.at += 1;
                 while self.symbol(".") {
                     self.at += 1;

@@ -26,7 +26,7 @@ impl Groups {
     }
 
     /// Returns the number of a row's group, and its position in the group, both from 0.
-    pub(super) fn of(&self, row: u64) -> (u64, u64) {
+    pub(super) fn position(&self, row: u64) -> (u64, u64) {
         let (round, within) = (row / self.rows(), row % self.rows());
         let group = self.ends.partition_point(|end| *end <= within);
         let begin = if group == 0 { 0 } else { self.ends[group - 1] };
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn every_row_has_a_group_and_a_place_of_its_own() {
         let groups = Groups::new(&[1, 3, 2]).expect("sizes");
-        let all: Vec<_> = (0..8).map(|row| groups.of(row)).collect();
+        let all: Vec<_> = (0..8).map(|row| groups.position(row)).collect();
         let expected = [
             (0, 0),
             (1, 0),

@@ -66,7 +66,7 @@ impl Value {
             }
             MadeFrom::Group(groups, by) => {
                 let last = match by {
-                    GroupedBy::Group => numbers.last.map(|last| groups.of(last).0),
+                    GroupedBy::Group => numbers.last.map(|last| groups.position(last).0),
                     GroupedBy::Place => Some(groups.place_max()),
                 };
                 Gen::Grouped {

@@ -2,7 +2,7 @@
 
 use super::File;
 use super::expr;
-use super::sections::{Named, Options};
+use super::sections::{NamedStatement, Options};
 use super::statement::{Read, Verb};
 use crate::program::BatchKind;
 use crate::schema::Table;
@@ -93,7 +93,7 @@ impl<'a> File<'a, '_> {
     }
 
     /// Checks that the options match the statement.
-    pub(super) fn check_statement(&mut self, named: &Named, tables: &[Table]) {
+    pub(super) fn check_statement(&mut self, named: &NamedStatement, tables: &[Table]) {
         let (options, name) = (&named.options, &named.name);
         let reads = named.parts.iter().any(|part| part.verb == Verb::Select);
         let is_batch = named.parts.len() > 1 || options.batch.is_some();

@@ -11,7 +11,7 @@ use super::statement::{self, Context};
 use super::{File, param_text};
 use crate::program::{BatchKind, lanes};
 use crate::random::lane;
-use crate::schema::{self, Defined, Kind, Table};
+use crate::schema::{self, Defined, Table, TokenKind};
 use cql::Consistency;
 use cql::value::{CqlType, UdtType};
 use yaml::{Entry, Node, Place, Raw, did_you_mean};
@@ -45,7 +45,7 @@ pub(super) struct Tables {
 }
 
 /// A statement of the file.
-pub(super) struct Named {
+pub(super) struct NamedStatement {
     pub(super) name: String,
     pub(super) place: Place,
     pub(super) parts: Vec<statement::Read>,
@@ -91,7 +91,7 @@ impl<'a> File<'a, '_> {
     }
 
     fn define(&mut self, node: &Node, text: &str, keyspace: &str, made: &mut Tables) {
-        let fault = |file: &mut Self, fault: schema::Fault| {
+        let fault = |file: &mut Self, fault: schema::CqlMistake| {
             let place = place_in(file.text, node, fault.at);
             file.say(&place, fault.message);
         };
@@ -101,7 +101,7 @@ impl<'a> File<'a, '_> {
         };
         for (start, cql) in statements {
             let tokens = schema::tokens(cql).unwrap_or_default();
-            let defined = schema::parse(cql, &made.types).map_err(|wrong| schema::Fault {
+            let defined = schema::parse(cql, &made.types).map_err(|wrong| schema::CqlMistake {
                 at: start + wrong.at,
                 ..wrong
             });
@@ -317,7 +317,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    pub(super) fn statements(&mut self, context: &Context) -> Vec<Named> {
+    pub(super) fn statements(&mut self, context: &Context) -> Vec<NamedStatement> {
         let example = "{read: SELECT v FROM t WHERE k = :k}";
         let Some(node) = self.needed("statements", example) else {
             return Vec::new();
@@ -336,7 +336,7 @@ impl<'a> File<'a, '_> {
         entries.filter_map(|entry| self.statement(entry, context)).collect()
     }
 
-    fn statement(&mut self, entry: &'a Entry, context: &Context) -> Option<Named> {
+    fn statement(&mut self, entry: &'a Entry, context: &Context) -> Option<NamedStatement> {
         let (mut options, mut cql) = (Options::default(), &entry.value);
         if entry.value.entries().is_some() {
             self.check_keys(&entry.value, &STATEMENT_KEYS, "a statement");
@@ -369,7 +369,7 @@ impl<'a> File<'a, '_> {
         if parts.len() < items.len() {
             return None;
         }
-        let named = Named {
+        let named = NamedStatement {
             name: entry.key.clone(),
             place: entry.place.clone(),
             parts,
@@ -397,12 +397,12 @@ fn if_not_exists(cql: &str) -> String {
     let tokens = schema::tokens(cql).unwrap_or_default();
     let is_noun = |text: &str| ["table", "columnfamily", "type", "index", "view"].contains(&text);
     let mut first = tokens.iter().take(4);
-    let noun = first.position(|token| token.kind == Kind::Word && is_noun(&token.text));
+    let noun = first.position(|token| token.kind == TokenKind::Word && is_noun(&token.text));
     let Some((noun, next)) = noun.and_then(|at| Some((tokens.get(at)?, tokens.get(at + 1)?)))
     else {
         return cql.to_owned();
     };
-    if next.kind == Kind::Word && next.text == "if" {
+    if next.kind == TokenKind::Word && next.text == "if" {
         return cql.to_owned();
     }
     let end = noun.at + noun.text.len();

@@ -7,7 +7,7 @@
 use cql::value::CqlType;
 use yaml::{Diagnostics, Place, SourceText};
 
-use super::sections::Named;
+use super::sections::NamedStatement;
 use crate::program::Program;
 use crate::schema::{self, Token};
 use crate::type_assumptions::is_taken;
@@ -17,11 +17,11 @@ pub(super) struct StatementPlaces {
     /// Places of the schema's statements.
     schema: Vec<Place>,
     /// The program's statements. Copies for the load stage come after them.
-    statements: Vec<Written>,
+    statements: Vec<PlacedStatement>,
 }
 
 impl StatementPlaces {
-    pub(super) fn of(schema: Vec<Place>, named: &[Named]) -> StatementPlaces {
+    pub(super) fn new(schema: Vec<Place>, named: &[NamedStatement]) -> StatementPlaces {
         let parts = named.iter().flat_map(|named| &named.parts);
         let written = parts.map(|part| {
             let markers = part.binds.iter().map(|bind| Marker {
@@ -29,7 +29,7 @@ impl StatementPlaces {
                 typ: bind.typ.clone(),
                 place: bind.place.clone(),
             });
-            Written {
+            PlacedStatement {
                 place: part.place.clone(),
                 markers: markers.collect(),
             }
@@ -42,7 +42,7 @@ impl StatementPlaces {
 }
 
 /// A statement, and its place in the file.
-struct Written {
+struct PlacedStatement {
     place: Place,
     markers: Vec<Marker>,
 }
@@ -62,7 +62,7 @@ pub struct Checked {
 }
 
 /// The statements of a workload file in a keyspace.
-pub struct Placed {
+pub struct KeyspaceStatements {
     /// Statements that create its tables, types and indexes, in this order.
     pub schema: Vec<String>,
     /// Each statement once, with the numbers of [`Checked::refuse`].
@@ -93,7 +93,7 @@ impl Checked {
     }
 
     /// Returns its statements, in its own keyspace or in another one.
-    pub fn placed(&self, keyspace: &str) -> Placed {
+    pub fn placed(&self, keyspace: &str) -> KeyspaceStatements {
         let own = self.program.keyspace();
         let moved = |cql: &str| {
             if keyspace == own {
@@ -105,7 +105,7 @@ impl Checked {
         };
         let statements = &self.program.statements()[..self.places.statements.len()];
         let schema = self.program.schema().create_tables.iter();
-        Placed {
+        KeyspaceStatements {
             schema: schema.map(|cql| moved(cql)).collect(),
             statements: statements.iter().map(|s| moved(&s.cql)).collect(),
         }

@@ -1,7 +1,7 @@
 //! Sizes of values: drawn from a distribution, or from a list of sizes.
 
 use super::expr::{Expr, Form, Wrong};
-use crate::distribution::{self, Sampler, Shape, Written};
+use crate::distribution::{self, DistributionText, Sampler, Shape};
 use crate::params::whole_number;
 use crate::random::Draws;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ pub(super) fn sampler(expr: &Expr, limits: (u64, u64)) -> Result<Sampler, Wrong>
     } else {
         expr.text.clone()
     };
-    let written: Written =
+    let written: DistributionText =
         distribution::parse(&text).map_err(|message| Wrong::new(expr.at, message))?;
     let Some((first, last)) = written.range else {
         let message = format!("`{}` needs a range, as in uniform(1..100)", expr.text);

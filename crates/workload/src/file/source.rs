@@ -55,7 +55,7 @@ pub(super) struct Group {
 
 /// Expected result of a checked read.
 #[derive(Debug)]
-pub(super) struct Expected {
+pub(super) struct ExpectedResult {
     /// The read.
     pub(super) statement: u16,
     /// For each column of the result, its generator and seed.
@@ -72,7 +72,7 @@ pub(super) struct FileSource {
     pub(super) group_of: Vec<usize>,
     /// True if the mix deletes rows.
     pub(super) deletes: bool,
-    pub(super) expected: Option<Expected>,
+    pub(super) expected: Option<ExpectedResult>,
     pub(super) row_bytes: u64,
     pub(super) values_bytes_max: usize,
 }

@@ -11,7 +11,7 @@ use super::server_refusal::strange_keyspace;
 use super::source::{Bound, Per};
 use super::value::Gen;
 use crate::random::lane;
-use crate::schema::{self, Kind, Marker, Table, Token};
+use crate::schema::{self, Marker, Table, Token, TokenKind};
 use cql::value::CqlType;
 use yaml::{Node, Place};
 
@@ -180,11 +180,11 @@ fn table_of(name: &str, context: &Context) -> Result<usize, Option<(String, Opti
 }
 
 fn is(token: &Token, symbol: &str) -> bool {
-    token.kind == Kind::Symbol && token.text == symbol
+    token.kind == TokenKind::Symbol && token.text == symbol
 }
 
 fn is_word(token: &Token, word: &str) -> bool {
-    token.kind == Kind::Word && token.text == word
+    token.kind == TokenKind::Word && token.text == word
 }
 
 fn has(tokens: &[Token], word: &str) -> bool {
@@ -204,7 +204,7 @@ fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, 
         let Some(next) = tokens.get(index + 1) else {
             break;
         };
-        if is(token, ":") && next.kind == Kind::Word && next.at == token.at + 1 {
+        if is(token, ":") && next.kind == TokenKind::Word && next.at == token.at + 1 {
             let end = next.at + next.text.len();
             names.push((text[next.at..end].to_owned(), token.at));
             plain += &text[copied..token.at];
@@ -252,7 +252,7 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
         _ => place + 1,
     });
     match place.and_then(|place| tokens.get(place)) {
-        Some(name) if matches!(name.kind, Kind::Word | Kind::Quoted) => {
+        Some(name) if matches!(name.kind, TokenKind::Word | TokenKind::Quoted) => {
             Ok((verb, name.text.clone(), name.at))
         }
         _ => {
@@ -296,7 +296,7 @@ fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
 
 /// Returns the columns that an INSERT lists or an UPDATE sets.
 fn writes(tokens: &[Token], verb: Verb) -> Vec<String> {
-    let is_name = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Quoted);
+    let is_name = |token: &&Token| matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
     let names = |tokens: &[Token]| -> Vec<String> {
         tokens.iter().filter(is_name).map(|token| token.text.clone()).collect()
     };
@@ -319,7 +319,9 @@ fn selected(tokens: &[Token]) -> Option<Vec<String>> {
     let items = tokens[1..from].split(|token| is(token, ","));
     items
         .map(|item| match item {
-            [name] if matches!(name.kind, Kind::Word | Kind::Quoted) => Some(name.text.clone()),
+            [name] if matches!(name.kind, TokenKind::Word | TokenKind::Quoted) => {
+                Some(name.text.clone())
+            }
             _ => None,
         })
         .collect()
@@ -465,7 +467,7 @@ impl Binder<'_> {
             return None;
         };
         let typ = self.table.columns[column].typ.clone();
-        let word = before.last().filter(|token| token.kind == Kind::Word);
+        let word = before.last().filter(|token| token.kind == TokenKind::Word);
         match (word.map(|word| word.text.as_str()), typ) {
             (Some("in"), typ) => Some(CqlType::List(Box::new(typ))),
             (Some("contains"), CqlType::List(of) | CqlType::Set(of)) => Some(*of),

@@ -119,7 +119,7 @@ fn a_logged_batch_writes_one_order_to_both_tables() {
 }
 
 #[test]
-fn the_same_seed_makes_the_same_work_and_another_seed_other_work() {
+fn one_seed_makes_the_same_work_and_another_seed_other_work() {
     let of = |seed: u64| {
         let made = compile_file("w.yaml", ORDERS, &Spec { seed, ..spec() }, &no_files).unwrap();
         Arc::new(made).fingerprint(200)
@@ -142,7 +142,7 @@ fn values_per_operation_change_and_values_per_row_do_not() {
 }
 
 #[test]
-fn several_load_statements_follow_on_each_other_with_the_same_row() {
+fn several_load_statements_follow_each_other_with_one_row() {
     let text = SMALL
         .replace(
             "PRIMARY KEY (a, b))\"",

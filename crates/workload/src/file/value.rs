@@ -212,7 +212,7 @@ impl Gen {
                 of.append(seed, modulo.map_or(step, |modulo| step % modulo), out);
             }
             Gen::Grouped { of, groups, by } => {
-                let (group, place) = groups.of(n);
+                let (group, place) = groups.position(n);
                 let number = if *by == GroupedBy::Group {
                     group
                 } else {

@@ -3,7 +3,7 @@
 
 use super::File;
 use super::groups::Groups;
-use super::sections::{Named, Tables};
+use super::sections::{NamedStatement, Tables};
 use super::source::{Bound, Per};
 use super::statement::{Bind, Read, Verb};
 use super::value::{Gen, GroupedBy};
@@ -18,7 +18,7 @@ impl<'a> File<'a, '_> {
     /// Returns the statement that `verify` names, and its expected result.
     pub(super) fn verify(
         &mut self,
-        named: &[Named],
+        named: &[NamedStatement],
         tables: &Tables,
         load: &[usize],
         weights: Option<&[f64]>,
@@ -63,7 +63,12 @@ impl<'a> File<'a, '_> {
 }
 
 /// Returns the values that the load stage writes to the columns of the read.
-fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Result<Cells, String> {
+fn expected(
+    read: &Read,
+    table: &Table,
+    named: &[NamedStatement],
+    load: &[usize],
+) -> Result<Cells, String> {
     if read.verb != Verb::Select {
         return Err("it reads nothing".to_owned());
     }
@@ -191,7 +196,7 @@ fn written<'a>(read: &'a Read, column: &str) -> Option<(&'a Bind, &'a Bound)> {
 /// Checks that no write removes or changes what the read returns.
 fn undisturbed(
     (read, table): (&Read, &Table),
-    named: &[Named],
+    named: &[NamedStatement],
     load: &[usize],
     weights: Option<&[f64]>,
 ) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use super::expr::{Expr, Form, Wrong, split};
 use super::literal;
 use super::value::Gen;
-use crate::distribution::{self, Sampler, Shape, Written};
+use crate::distribution::{self, DistributionText, Sampler, Shape};
 use crate::params::whole_number;
 use cql::value::CqlType;
 
@@ -60,7 +60,7 @@ fn repeated(words: Vec<Vec<u8>>, shares: &Expr) -> Result<Vec<Vec<u8>>, Wrong> {
 /// Returns the distribution over `count` words.
 fn choice(by: Option<&Expr>, count: u64) -> Result<Sampler, Wrong> {
     let written = match by {
-        None => Written {
+        None => DistributionText {
             shape: Shape::Uniform,
             range: None,
         },

@@ -5,7 +5,7 @@
 //! derived from the text are named, so that an unexplained difference is not reported as an error.
 
 use super::qualify::name_after;
-use super::{Kind, Token, tokens};
+use super::{Token, TokenKind, tokens};
 use crate::program::{Program, Statement};
 
 /// Aggregates: the server reads their rows page by page, and does not report the number of pages.
@@ -17,7 +17,7 @@ const TABLES_MAX: usize = 64;
 /// Returns true if a write has a condition (`IF …`), so that its result tells if it was applied.
 pub fn is_conditional(cql: &str) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
-    let is_word = |token: &Token, word: &str| token.kind == Kind::Word && token.text == word;
+    let is_word = |token: &Token, word: &str| token.kind == TokenKind::Word && token.text == word;
     let writes = ["insert", "update", "delete", "begin"];
     let is_write = |verb: &Token| writes.iter().any(|write| is_word(verb, write));
     tokens.first().is_some_and(is_write) && tokens.iter().any(|token| is_word(token, "if"))
@@ -44,7 +44,7 @@ impl Statement {
         let tokens = tokens(&self.cql).ok()?;
         let is_word = |number: usize, word: &str| {
             let token = tokens.get(number);
-            token.is_some_and(|token| token.kind == Kind::Word && token.text == word)
+            token.is_some_and(|token| token.kind == TokenKind::Word && token.text == word)
         };
         let is_call = |number: usize| {
             AGGREGATES.iter().any(|name| is_word(number, name))

@@ -1,6 +1,6 @@
 //! Finds the column of each bind marker of a statement from its text.
 
-use super::{Fault, Kind, Table, Token, tokens};
+use super::{CqlMistake, Table, Token, TokenKind, tokens};
 
 /// Meaning of a bind marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,12 +18,13 @@ pub enum Marker {
 }
 
 /// Returns the markers of a statement in bind order: `?` and `:name`.
-pub fn markers(cql: &str) -> Result<Vec<Marker>, Fault> {
+pub fn markers(cql: &str) -> Result<Vec<Marker>, CqlMistake> {
     let tokens = tokens(cql)?;
     let inserted = inserted(&tokens);
     let mut markers = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        let is_named = is(token, ":") && tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word);
+        let is_named =
+            is(token, ":") && tokens.get(at + 1).is_some_and(|t| t.kind == TokenKind::Word);
         let within_word = at > 0 && is(&tokens[at - 1], ":");
         if !(is(token, "?") || is_named) || within_word {
             continue;
@@ -48,7 +49,7 @@ pub fn binds_partition(cql: &str, table: &Table) -> bool {
     let gives = |name: &str| {
         let mut triples = tokens[start + 1..].windows(3);
         triples.any(|triple| {
-            let is_name = matches!(triple[0].kind, Kind::Word | Kind::Quoted)
+            let is_name = matches!(triple[0].kind, TokenKind::Word | TokenKind::Quoted)
                 && triple[0].text.eq_ignore_ascii_case(name);
             is_name && is(&triple[1], "=") && (is(&triple[2], "?") || is(&triple[2], ":"))
         })
@@ -58,11 +59,11 @@ pub fn binds_partition(cql: &str, table: &Table) -> bool {
 }
 
 fn is(token: &Token, symbol: &str) -> bool {
-    token.kind == Kind::Symbol && token.text == symbol
+    token.kind == TokenKind::Symbol && token.text == symbol
 }
 
 fn is_word(token: &Token, word: &str) -> bool {
-    token.kind == Kind::Word && token.text == word
+    token.kind == TokenKind::Word && token.text == word
 }
 
 /// Returns the number of columns that an INSERT names, and of values that it gives; `None` for
@@ -75,9 +76,9 @@ pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
         let (mut depth, mut count) = (0, 1);
         for token in &tokens[open..] {
             match token.text.as_str() {
-                "(" | "{" | "[" if token.kind == Kind::Symbol => depth += 1,
-                ")" | "}" | "]" if token.kind == Kind::Symbol => depth -= 1,
-                "," if token.kind == Kind::Symbol && depth == 1 => count += 1,
+                "(" | "{" | "[" if token.kind == TokenKind::Symbol => depth += 1,
+                ")" | "}" | "]" if token.kind == TokenKind::Symbol => depth -= 1,
+                "," if token.kind == TokenKind::Symbol && depth == 1 => count += 1,
                 _ => {}
             }
             if depth == 0 {
@@ -110,15 +111,15 @@ fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
     let (mut depth, mut position, mut found) = (0, 0, Vec::new());
     for (at, token) in tokens.iter().enumerate().skip(values + 1) {
         match token.text.as_str() {
-            "(" | "{" | "[" if token.kind == Kind::Symbol => depth += 1,
-            ")" | "}" | "]" if token.kind == Kind::Symbol => {
+            "(" | "{" | "[" if token.kind == TokenKind::Symbol => depth += 1,
+            ")" | "}" | "]" if token.kind == TokenKind::Symbol => {
                 depth -= 1;
                 if depth == 0 {
                     break;
                 }
             }
-            "," if token.kind == Kind::Symbol && depth == 1 => position += 1,
-            "?" | ":" if token.kind == Kind::Symbol && depth == 1 => {
+            "," if token.kind == TokenKind::Symbol && depth == 1 => position += 1,
+            "?" | ":" if token.kind == TokenKind::Symbol && depth == 1 => {
                 if let Some(name) = names.get(position) {
                     found.push((at, (*name).to_owned()));
                 }
@@ -139,7 +140,7 @@ fn before(tokens: &[Token]) -> Marker {
         && is(&rest[open], "(")
         && rest[open + 1..]
             .iter()
-            .all(|t| is(t, "?") || is(t, ",") || is(t, ":") || t.kind == Kind::Word)
+            .all(|t| is(t, "?") || is(t, ",") || is(t, ":") || t.kind == TokenKind::Word)
         && !rest[open + 1..].iter().any(|t| is_word(t, "and"))
     {
         position = rest[open + 1..].iter().filter(|token| is(token, ",")).count();
@@ -151,7 +152,7 @@ fn before(tokens: &[Token]) -> Marker {
     let operators = ["=", "<", ">", "!", "+", "-"];
     let mut end = rest.len();
     while end > 0
-        && rest[end - 1].kind == Kind::Symbol
+        && rest[end - 1].kind == TokenKind::Symbol
         && operators.contains(&rest[end - 1].text.as_str())
     {
         end -= 1;
@@ -168,10 +169,10 @@ fn before(tokens: &[Token]) -> Marker {
             Marker::Unknown
         };
     }
-    if last.kind == Kind::Quoted {
+    if last.kind == TokenKind::Quoted {
         return Marker::Column(last.text.clone());
     }
-    if last.kind != Kind::Word {
+    if last.kind != TokenKind::Word {
         return Marker::Unknown;
     }
     match last.text.as_str() {

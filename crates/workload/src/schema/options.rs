@@ -1,6 +1,6 @@
 //! Parses the options after `WITH` in statements that create keyspaces and tables.
 
-use super::{Kind, Token, tokens};
+use super::{Token, TokenKind, tokens};
 
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub fn options(cql: &str) -> Vec<(String, OptionValue)> {
         let (option, after) = rest.split_at(end);
         rest = after.get(1..).unwrap_or_default();
         if let [name, equals, value @ ..] = option
-            && name.kind == Kind::Word
+            && name.kind == TokenKind::Word
             && is(equals, "=")
             && let Some(given) = given(value)
         {
@@ -35,7 +35,7 @@ pub fn options(cql: &str) -> Vec<(String, OptionValue)> {
 }
 
 fn is(token: &Token, symbol: &str) -> bool {
-    token.kind == Kind::Symbol && token.text == symbol
+    token.kind == TokenKind::Symbol && token.text == symbol
 }
 
 /// Returns the position of the statement's `WITH`, outside of brackets.
@@ -43,14 +43,14 @@ fn with_of(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0;
     tokens.iter().position(|token| {
         depth += depth_of(token);
-        depth == 0 && token.kind == Kind::Word && token.text == "with"
+        depth == 0 && token.kind == TokenKind::Word && token.text == "with"
     })
 }
 
 fn depth_of(token: &Token) -> i32 {
     match token.text.as_str() {
-        "(" | "{" | "[" if token.kind == Kind::Symbol => 1,
-        ")" | "}" | "]" if token.kind == Kind::Symbol => -1,
+        "(" | "{" | "[" if token.kind == TokenKind::Symbol => 1,
+        ")" | "}" | "]" if token.kind == TokenKind::Symbol => -1,
         _ => 0,
     }
 }
@@ -60,7 +60,7 @@ fn end_of_option(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0;
     let end = tokens.iter().position(|token| {
         depth += depth_of(token);
-        depth == 0 && (token.kind == Kind::Word && token.text == "and" || is(token, ";"))
+        depth == 0 && (token.kind == TokenKind::Word && token.text == "and" || is(token, ";"))
     });
     (!tokens.is_empty()).then(|| end.unwrap_or(tokens.len()))
 }
@@ -79,7 +79,7 @@ fn pair(tokens: &[Token]) -> Option<(String, String)> {
     let [key, colon, value @ ..] = tokens else {
         return None;
     };
-    (key.kind == Kind::Text && is(colon, ":"))
+    (key.kind == TokenKind::Text && is(colon, ":"))
         .then(|| Some((key.text.clone(), plain(value)?)))
         .flatten()
 }
@@ -87,10 +87,10 @@ fn pair(tokens: &[Token]) -> Option<(String, String)> {
 /// Returns one text or word, or the pieces of a number such as `-0.5`.
 fn plain(value: &[Token]) -> Option<String> {
     let is_piece = |token: &Token| {
-        token.kind == Kind::Word || is(token, ".") || is(token, "-") || is(token, "+")
+        token.kind == TokenKind::Word || is(token, ".") || is(token, "-") || is(token, "+")
     };
     match value {
-        [text] if text.kind == Kind::Text => Some(text.text.clone()),
+        [text] if text.kind == TokenKind::Text => Some(text.text.clone()),
         [] => None,
         pieces => (pieces.iter().all(is_piece))
             .then(|| pieces.iter().map(|piece| piece.text.as_str()).collect()),

@@ -1,6 +1,6 @@
 //! Adds, finds and replaces the keyspaces that a statement names.
 
-use super::{Fault, Kind, Token, tokens};
+use super::{CqlMistake, Token, TokenKind, tokens};
 use cql::text::quoted_name;
 
 /// Words that precede the name of a table, type or view.
@@ -17,7 +17,7 @@ const BEFORE: [&str; 9] = [
 ];
 
 /// Returns the statement with `keyspace` before every unqualified table.
-pub fn qualify(cql: &str, keyspace: &str) -> Result<String, Fault> {
+pub fn qualify(cql: &str, keyspace: &str) -> Result<String, CqlMistake> {
     let tokens = tokens(cql)?;
     let mut out = String::new();
     let mut copied = 0;
@@ -27,7 +27,7 @@ pub fn qualify(cql: &str, keyspace: &str) -> Result<String, Fault> {
             continue;
         };
         let is_qualified = tokens.get(name + 1).is_some_and(|next| next.text == ".");
-        if is_qualified || token.kind != Kind::Word {
+        if is_qualified || token.kind != TokenKind::Word {
             continue;
         }
         let at = tokens[name].at;
@@ -51,7 +51,7 @@ pub fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
 pub fn named_table(tokens: &[Token]) -> Option<(Option<&str>, &str)> {
     let is_word = |at: usize, word: &str| {
         let token = tokens.get(at);
-        token.is_some_and(|token| token.kind == Kind::Word && token.text == word)
+        token.is_some_and(|token| token.kind == TokenKind::Word && token.text == word)
     };
     let before = (0..tokens.len()).find(|at| {
         is_word(*at, "from") || is_word(*at, "into") || (*at == 0 && is_word(0, "update"))
@@ -65,15 +65,15 @@ pub fn named_table(tokens: &[Token]) -> Option<(Option<&str>, &str)> {
 
 /// Returns the statement with the keyspace `to` in place of `from`: before tables, and in
 /// definitions also before the types of columns.
-pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, Fault> {
+pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, CqlMistake> {
     let tokens = tokens(cql)?;
     let before_tables: Vec<usize> = keyspaces(&tokens).iter().map(|token| token.at).collect();
     let defines = tokens.first().is_some_and(|verb| verb.text == "create");
     let (mut out, mut copied) = (String::new(), 0);
     for pair in tokens.windows(2) {
         let [name, dot] = pair else { continue };
-        let is_name = matches!(name.kind, Kind::Word | Kind::Quoted) && name.text == from;
-        let is_before = dot.kind == Kind::Symbol && dot.text == ".";
+        let is_name = matches!(name.kind, TokenKind::Word | TokenKind::Quoted) && name.text == from;
+        let is_before = dot.kind == TokenKind::Symbol && dot.text == ".";
         if is_name && is_before && (defines || before_tables.contains(&name.at)) {
             out += &cql[copied..name.at];
             out += &quoted_name(to);
@@ -87,7 +87,7 @@ pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, Fault> {
 /// Returns the token that is a table's name, if `number` is a word that precedes one.
 pub fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
     let word = &tokens[number];
-    if word.kind != Kind::Word || !BEFORE.contains(&word.text.as_str()) {
+    if word.kind != TokenKind::Word || !BEFORE.contains(&word.text.as_str()) {
         return None;
     }
     // `update` and `truncate` are verbs; `on`, `type`, `table` and `view` belong to schema only: a
@@ -102,13 +102,14 @@ pub fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> 
     };
     let mut next = number + 1;
     for skipped in ["if", "not", "exists"] {
-        if tokens.get(next).is_some_and(|t| t.kind == Kind::Word && t.text == skipped) {
+        if tokens.get(next).is_some_and(|t| t.kind == TokenKind::Word && t.text == skipped) {
             next += 1;
         }
     }
     let token = tokens.get(next)?;
-    let is_name = matches!(token.kind, Kind::Word | Kind::Quoted);
-    let is_keyword = token.kind == Kind::Word && matches!(token.text.as_str(), "table" | "using");
+    let is_name = matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
+    let is_keyword =
+        token.kind == TokenKind::Word && matches!(token.text.as_str(), "table" | "using");
     (fits && is_name && !is_keyword).then_some(next)
 }
 

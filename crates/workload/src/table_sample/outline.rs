@@ -44,7 +44,7 @@ pub fn table_outline(
     };
     let name = format!("{keyspace}.{table}");
     let tables = (keyspace.to_owned(), vec![table.to_owned()]);
-    let program = Program::of_source(kinds, Vec::new(), Arc::new(Unread));
+    let program = Program::from_source(kinds, Vec::new(), Arc::new(Unread));
     Ok(program.with_tables(&name, tables, schema, rows))
 }
 

@@ -91,9 +91,9 @@ pub(super) fn fields_at<'a>(cells: &Cells<'a>, place: usize) -> Vec<(&'a Value, 
 /// Returns a list to choose from, if there are only a few different values, which repeat.
 fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let kind = match typ {
-        CqlType::Text | CqlType::Ascii => Made::Letters,
-        CqlType::Int | CqlType::Bigint | CqlType::Smallint | CqlType::Tinyint => Made::Rank,
-        CqlType::Varint | CqlType::Timestamp => Made::Rank,
+        CqlType::Text | CqlType::Ascii => Placeholder::Letters,
+        CqlType::Int | CqlType::Bigint | CqlType::Smallint | CqlType::Tinyint => Placeholder::Rank,
+        CqlType::Varint | CqlType::Timestamp => Placeholder::Rank,
         _ => return None,
     };
     let mut weights: BTreeMap<Vec<u8>, f64> = BTreeMap::new();
@@ -112,8 +112,8 @@ fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     }
     let made = |(rank, bytes): (usize, &Vec<u8>)| {
         word(&match kind {
-            Made::Letters => letters(bytes.len(), rank as u64),
-            Made::Rank => (rank + 1).to_string(),
+            Placeholder::Letters => letters(bytes.len(), rank as u64),
+            Placeholder::Rank => (rank + 1).to_string(),
         })
     };
     let words: Vec<String> = weights.keys().enumerate().map(made).collect();
@@ -131,7 +131,7 @@ fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
 
 /// Placeholder for a value in a list to choose from.
 #[derive(Clone, Copy)]
-enum Made {
+enum Placeholder {
     /// The same number of letters.
     Letters,
     /// Its rank among all values.

@@ -51,7 +51,7 @@ fn a_row_of_kv_that_the_mix_may_delete_need_not_be_there() {
 }
 
 #[test]
-fn what_is_added_to_counters_is_what_is_bound_and_the_load_adds_nothing() {
+fn counter_additions_are_the_bound_values_not_the_loads() {
     let params = [("amount", "9"), ("takes_percent", "30")];
     let program = program(&spec_with("counters", &params, &[("add", 1.0)]));
     let mut load = program.generator(Stage::Load);
@@ -82,14 +82,17 @@ fn what_is_asked_of_registers_is_what_is_bound() {
     let program = program(&spec_with("registers", &[("values", "3")], &[]));
     let mut load = program.generator(Stage::Load);
     load.begin(5);
-    assert_eq!((load.asked(), bound(&mut load)), (None, vec![0, 5]));
+    assert_eq!(
+        (load.register_request(), bound(&mut load)),
+        (None, vec![0, 5])
+    );
     let mut main = program.generator(Stage::Main);
     let mut seen = BTreeSet::new();
     for number in 0..1000 {
         let operation = main.begin(number);
         let key = operation.key as i64;
         let statement = &program.statements()[usize::from(operation.statement)];
-        let expected = match main.asked().expect("it is about a register") {
+        let expected = match main.register_request().expect("it is about a register") {
             RegisterRequest::Read => vec![key],
             RegisterRequest::Write(to) => vec![to, key],
             RegisterRequest::Swap { from, to } => {
@@ -104,7 +107,7 @@ fn what_is_asked_of_registers_is_what_is_bound() {
     assert_eq!(seen.len(), 9, "every pair of three numbers");
     let mut back = program.generator(Stage::ReadBack);
     let operation = back.begin(2);
-    assert_eq!(back.asked(), Some(RegisterRequest::Read));
+    assert_eq!(back.register_request(), Some(RegisterRequest::Read));
     for (number, expected) in [
         (Some(2), Check::Right),
         (Some(3), Check::Wrong),

@@ -166,7 +166,7 @@ fn program_columns(use_: &str) -> usize {
 }
 
 #[test]
-fn a_kv_value_that_a_later_operation_of_this_epoch_wrote_is_overwritten_and_not_wrong() {
+fn a_kv_value_of_a_later_operation_is_overwritten_and_not_wrong() {
     let spec = spec_with(
         "kv",
         &[("value_size", "uniform(32..300)")],
@@ -196,7 +196,7 @@ fn a_kv_value_that_a_later_operation_of_this_epoch_wrote_is_overwritten_and_not_
 }
 
 #[test]
-fn a_kv_value_of_an_earlier_epoch_is_stale_even_if_sizes_have_changed() {
+fn a_kv_value_of_an_earlier_epoch_is_stale_despite_new_sizes() {
     let now = program(&spec("kv"));
     let mut verify = now.generator(Stage::Verify);
     let operation = verify.begin(7);
@@ -259,7 +259,7 @@ fn iot_partition(program: &Arc<Program>, cycle: u64, cycles: u64) -> Vec<Cells> 
 }
 
 #[test]
-fn an_iot_read_takes_any_newest_rows_of_its_partition_and_nothing_else() {
+fn an_iot_read_accepts_only_newest_rows_of_its_partition() {
     let params = [("sources", "10"), ("limit", "4"), ("words_file", "a\nb\nc")];
     let mut spec = spec_with("cql-iot", &params, &[("read", 1.0)]);
     spec.rows = 200;
@@ -295,7 +295,7 @@ fn an_iot_read_takes_any_newest_rows_of_its_partition_and_nothing_else() {
 /// A partition of cql-tabular with 12 loaded rows. A read requests the first ones in the order of
 /// their text: 0, 1, 10, 11, 2, …
 #[test]
-fn a_row_of_a_partition_that_is_left_out_is_missing_and_rows_in_another_order_are_wrong() {
+fn a_skipped_row_of_a_partition_is_missing_disorder_is_wrong() {
     let mut spec = spec_with("cql-tabular", &[], &[("read", 1.0)]);
     spec.rows = 12;
     let program = program(&spec);

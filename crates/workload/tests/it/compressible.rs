@@ -34,7 +34,7 @@ fn what_a_write_writes_is_counted_without_the_lengths_before_it() {
 }
 
 #[test]
-fn rows_stay_those_that_were_loaded_unless_the_mix_adds_or_deletes() {
+fn loaded_rows_stay_unless_the_mix_inserts_or_deletes() {
     let keeps = |use_: &str, mix: &[(&str, f64)]| program(&spec_with(use_, &[], mix)).keeps_rows();
     assert!(keeps("kv", &[("write", 1.0), ("read", 1.0)]) && keeps("standard1", &[]));
     assert!(!keeps("kv", &[("insert", 1.0)]) && !keeps("kv", &[("read", 9.0), ("delete", 1.0)]));

@@ -69,7 +69,7 @@ fn the_generated_bytes_are_those_of_earlier_versions() {
 }
 
 #[test]
-fn a_fingerprint_covers_all_stages_and_as_many_operations_as_asked() {
+fn a_fingerprint_covers_all_stages_and_the_requested_operations() {
     let program = program(&spec("kv"));
     assert_ne!(program.fingerprint(10), program.fingerprint(11));
     assert_eq!(program.fingerprint(10), program.fingerprint(10));

@@ -131,7 +131,7 @@ fn inserts_add_every_row_beyond_the_loaded_ones_once() {
 }
 
 #[test]
-fn latest_reads_crowd_around_the_newest_row_and_only_touch_inserted_windows() {
+fn latest_reads_crowd_around_the_newest_row() {
     let mix = [("insert", 1.0), ("read", 9.0)];
     let program = program(&spec_with("kv", &[("distribution", "latest(0.99)")], &mix));
     let mut main = program.generator(Stage::Main);

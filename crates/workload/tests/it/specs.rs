@@ -70,7 +70,7 @@ fn all_mistakes_are_reported_together() {
 }
 
 #[test]
-fn an_unknown_workload_is_told_its_neighbour_and_what_else_is_wrong() {
+fn an_unknown_workload_is_reported_with_all_other_mistakes() {
     check(
         &spec_with("standart1", &[], &[("raed", 1.0)]),
         expect![[r#"

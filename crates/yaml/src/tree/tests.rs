@@ -55,7 +55,7 @@ fn a_key_that_stands_twice_is_said_with_the_line_of_the_first() {
 }
 
 #[test]
-fn where_a_key_may_stand_twice_its_last_value_counts_and_both_places_are_known() {
+fn a_permitted_duplicate_key_keeps_its_last_value() {
     let limits = Limits {
         last_wins: true,
         ..Limits::WORKLOAD

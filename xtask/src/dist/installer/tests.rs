@@ -12,18 +12,18 @@ use std::path::{Path, PathBuf};
 const SHELLS: [&[&str]; 4] = [&["sh"], &["dash"], &["busybox", "sh"], &["bash", "--posix"]];
 
 /// A folder with a release, and one as the destination. Both are removed when this is dropped.
-struct Place {
+struct TestFolders {
     root: PathBuf,
 }
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl TestFolders {
+    fn new(name: &str) -> TestFolders {
         let root = std::env::temp_dir().join(format!("cassay-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&root);
         for folder in ["release", "temporary"] {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
-        Place { root }
+        TestFolders { root }
     }
 
     fn path(&self, name: &str) -> String {
@@ -40,13 +40,13 @@ impl Place {
             Packed::program(program.into_bytes()),
         );
         for path in ["share/man/man1/cassay.1", "share/doc/cassay/a b.txt", more] {
-            contents.insert(path.to_owned(), Packed::of(number));
+            contents.insert(path.to_owned(), Packed::plain(number));
         }
         let name = format!("cassay-{number}-{}", one.target());
         let bytes = archive::packed(&contents, &name, 86_400).unwrap();
         let sha256 = sha256(&bytes);
         std::fs::write(self.path(&format!("release/{name}.tar.gz")), bytes).unwrap();
-        let script = of(number, &[Archive { one, sha256 }], None).unwrap();
+        let script = build(number, &[Archive { one, sha256 }], None).unwrap();
         std::fs::write(self.path(&format!("release/{NAME}")), script).unwrap();
     }
 
@@ -89,7 +89,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestFolders {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.root);
     }
@@ -111,8 +111,8 @@ fn shells() -> Vec<&'static [&'static str]> {
 }
 
 #[test]
-fn what_was_installed_is_replaced_by_a_newer_one_and_removed_without_a_trace() {
-    let place = Place::new("install");
+fn an_installation_is_replaced_by_a_newer_one_and_removed_whole() {
+    let place = TestFolders::new("install");
     for shell in shells() {
         let to = place.path("to");
         place.release("1.0.0", "share/cassay/old/only.json");
@@ -178,7 +178,7 @@ fn what_was_installed_is_replaced_by_a_newer_one_and_removed_without_a_trace() {
 
 #[test]
 fn an_archive_of_another_digest_changes_nothing() {
-    let place = Place::new("digest");
+    let place = TestFolders::new("digest");
     let to = place.path("to");
     place.release("1.0.0", "share/cassay/a");
     place.run(&["sh"], &["--to", &to]).unwrap();
@@ -199,7 +199,7 @@ fn an_archive_of_another_digest_changes_nothing() {
 
 #[test]
 fn a_list_that_leads_elsewhere_removes_nothing() {
-    let place = Place::new("list");
+    let place = TestFolders::new("list");
     let to = place.path("to");
     place.release("1.0.0", "share/cassay/a");
     place.run(&["sh"], &["--to", &to]).unwrap();
@@ -216,7 +216,7 @@ fn a_list_that_leads_elsewhere_removes_nothing() {
 
 #[test]
 fn other_systems_are_told_why_and_what_to_do() {
-    let place = Place::new("systems");
+    let place = TestFolders::new("systems");
     place.release("1.0.0", "share/cassay/a");
     let folder = place.root.join("fake");
     std::fs::create_dir_all(&folder).unwrap();
@@ -247,7 +247,7 @@ fn other_systems_are_told_why_and_what_to_do() {
 /// A truncated download must not do half of the installation.
 #[test]
 fn a_script_that_was_cut_off_anywhere_does_nothing() {
-    let place = Place::new("cut");
+    let place = TestFolders::new("cut");
     place.release("1.0.0", "share/cassay/a");
     let script = place.path(&format!("release/{NAME}"));
     let whole = std::fs::read_to_string(&script).unwrap();

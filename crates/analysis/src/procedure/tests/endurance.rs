@@ -26,7 +26,7 @@ pub(super) fn any() -> impl Strategy<Value = Procedure> {
 }
 
 #[test]
-fn the_turns_of_an_endurance_have_windows_of_their_own_and_come_whatever_fails() {
+fn endurance_turns_have_their_windows_and_survive_failures() {
     let procedure = Procedure::from(Endurance {
         point: Point::Threads(8),
         for_ns: 240,
@@ -52,6 +52,6 @@ fn the_turns_of_an_endurance_have_windows_of_their_own_and_come_whatever_fails()
     assert_eq!(fixed.window_ns(Role::Hold, 60), 180);
     assert_eq!(fixed.window_ns(Role::Probe, 60), 60);
     for name in ["beside-0", "beside-", "beside-900", "other"] {
-        assert_eq!(Role::named(name), Role::Probe, "{name}");
+        assert_eq!(Role::parse(name), Role::Probe, "{name}");
     }
 }

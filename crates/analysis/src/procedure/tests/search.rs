@@ -70,7 +70,7 @@ fn a_search_climbs_bisects_and_holds() {
 }
 
 #[test]
-fn a_search_goes_down_where_its_begin_is_too_much_and_says_where_it_gave_up() {
+fn a_search_goes_down_from_a_start_too_high_and_says_its_end() {
     let expected = expect![[r#"
         160000 fail, 80000 pass, 113137 fail, 95137 fail, 87241 pass, 91103 fail,
         89151 pass, 90122 fail, hold 89151 pass, hold 89151 pass
@@ -95,7 +95,7 @@ fn a_search_goes_down_where_its_begin_is_too_much_and_says_where_it_gave_up() {
 /// The same rates pass and fail, as on a machine that other programs interrupt: the answer uses all
 /// trials together.
 #[test]
-fn a_search_that_nothing_held_says_between_which_loads_the_most_is() {
+fn a_search_without_a_held_load_gives_the_range_of_the_maximum() {
     let seen = |rate: u64, role: Role, p99_ms: f64| SeenTrial {
         point: Point::Rate(rate),
         role,
@@ -208,7 +208,7 @@ fn each_thing_that_a_load_must_keep_to_fails_a_probe() {
     many[2].shortfall = 0.011;
     many[3].error_share = 0.0011;
     many[4].pending_grew = true;
-    many[5].judged = Judged::Invalid("V8".to_owned());
+    many[5].judged = TrialJudgement::Invalid("V8".to_owned());
     for found in many {
         assert_eq!(after(std::slice::from_ref(&found)), next(500), "{found:?}");
     }
@@ -260,14 +260,14 @@ fn outcome(next: Next) -> SearchOutcome {
 }
 
 #[test]
-fn a_client_at_its_limit_ends_a_search_and_a_disturbance_does_when_it_comes_again() {
+fn a_client_limit_or_a_repeated_disturbance_ends_a_search() {
     let judged = |judged| TrialOutcome { judged, ..fine() };
-    let client = judged(Judged::Client("V3".to_owned()));
+    let client = judged(TrialJudgement::Client("V3".to_owned()));
     assert_eq!(
         outcome(after(&[fine(), client])),
         SearchOutcome::ClientLimit
     );
-    let disturbed = || judged(Judged::Disturbed("V4".to_owned()));
+    let disturbed = || judged(TrialJudgement::Disturbed("V4".to_owned()));
     let again = Next::Measure(vec![Ask::probe(Point::Rate(2000))]);
     assert_eq!(after(&[fine(), disturbed()]), again);
     assert_eq!(after(&[fine(), disturbed(), disturbed()]), again);
@@ -280,7 +280,7 @@ fn a_client_at_its_limit_ends_a_search_and_a_disturbance_does_when_it_comes_agai
 /// A machine on which other programs take up to nine tenths of the CPU for most of the time, and
 /// which is declared as shared. Latency suffers at every load, throughput only if CPU is scarce.
 #[test]
-fn on_a_busy_machine_the_range_that_is_found_holds_the_planted_peak() {
+fn on_a_busy_machine_the_range_contains_the_planted_peak() {
     let searches = 400;
     let (mut held, mut told) = (0, 0);
     for seed in 0..searches {
@@ -349,7 +349,7 @@ fn disturbed_trial(ask: Ask, chance: &mut Chance) -> SeenTrial {
 /// goes on below. The client is the limit only if every load above the result fails because of the
 /// client.
 #[test]
-fn what_the_client_could_not_offer_is_too_much_and_no_limit_of_the_target() {
+fn a_load_that_the_client_cannot_offer_is_not_a_target_limit() {
     let search = peak(1000, 100_000);
     let ends = |late_from: f64, full_from: f64| {
         let mut seen: Vec<SeenTrial> = Vec::new();
@@ -363,7 +363,7 @@ fn what_the_client_could_not_offer_is_too_much_and_no_limit_of_the_target() {
                 found.latency_ms.p99.value = Known::Exactly(20.0);
             }
             if point.value() >= late_from {
-                found.judged = Judged::Late("V1".to_owned());
+                found.judged = TrialJudgement::Late("V1".to_owned());
             }
             let found = Some(found);
             seen.push(SeenTrial { point, role, found });
@@ -422,7 +422,7 @@ fn what_does_not_hold_is_lowered_and_never_bisected_again() {
 /// The table of the research, at a noise of 5 % of p99. In nineteen of twenty searches, bisection
 /// with two holds is within 3 % of the planted peak. A further hold confirms it in 95 %.
 #[test]
-fn a_planted_peak_is_found_through_noise_and_a_further_hold_confirms_it() {
+fn a_planted_peak_is_found_in_noise_and_confirmed_by_a_hold() {
     const SEARCHES: u64 = 1500;
     let (mut near, mut confirmed, mut units) = (0, 0, 0);
     for seed in 0..SEARCHES {

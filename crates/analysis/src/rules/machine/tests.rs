@@ -1,15 +1,15 @@
 //! Tests other programs, on evidence that is healthy except for one thing.
 
-use super::super::Outcome::{Fail, Pass, Unknown, Warn};
+use super::super::RuleOutcome::{Fail, Pass, Unknown, Warn};
 use super::super::tests::{after, healthy};
 use super::super::{
-    ClockMove, CpuUse, Evidence, Limits, Machine, Outcome, Pressure, Verdict, Window, judge,
+    ClockMove, CpuUse, Evidence, Limits, MachineUse, Pressure, RuleOutcome, Verdict, Window, judge,
 };
 use measure::{Interval, Summed};
 
 /// A laptop of four CPUs with a browser open: nodes and client use half of it.
-fn laptop() -> Machine {
-    Machine {
+fn laptop() -> MachineUse {
+    MachineUse {
         cpu: Some(CpuUse {
             others: 0.06,
             nodes: 0.35,
@@ -22,18 +22,18 @@ fn laptop() -> Machine {
             io: Some(0.05),
             memory: Some(0.0),
         },
-        ..Machine::default()
+        ..MachineUse::default()
     }
 }
 
-fn rule(evidence: &Evidence, limits: &Limits, id: &str) -> (Outcome, String) {
+fn rule(evidence: &Evidence, limits: &Limits, id: &str) -> (RuleOutcome, String) {
     let judgement = judge(evidence, limits);
     let rule = judgement.rules.into_iter().find(|rule| rule.id == id).unwrap();
     (rule.outcome, rule.detail)
 }
 
 /// V18 of a laptop after one change, with the first sentence.
-fn v18(change: impl FnOnce(&mut Machine, &mut Evidence)) -> (Outcome, String) {
+fn v18(change: impl FnOnce(&mut MachineUse, &mut Evidence)) -> (RuleOutcome, String) {
     let (mut machine, mut evidence) = (laptop(), healthy());
     evidence.window.wait_ns = Some(evidence.window.cpu_ns);
     change(&mut machine, &mut evidence);
@@ -44,7 +44,7 @@ fn v18(change: impl FnOnce(&mut Machine, &mut Evidence)) -> (Outcome, String) {
 }
 
 #[test]
-fn a_laptop_that_is_used_is_suspect_and_invalid_only_where_client_or_nodes_wait() {
+fn a_laptop_in_use_is_suspect_and_invalid_if_something_waits() {
     let cpu = |others| CpuUse {
         others,
         ..laptop().cpu.unwrap()
@@ -111,12 +111,12 @@ fn disks_and_memory_warn_and_never_fail() {
 }
 
 #[test]
-fn what_cannot_be_read_or_told_apart_accuses_nobody_and_says_why() {
-    let unseen = Machine {
+fn unreadable_counters_accuse_nothing_and_give_the_reason() {
+    let unseen = MachineUse {
         unseen: Some("read /proc/stat: not there".to_owned()),
-        ..Machine::default()
+        ..MachineUse::default()
     };
-    let strange = Machine {
+    let strange = MachineUse {
         has_strange_nodes: true,
         cpu: Some(CpuUse {
             others: 0.9,
@@ -128,7 +128,7 @@ fn what_cannot_be_read_or_told_apart_accuses_nobody_and_says_why() {
         (None, "no probe watched"),
         (Some(unseen), "read /proc/stat: not there"),
         (Some(strange), "cassay did not start"),
-        (Some(Machine::default()), "no reading"),
+        (Some(MachineUse::default()), "no reading"),
     ] {
         let evidence = Evidence {
             machine,
@@ -189,7 +189,7 @@ fn the_limits_of_a_stall_follow_the_window() {
 }
 
 #[test]
-fn a_silence_of_the_target_is_told_from_slow_answers_and_from_an_absent_client() {
+fn a_silent_target_differs_from_slow_answers_and_absent_clients() {
     let of = |quiet_s: f64, stall_s: f64| {
         let mut evidence = healthy();
         evidence.window.quiet_longest_s = quiet_s;
@@ -269,7 +269,7 @@ fn a_ceiling_that_varies_is_not_trusted_where_it_decides() {
 }
 
 #[test]
-fn a_client_that_fills_cores_of_its_own_is_the_limit_whatever_the_ceiling_says() {
+fn a_client_that_fills_its_own_cores_is_the_limit() {
     // In ten seconds on one core.
     for (cpu_s, expected) in [(8.0, None), (9.0, Some(Warn)), (9.9, Some(Fail))] {
         let full = |e: &mut Evidence, is_shared: bool| {
@@ -294,6 +294,6 @@ fn a_clock_that_was_set_is_told_from_one_that_is_kept_right() {
         assert_eq!(of(kept_right), []);
     }
     for set in [0.111, -0.111, 3600.0] {
-        assert_eq!(of(set), [("V20", Outcome::Warn)]);
+        assert_eq!(of(set), [("V20", RuleOutcome::Warn)]);
     }
 }

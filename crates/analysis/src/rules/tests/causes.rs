@@ -4,9 +4,9 @@ use super::*;
 
 /// A full volume was reported as an overload.
 #[test]
-fn what_the_nodes_tell_stands_beside_the_errors_that_it_explains() {
+fn reports_of_nodes_stand_beside_the_errors_that_they_explain() {
     let cause = "node1: its data volume was full";
-    for (failed, is_said) in [(vec![(Ended::Overloaded, 30)], true), (vec![], false)] {
+    for (failed, is_said) in [(vec![(Outcome::Overloaded, 30)], true), (vec![], false)] {
         let evidence = Evidence {
             window: window(&failed),
             causes: vec![cause.to_owned()],
@@ -22,11 +22,11 @@ fn what_the_nodes_tell_stands_beside_the_errors_that_it_explains() {
 #[test]
 fn a_time_out_while_something_is_broken_on_purpose_only_warns() {
     for (faults, expected) in [
-        (vec![], Outcome::Fail),
-        (vec![fault(Some(true), true)], Outcome::Warn),
+        (vec![], RuleOutcome::Fail),
+        (vec![fault(Some(true), true)], RuleOutcome::Warn),
     ] {
         let evidence = Evidence {
-            window: window(&[(Ended::ClientTimeout, 300)]),
+            window: window(&[(Outcome::ClientTimeout, 300)]),
             faults,
             ..healthy()
         };

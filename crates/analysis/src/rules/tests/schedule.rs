@@ -4,9 +4,9 @@ use super::*;
 use measure::ClientCount;
 
 /// Returns how V1 and V6 judge 20,000 operations that ended of `scheduled`.
-fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [Outcome; 2] {
+fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [RuleOutcome; 2] {
     let mut evidence = healthy();
-    evidence.offered = Some(Offered {
+    evidence.offered = Some(OfferedLoad {
         operations: scheduled,
         is_random: false,
     });
@@ -21,7 +21,7 @@ fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [Outcome; 2] {
 /// A limit in flight once hid it: nothing was late for another reason, and operations that ended
 /// after the window counted as sent in it.
 #[test]
-fn what_a_limit_in_flight_holds_back_beyond_the_window_is_no_pass() {
+fn operations_held_back_past_the_window_are_not_a_pass() {
     let sent_after = judged(20_000.0, |window| {
         (
             window.client[ClientCount::Late],
@@ -39,11 +39,11 @@ fn what_a_limit_in_flight_holds_back_beyond_the_window_is_no_pass() {
             window.censored_count,
         ) = (2_000, 2_000);
     });
-    assert_eq!([sent_after, few_limited], [[Warn, Outcome::Pass]; 2]);
+    assert_eq!([sent_after, few_limited], [[Warn, RuleOutcome::Pass]; 2]);
 }
 
 #[test]
-fn what_a_late_client_sends_after_the_window_or_never_makes_the_trial_invalid() {
+fn unsent_or_late_operations_of_a_late_client_fail_a_trial() {
     let late = judged(20_000.0, |window| {
         (
             window.client[ClientCount::Late],
@@ -56,7 +56,7 @@ fn what_a_late_client_sends_after_the_window_or_never_makes_the_trial_invalid() 
             window.censored_count,
         ) = (400, 400);
     });
-    assert_eq!([late, never], [[Fail, Outcome::Pass]; 2]);
+    assert_eq!([late, never], [[Fail, RuleOutcome::Pass]; 2]);
 }
 
 #[test]
@@ -84,12 +84,12 @@ fn what_was_scheduled_is_what_was_due_whatever_ends_the_window() {
         // By whichever comes first, and here it is the time.
         (1000, 2.0, Some(5000), 2000.0),
     ] {
-        let offered = Offered::of(rate, span_s, count, false);
+        let offered = OfferedLoad::at_rate(rate, span_s, count, false);
         assert_eq!(
             offered.operations, due,
             "{rate}/s for {span_s} s, {count:?}"
         );
     }
-    let random = Offered::of(1001, 2.5, Some(9000), true);
+    let random = OfferedLoad::at_rate(1001, 2.5, Some(9000), true);
     assert_eq!(random.operations, 2502.5);
 }

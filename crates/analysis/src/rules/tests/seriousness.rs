@@ -19,7 +19,7 @@ fn every_rule_has_one_place_in_the_order() {
 fn lost_data_is_said_before_a_late_client() {
     let mut evidence = healthy();
     evidence.checks.missing = 3;
-    evidence.offered = Some(Offered {
+    evidence.offered = Some(OfferedLoad {
         operations: 20_000.0,
         is_random: false,
     });
@@ -36,6 +36,6 @@ fn lost_data_is_said_before_a_late_client() {
     // A warning never comes before a failure.
     let outcome_of =
         |rule: &str| judgement.rules.iter().find(|one| one.id == rule).unwrap().outcome;
-    let outcomes: Vec<Outcome> = rules.iter().map(|rule| outcome_of(rule)).collect();
+    let outcomes: Vec<RuleOutcome> = rules.iter().map(|rule| outcome_of(rule)).collect();
     assert!(outcomes.is_sorted_by(|a, b| a >= b), "{outcomes:?}");
 }

@@ -89,7 +89,7 @@ fn what_places_are_off_a_curve_is_in_its_intervals() {
 }
 
 #[test]
-fn of_points_off_every_curve_by_more_than_their_noise_none_is_the_best() {
+fn points_off_every_curve_beyond_noise_have_no_best_curve() {
     let splits: [&[u32]; 7] = [&[1], &[2], &[3], &[4], &[2, 2], &[3, 3], &[4, 4]];
     let places = [0.02, -0.02, 0.02, -0.02, 0.02, -0.02, 0.02];
     let mut chance = Chance::new(4);
@@ -162,8 +162,8 @@ fn an_interval_that_nothing_ends_has_no_upper_end() {
 
 /// N* of such points was 0, with 0 ÷ 0 op/s there, which made an unreadable record.
 #[test]
-fn throughput_that_sinks_from_the_first_unit_on_has_no_peak_that_is_no_number() {
-    let machine = Machine {
+fn throughput_that_falls_from_the_first_unit_has_a_finite_peak() {
+    let machine = MachineSize {
         units_per_socket: 4,
         sockets: 1,
     };

@@ -24,8 +24,8 @@ impl Build {
         format!("'{}': {}", self.name, self.over)
     }
 
-    fn of_version(version: &str) -> Result<Build> {
-        let release = Release::of(version)
+    fn from_version(version: &str) -> Result<Build> {
+        let release = Release::parse(version)
             .map_err(|unknown| anyhow::anyhow!("{}\nhint: {}", unknown.why, unknown.hint))?;
         Ok(Build {
             name: release.to_string(),
@@ -44,10 +44,10 @@ pub fn read(text: &str) -> Result<Vec<Build>> {
     let builds = if path.is_file() {
         let content = foreign::text(FileKind::Builds, path)
             .with_context(|| format!("read {}", path.display()))?;
-        of_file(text, &content)?
+        parse_file(text, &content)?
     } else {
         let versions = text.split(',').map(str::trim).filter(|one| !one.is_empty());
-        let builds: Result<Vec<Build>> = versions.map(Build::of_version).collect();
+        let builds: Result<Vec<Build>> = versions.map(Build::from_version).collect();
         builds
             .with_context(|| format!("--builds {text} is neither a file nor a list of versions"))?
     };
@@ -68,7 +68,7 @@ pub fn read(text: &str) -> Result<Vec<Build>> {
     Ok(builds)
 }
 
-fn of_file(name: &str, text: &str) -> Result<Vec<Build>> {
+fn parse_file(name: &str, text: &str) -> Result<Vec<Build>> {
     let mut out = Diagnostics::new(vec![SourceText {
         name: name.to_owned(),
         text: text.to_owned(),
@@ -78,11 +78,11 @@ fn of_file(name: &str, text: &str) -> Result<Vec<Build>> {
     };
     match &root.raw {
         Raw::List(items) => {
-            let version = |item: &Node| item.text().map(Build::of_version);
+            let version = |item: &Node| item.text().map(Build::from_version);
             let builds = items.iter().map(version).collect::<Option<Result<Vec<_>>>>();
             builds.with_context(|| format!("{name}: a list of builds may only contain versions"))?
         }
-        Raw::Map(_) if root.at("revisions").is_some() => of_revisions(name, &root),
+        Raw::Map(_) if root.at("revisions").is_some() => parse_revisions(name, &root),
         Raw::Map(entries) => {
             let build = |entry: &yaml::Entry| Build {
                 name: entry.key.clone(),
@@ -95,7 +95,7 @@ fn of_file(name: &str, text: &str) -> Result<Vec<Build>> {
 }
 
 /// Reads `revisions`, with the command that builds the folder of each.
-fn of_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
+fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     let items = match root.at("revisions").map(|revisions| &revisions.raw) {
         Some(Raw::List(items)) => items.as_slice(),
         _ => &[],
@@ -141,17 +141,17 @@ mod tests {
             builds[0].variant(),
             "'5.0.6': {target: {local: {cassandra: '5.0.6'}}}"
         );
-        let listed = of_file("b", "- 4.1.9\n- 4.1.10\n").unwrap();
+        let listed = parse_file("b", "- 4.1.9\n- 4.1.10\n").unwrap();
         assert_eq!(listed[1].name, "4.1.10");
         let text = "a: {}\nb: {target: {local: {jvm: ['-XX:TieredStopAtLevel=1']}}}\n";
-        let mapped = of_file("b", text).unwrap();
+        let mapped = parse_file("b", text).unwrap();
         assert_eq!(
             mapped[1].over,
             "{target: {local: {jvm: ['-XX:TieredStopAtLevel=1']}}}"
         );
         let text = "revisions: [a1, b2]\n\
                     build: {command: [./make, '{revision}'], home: 'out/{revision}'}\n";
-        let made = of_file("b", text).unwrap();
+        let made = parse_file("b", text).unwrap();
         assert_eq!(made[1].name, "b2");
         assert!(
             made[1].over.contains("command: [./make, 'b2'], home: 'out/b2'"),
@@ -166,7 +166,7 @@ mod tests {
         assert!(refused("5.0.6").contains("at least two"));
         assert!(refused("5.0.6,5.0.6").contains("two builds are called 5.0.6"));
         assert!(refused("no-file.yaml").contains("is neither a file nor a list of versions"));
-        let of = |text: &str| format!("{:#}", of_file("b", text).unwrap_err());
+        let of = |text: &str| format!("{:#}", parse_file("b", text).unwrap_err());
         assert!(of("revisions: [a]\nbuild: {command: [make], home: x}\n").contains("{revision}"));
         assert!(
             of("revisions: ['--help']\nbuild: {command: ['{revision}'], home: x}\n")

@@ -36,16 +36,16 @@ pub(super) fn figures() -> Result<Vec<Meaning>> {
         (schema::INTERVAL, "intervals.ndjson"),
     ] {
         let schema = schema::parsed(text)?;
-        of_object(&schema, file, &mut found);
+        add_object(&schema, file, &mut found);
         for (_, form) in schema["$defs"].as_object().into_iter().flatten() {
-            of_object(form, file, &mut found);
+            add_object(form, file, &mut found);
         }
     }
     Ok(found)
 }
 
 /// Adds the fields of an object; a field with the same meaning in several places is added once.
-fn of_object(form: &Value, file: &str, found: &mut Vec<Meaning>) {
+fn add_object(form: &Value, file: &str, found: &mut Vec<Meaning>) {
     let of = form["description"].as_str().unwrap_or(file);
     for (name, field) in form["properties"].as_object().into_iter().flatten() {
         let Some(text) = field["description"].as_str() else {
@@ -73,7 +73,7 @@ fn of_object(form: &Value, file: &str, found: &mut Vec<Meaning>) {
 
 /// Returns every built-in kind of fault.
 pub(super) fn faults() -> Vec<Meaning> {
-    let of = |kind: &target_spec::fault::Kind| {
+    let of = |kind: &target_spec::fault::FaultKind| {
         let mut meaning = Meaning::new(About::Fault, kind.name.clone(), kind.what.clone());
         let mut add = |what: &str, words: Vec<&str>| {
             if !words.is_empty() {

@@ -78,7 +78,7 @@ fn every_figure_of_the_records_has_a_meaning() {
 
 /// `explain` shows the glossary entry of a word first, and no field of a file.
 #[test]
-fn the_words_of_a_first_screen_are_explained_before_the_fields_of_files() {
+fn words_of_a_first_screen_are_explained_before_file_fields() {
     let all = all().unwrap();
     for word in [
         "throughput",

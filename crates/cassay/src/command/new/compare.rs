@@ -1,7 +1,7 @@
 //! Subjects of `cassay new compare`: the targets that support each, and the default values, names
 //! and settings of the two sides.
 
-use super::place::Place;
+use super::place::TargetChoice;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 use versions::DEFAULT;
@@ -74,10 +74,10 @@ const SUBJECTS: [Subject; 5] = [
 ];
 
 /// Returns the question, with all subjects of a target.
-pub fn asks(place: &Place) -> String {
+pub fn asks(place: &TargetChoice) -> String {
     let has = |one: &&Subject| one.places.contains(&place.word());
     let words: Vec<&str> = SUBJECTS.iter().filter(has).map(|one| one.word).collect();
-    let key = if *place == Place::Local {
+    let key = if *place == TargetChoice::Local {
         ", or a key of cassandra.yaml"
     } else {
         ""
@@ -86,7 +86,11 @@ pub fn asks(place: &Place) -> String {
 }
 
 /// Returns the default answer to one of the questions about sides; empty if there is none.
-pub fn default(key: &str, place: &Place, answers: &BTreeMap<&'static str, String>) -> String {
+pub fn default(
+    key: &str,
+    place: &TargetChoice,
+    answers: &BTreeMap<&'static str, String>,
+) -> String {
     if key == WHAT {
         let has = |one: &&Subject| one.places.contains(&place.word());
         return SUBJECTS.iter().find(has).map(|one| one.word.to_owned()).unwrap_or_default();
@@ -100,12 +104,12 @@ pub fn default(key: &str, place: &Place, answers: &BTreeMap<&'static str, String
 ///
 /// # Errors
 /// The subjects that can be compared, or the missing value.
-pub fn check(place: &Place, answers: &BTreeMap<&'static str, String>) -> Result<()> {
+pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> Result<()> {
     let word = answers.get(WHAT).map(String::as_str).unwrap_or_default();
     let is_key = DEFAULT.has_setting(word);
     match subject(word) {
         Some(subject) if subject.places.contains(&place.word()) => {}
-        None if is_key && *place == Place::Local => {}
+        None if is_key && *place == TargetChoice::Local => {}
         Some(subject) => bail!(
             "`{word}` cannot be compared on {}\nhint: --target {}",
             place.word(),

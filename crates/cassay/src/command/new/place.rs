@@ -2,7 +2,7 @@
 
 /// Target of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TargetChoice {
     /// The server inside cassay.
     Null,
     /// A cluster on this machine.
@@ -11,17 +11,19 @@ pub enum Place {
     Attach(String),
 }
 
-impl Place {
+impl TargetChoice {
     /// Parses a target from the command line.
     ///
     /// # Errors
     /// The forms that are accepted.
-    pub fn parse(text: &str) -> Result<Place, String> {
+    pub fn parse(text: &str) -> Result<TargetChoice, String> {
         let address = text.strip_prefix("attach:").or(text.strip_prefix("attach ")).map(str::trim);
         match (text, address) {
-            ("null", _) => Ok(Place::Null),
-            ("local", _) => Ok(Place::Local),
-            (_, Some(address)) if is_address(address) => Ok(Place::Attach(address.to_owned())),
+            ("null", _) => Ok(TargetChoice::Null),
+            ("local", _) => Ok(TargetChoice::Local),
+            (_, Some(address)) if is_address(address) => {
+                Ok(TargetChoice::Attach(address.to_owned()))
+            }
             _ => Err("it is null, local or attach:HOST[:PORT]".to_owned()),
         }
     }
@@ -29,28 +31,28 @@ impl Place {
     /// Returns its name in the lines of templates.
     pub fn word(&self) -> &'static str {
         match self {
-            Place::Null => "null",
-            Place::Local => "local",
-            Place::Attach(_) => "attach",
+            TargetChoice::Null => "null",
+            TargetChoice::Local => "local",
+            TargetChoice::Attach(_) => "attach",
         }
     }
 
     /// Returns the target section of a study with this name.
     pub fn section(&self, name: &str) -> String {
         match self {
-            Place::Null if name == "fault" => "\
+            TargetChoice::Null if name == "fault" => "\
 # A server inside cassay that answers at once, but for 2 s of every 40 s: a fault that is known.
 # Real nodes are broken with `--target local`.
 target: {null: {latency: 200us, stall: {every: 40s, length: 2s}}}
 "
             .to_owned(),
-            Place::Null => "\
+            TargetChoice::Null => "\
 # A server inside cassay that answers at once: it measures the instrument, and shows what a study
 # does before a cluster is there. `--target local` and `--target attach:HOST` run it elsewhere.
 target: {null: {}}
 "
             .to_owned(),
-            Place::Local => format!(
+            TargetChoice::Local => format!(
                 "\
 # Real Cassandra on this machine, started and stopped by cassay.
 target:
@@ -60,7 +62,7 @@ target:
 ",
                 if name == "fault" { 3 } else { 1 }
             ),
-            Place::Attach(address) => format!(
+            TargetChoice::Attach(address) => format!(
                 "\
 # Your cluster: nothing is started or stopped there, and only what --allow names is changed.
 target:
@@ -78,10 +80,10 @@ target:
     /// cluster.
     pub fn keyspace(&self, name: &str) -> String {
         match self {
-            Place::Null => String::new(),
-            Place::Local if name == "fault" => "keyspace: {replication: 3}\n".to_owned(),
-            Place::Local => "keyspace: {replication: 1}\n".to_owned(),
-            Place::Attach(_) => format!(
+            TargetChoice::Null => String::new(),
+            TargetChoice::Local if name == "fault" => "keyspace: {replication: 3}\n".to_owned(),
+            TargetChoice::Local => "keyspace: {replication: 1}\n".to_owned(),
+            TargetChoice::Attach(_) => format!(
                 "\
 # Of its own, so that it meets nothing of yours. As many copies as your tables have:
 # replication: {{dc1: 3}}

@@ -1,7 +1,7 @@
 //! The templates of studies, as data: their texts and questions.
 
 use super::compare;
-use super::place::Place;
+use super::place::TargetChoice;
 use std::collections::BTreeMap;
 
 /// A study with gaps.
@@ -20,8 +20,8 @@ pub struct Template {
 
 impl Template {
     /// Returns true if it supports a target: an existing table is on an attached cluster.
-    pub fn takes(&self, place: &Place) -> bool {
-        !self.text.contains("table:") || matches!(place, Place::Attach(_))
+    pub fn takes(&self, place: &TargetChoice) -> bool {
+        !self.text.contains("table:") || matches!(place, TargetChoice::Attach(_))
     }
 
     /// Returns true if its questions are about two sides.
@@ -30,13 +30,13 @@ impl Template {
     }
 
     /// Returns the default target.
-    pub fn usual_place(&self) -> Place {
+    pub fn usual_place(&self) -> TargetChoice {
         if self.compares() {
-            Place::Local
-        } else if self.takes(&Place::Null) {
-            Place::Null
+            TargetChoice::Local
+        } else if self.takes(&TargetChoice::Null) {
+            TargetChoice::Null
         } else {
-            Place::Attach("127.0.0.1:9042".to_owned())
+            TargetChoice::Attach("127.0.0.1:9042".to_owned())
         }
     }
 }
@@ -54,7 +54,7 @@ pub struct Question {
 
 impl Question {
     /// Returns the question for this target.
-    pub fn asked(&self, place: &Place) -> String {
+    pub fn question(&self, place: &TargetChoice) -> String {
         if self.key == compare::WHAT {
             compare::asks(place)
         } else {
@@ -63,7 +63,7 @@ impl Question {
     }
 
     /// Returns the default answer after these answers.
-    pub fn usual(&self, place: &Place, answers: &BTreeMap<&'static str, String>) -> String {
+    pub fn usual(&self, place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> String {
         if self.default.is_empty() {
             compare::default(self.key, place, answers)
         } else {

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn places() -> [Place; 3] {
-    ["null", "local", "attach:10.0.0.1:9042"].map(|text| Place::parse(text).unwrap())
+fn places() -> [TargetChoice; 3] {
+    ["null", "local", "attach:10.0.0.1:9042"].map(|text| TargetChoice::parse(text).unwrap())
 }
 
 fn plans(template: &Template) {
@@ -28,7 +28,7 @@ fn plans(template: &Template) {
 }
 
 #[test]
-fn every_template_with_every_target_is_a_study_that_can_be_planned() {
+fn every_template_with_every_target_can_be_planned() {
     TEMPLATES.iter().for_each(plans);
 }
 
@@ -54,10 +54,10 @@ fn a_template_asks_at_most_five_questions_and_uses_every_answer() {
 }
 
 #[test]
-fn a_target_is_one_of_three_and_its_address_stays_between_its_quotes() {
+fn a_target_is_one_of_three_and_keeps_its_address_quoted() {
     assert_eq!(
-        Place::parse("attach 10.0.0.1"),
-        Ok(Place::Attach("10.0.0.1".to_owned()))
+        TargetChoice::parse("attach 10.0.0.1"),
+        Ok(TargetChoice::Attach("10.0.0.1".to_owned()))
     );
     for wrong in [
         "",
@@ -67,16 +67,16 @@ fn a_target_is_one_of_three_and_its_address_stays_between_its_quotes() {
         "cluster",
         "attach:a b",
     ] {
-        assert!(Place::parse(wrong).is_err(), "{wrong}");
+        assert!(TargetChoice::parse(wrong).is_err(), "{wrong}");
     }
 }
 
 /// Every subject of a target has sides with names, rows that compress if that matters, and a plan
 /// without warnings.
 #[test]
-fn what_can_be_compared_of_a_target_is_a_study_without_a_warning() {
+fn every_comparison_template_is_a_study_without_a_warning() {
     let compare = template("compare").unwrap();
-    let made = |place: &Place, words: &[(&'static str, &str)]| {
+    let made = |place: &TargetChoice, words: &[(&'static str, &str)]| {
         let mut answers: Answers =
             words.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
         complete(compare, place, &mut answers);

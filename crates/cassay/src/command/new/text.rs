@@ -1,21 +1,21 @@
 //! Fills the gaps of a template.
 
 use super::compare;
-use super::place::Place;
+use super::place::TargetChoice;
 use super::template::Template;
 use std::collections::BTreeMap;
 
 /// Returns the study's text.
 pub fn filled(
     template: &Template,
-    place: &Place,
+    place: &TargetChoice,
     answers: &BTreeMap<&'static str, String>,
 ) -> String {
     let mut answers = answers.clone();
     if template.compares() {
         answers.extend(compare::derived(&answers));
     }
-    let of_local = answers.get("target.local").filter(|_| *place == Place::Local);
+    let of_local = answers.get("target.local").filter(|_| *place == TargetChoice::Local);
     let more = of_local.map_or("", String::as_str);
     let mut text = String::new();
     for line in template.text.lines() {
@@ -23,7 +23,7 @@ pub fn filled(
             "<target>" => text += &format!("{}{more}\n", place.section(template.name)),
             "<keyspace>" => text += &place.keyspace(template.name),
             _ => {
-                if let Some(line) = of_place(line, place) {
+                if let Some(line) = line_for_place(line, place) {
                     text += &with_answers(line, &answers);
                     text.push('\n');
                 }
@@ -34,7 +34,7 @@ pub fn filled(
 }
 
 /// Returns the line, if it is for this target.
-fn of_place<'t>(line: &'t str, place: &Place) -> Option<&'t str> {
+fn line_for_place<'t>(line: &'t str, place: &TargetChoice) -> Option<&'t str> {
     let Some((words, rest)) = line.split_once('|') else {
         return Some(line);
     };

@@ -4,7 +4,7 @@
 use super::{Secret, attach_text};
 use crate::command::{dirs, target_from_args};
 use anyhow::{Context, Result};
-use engine::{Definition, Described, describe};
+use engine::{Definition, TableDescription, describe};
 use imports::Connection;
 use imports::stress::{Undefined, connection};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub(super) struct Defined {
 
 impl Defined {
     /// Adds the cluster's answer to mistakes about a missing definition.
-    pub(super) fn told(&self, mut mistakes: Diagnostics) -> Diagnostics {
+    pub(super) fn add_answer(&self, mut mistakes: Diagnostics) -> Diagnostics {
         for mistake in &mut mistakes.list {
             let source = mistakes.sources.get(mistake.place.source);
             let answer = source.and_then(|source| self.absent.get(&source.name));
@@ -46,7 +46,7 @@ impl Defined {
 ///
 /// # Errors
 /// The cluster that the words name cannot be reached.
-pub(super) fn of_cluster(
+pub(super) fn define_from_cluster(
     words: &[String],
     read: &BTreeMap<String, String>,
     overrides: &Overrides,
@@ -55,7 +55,7 @@ pub(super) fn of_cluster(
     let asks = connection(words, &|name| inputs.read(name));
     let mut all = Defined::default();
     for (name, text) in read {
-        let (Some(undefined), Some(asks)) = (Undefined::of(text), &asks) else {
+        let (Some(undefined), Some(asks)) = (Undefined::find(text), &asks) else {
             continue;
         };
         match described(name, &undefined, asks, overrides)? {
@@ -63,7 +63,7 @@ pub(super) fn of_cluster(
             Definition::Absent(answer) => {
                 all.absent.insert(name.clone(), answer);
             }
-            Definition::Found(Described { table, types, from }) => {
+            Definition::Found(TableDescription { table, types, from }) => {
                 all.notes.push(format!(
                     "{name} has no table_definition; that of {}.{} was read from {from} and is \
                      stored with the run",
@@ -84,7 +84,7 @@ fn described(
     asks: &Connection,
     overrides: &Overrides,
 ) -> Result<Definition> {
-    let secret = Secret::of(asks)?;
+    let secret = Secret::for_connection(asks)?;
     let laid = Overrides {
         target: overrides.target.clone(),
         granted: Granted {
@@ -114,10 +114,10 @@ mod tests {
         let profile = |_: &str| Ok("keyspace: k\ntable: t\ncolumnspec: []\n".to_owned());
         let mistakes = imports::stress::import(&words, 1, &profile).expect_err("undefined");
         let mut defined = Defined::default();
-        assert_eq!(defined.told(mistakes.clone()), mistakes);
+        assert_eq!(defined.add_answer(mistakes.clone()), mistakes);
         let answer = "10.0.0.1 was asked for table k.t and has none".to_owned();
         defined.absent.insert("p.yaml".to_owned(), answer);
-        let told = defined.told(mistakes).to_string();
+        let told = defined.add_answer(mistakes).to_string();
         assert!(told.contains("10.0.0.1 was asked"), "{told}");
     }
 }

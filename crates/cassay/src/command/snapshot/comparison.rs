@@ -81,13 +81,13 @@ pub fn text(all: &Comparison, origin: &str) -> String {
         let is_same = if was == is { "equal to" } else { "NOT that of" };
         text += &format!("  {node}: fingerprint {is}, {is_same} {origin} ({was})\n");
         for row in all.rows.iter().filter(|row| row.node == *node) {
-            text += &of_table(row, origin);
+            text += &table_sentence(row, origin);
         }
     }
     text
 }
 
-fn of_table(row: &ComparedTable, origin: &str) -> String {
+fn table_sentence(row: &ComparedTable, origin: &str) -> String {
     let here = format!("    {}: {}\n", row.table, words(&row.is));
     if row.was == row.is {
         return here;

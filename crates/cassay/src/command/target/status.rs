@@ -41,7 +41,7 @@ impl ClusterStatus {
 }
 
 /// Returns the status of a local cluster.
-pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
+pub fn kept_status(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
     let member = |node: &::cluster::kept_cluster::KeptNode| Member {
         name: node.name.clone(),
         host: node.host.clone(),
@@ -62,7 +62,7 @@ pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
 }
 
 /// Returns the status of an attached cluster.
-pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> ClusterStatus {
+pub fn attached_status(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> ClusterStatus {
     let member = |node: &::cluster::NodeInfo| Member {
         name: node.name.clone(),
         host: node.host.clone(),
@@ -261,7 +261,7 @@ mod tests {
 
     /// The line of a node has no room for sixty-six columns.
     #[test]
-    fn keyspaces_that_are_owned_alike_share_a_column_and_few_are_shown() {
+    fn keyspaces_with_equal_ownership_share_a_column() {
         let shares = |share: f64| BTreeMap::from([("node1".to_owned(), share)]);
         let owned = (0..66).map(|n| {
             (

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use target_spec::Topology;
 
 /// Returns the topology of the arguments.
-pub fn asked(args: &PlacingArgs) -> Topology {
+pub fn requested(args: &PlacingArgs) -> Topology {
     Topology {
         placing: args.topology,
         cpus: args.node_cpus,
@@ -25,7 +25,7 @@ pub fn asked(args: &PlacingArgs) -> Topology {
 pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
     let say = &mut |text: &str| terminal::say(text);
     let mut cluster = kept_cluster::open(&super::dirs()?, args.cluster.cluster.as_deref(), say)?;
-    cluster.place(asked(&args.placing), say)?;
+    cluster.place(requested(&args.placing), say)?;
     let observed = cluster.observe()?;
     let proofs = observed.proofs;
     let mut places = Vec::new();

@@ -46,7 +46,7 @@ fn prepared(
     if study::compile_workload::names().iter().any(|named| named.name == name) {
         bail!("{name} is a named workload; --target is for workload files");
     }
-    let target = match target_from_args::named(target, &args.set, &args.secret) {
+    let target = match target_from_args::parse_target(target, &args.set, &args.secret) {
         Ok(target) => target,
         Err(mistakes) => return Ok(Err(mistakes)),
     };

@@ -19,7 +19,7 @@ pub fn run(args: &TwinArgs, common: &Common) -> Result<Exit> {
             to.display()
         );
     }
-    let target = match target_from_args::named(&args.target, &args.set, &args.secret) {
+    let target = match target_from_args::parse_target(&args.target, &args.set, &args.secret) {
         Ok(target) => target,
         Err(mistakes) => return Ok(study_errors::refuse(&mistakes, common.json)),
     };

@@ -13,8 +13,8 @@ pub fn settings(clusters: &Path) -> String {
     std::fs::read_to_string(path).expect("the agent's settings")
 }
 
-/// One of them.
-pub fn of(settings: &str, name: &str) -> String {
+/// Returns the value of a setting.
+pub fn setting_value(settings: &str, name: &str) -> String {
     let lines = settings.lines().filter_map(|line| line.split_once('='));
     let mut found = lines.filter(|(key, _)| *key == name);
     found.next().expect("a setting").1.to_owned()
@@ -22,9 +22,9 @@ pub fn of(settings: &str, name: &str) -> String {
 
 /// Calls an operation of the StorageService on `node1` of the only cluster in a folder, and returns
 /// the result.
-pub fn told(clusters: &Path, operation: &str, arguments: &[Value]) -> Value {
+pub fn call(clusters: &Path, operation: &str, arguments: &[Value]) -> Value {
     let text = settings(clusters);
-    let of = |name: &str| of(&text, name);
+    let of = |name: &str| setting_value(&text, name);
     let plain = format!("{}:{}", of("user"), of("password"));
     let token = base64::engine::general_purpose::STANDARD.encode(plain);
     let request = json!({

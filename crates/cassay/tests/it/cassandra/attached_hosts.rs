@@ -7,7 +7,7 @@
 
 use super::{Kept, jvms, up};
 use crate::program::{Lab, Said, Started, skip, wait_until};
-use crate::ssh::sshd::{Machine, Machines, missing, script};
+use crate::ssh::sshd::{Machines, TestMachine, missing, script};
 use host::process::Identity;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -47,7 +47,7 @@ impl<'a> Theirs<'a> {
     fn start(lab: &'a Lab, faults: &str) -> Theirs<'a> {
         let up = up(lab, &[]);
         let kept = Kept(lab);
-        let machines = Machines::with(&Machine::root("db1"));
+        let machines = Machines::with(&TestMachine::root("db1"));
         let theirs = Theirs {
             lab,
             machines,
@@ -118,7 +118,7 @@ impl<'a> Theirs<'a> {
     }
 
     fn jvm(&self) -> Option<Identity> {
-        jvms(self.lab).first().and_then(|pid| Identity::of(*pid as u32))
+        jvms(self.lab).first().and_then(|pid| Identity::read(*pid as u32))
     }
 
     fn run(&self) -> Started {
@@ -144,7 +144,7 @@ impl Drop for Theirs<'_> {
     fn drop(&mut self) {
         // Its agent ends only the processes that it started itself, not later ones.
         for pid in jvms(self.lab) {
-            if let Some(process) = Identity::of(pid as u32) {
+            if let Some(process) = Identity::read(pid as u32) {
                 process.signal(Signal::KILL);
                 process.wait_gone(std::time::Duration::from_secs(60));
             }
@@ -163,7 +163,7 @@ fn read(path: &Path) -> String {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn it_is_seen_and_restarted_under_load_by_what_its_owner_restarts_it_with() {
+fn a_node_is_observed_and_restarted_by_its_owners_command() {
     if let Some(why) = missing() {
         return skip(&why);
     }

@@ -94,7 +94,7 @@ pub(super) fn run(lab: &Lab, changes: &[(&str, &str)]) {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn nodes_of_version_five_only_are_measured_where_port_forwards_lead() {
+fn nodes_of_version_five_are_measured_through_port_forwards() {
     let lab = Lab::new();
     let only_newest = ("native_transport_allow_older_protocols", json!(false));
     let cluster = nodes(&lab, 2, &[only_newest]);

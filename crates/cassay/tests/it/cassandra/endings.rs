@@ -118,7 +118,7 @@ fn a_node_that_somebody_stops_is_named_with_its_seconds() {
     let findings = lab.run().findings.expect("an invalid run is kept");
     let rules = &findings.trials[0].rules;
     let rule = rules.iter().find(|rule| rule.rule == "V11").unwrap();
-    assert_eq!(rule.result, store::record::Outcome::Fail, "{rule:?}");
+    assert_eq!(rule.result, store::record::RuleOutcome::Fail, "{rule:?}");
     let said = "node1: its process was stopped (state T), seen from ";
     assert!(rule.detail.contains(said), "{rule:?}");
 }

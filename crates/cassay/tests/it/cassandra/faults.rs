@@ -68,7 +68,7 @@ pub(super) fn assert_confirmed(fault: &FaultRecord) {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers() {
+fn a_node_is_paused_under_load_while_the_other_answers() {
     let pause = "  - {at: 3s, kind: node-pause, where: {node: 2}, for: 9s}\n";
     let lab = Lab::with(&format!("{BROKEN}{pause}"));
     let (trial, faults) = run(&lab);
@@ -103,7 +103,7 @@ fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers(
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn a_node_is_killed_under_load_and_started_again_while_the_other_answers() {
+fn a_node_is_killed_and_restarted_under_load() {
     let kill = "  - {at: 3s, kind: node-kill, where: {node: 2}, for: 9s}\n";
     let lab = Lab::with(&format!("{BROKEN}{kill}"));
     let (_, faults) = run(&lab);

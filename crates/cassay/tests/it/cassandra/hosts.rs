@@ -85,7 +85,7 @@ fn assert_all_is_gone(lab: &Lab, state: &Value) {
 
 #[test]
 #[ignore = "starts three real Cassandras as root: cargo xtask cassandra"]
-fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
+fn three_hosts_have_racks_and_limits_and_leave_no_trace() {
     if let Some(why) = refusal() {
         return skip(&why);
     }

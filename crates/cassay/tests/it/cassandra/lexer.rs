@@ -184,9 +184,9 @@ fn compare(release: &Release) {
 
 #[test]
 #[ignore = "needs Java and the jars of Cassandra"]
-fn comments_names_and_texts_end_where_the_servers_lexer_ends_them() {
+fn comments_names_and_texts_end_as_in_the_servers_lexer() {
     let release = line().unwrap_or_else(|| versions::DEFAULT.pinned.to_owned());
-    compare(&Release::of(&release).expect("a release"));
+    compare(&Release::parse(&release).expect("a release"));
 }
 
 mod long {
@@ -196,7 +196,7 @@ mod long {
     #[ignore = "fetches the jars of every line"]
     fn the_lexers_of_all_lines_agree() {
         for line in LINES {
-            compare(&Release::of(line.pinned).expect("a release"));
+            compare(&Release::parse(line.pinned).expect("a release"));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{POINT, only_trial};
 use crate::program::{Said, Started, skip, wait_until};
-use crate::ssh::sshd::{Machine, Machines, missing};
+use crate::ssh::sshd::{Machines, TestMachine, missing};
 use serde_json::Value;
 use std::fs;
 
@@ -13,7 +13,7 @@ fn machines(names: &[&str], block: u8) -> Machines {
     let mut all = Machines::new();
     let mut file = "machines:\n".to_owned();
     for (name, number) in names.iter().zip(1..) {
-        all.start(&Machine::new(name));
+        all.start(&TestMachine::new(name));
         let folder = all.home(name).join("nodes");
         file += &format!(
             "- {{ssh: {name}, folder: {}, address: 127.66.{block}.{number}}}\n",
@@ -41,12 +41,13 @@ fn left(machines: &Machines, name: &str) -> (Vec<u32>, Vec<String>) {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn a_cluster_on_a_machine_stays_is_found_again_and_broken_and_goes_with_its_controller_killed() {
+fn a_cluster_on_a_machine_is_kept_found_broken_and_removed() {
     if let Some(why) = missing() {
         return skip(&why);
     }
     let machines = machines(&["db1"], 2);
-    let cassay = |arguments: &[&str]| Said::of(machines.command(arguments).output().unwrap());
+    let cassay =
+        |arguments: &[&str]| Said::from_output(machines.command(arguments).output().unwrap());
     cassay(&["target", "up", "--machines", "lab.yaml", "--heap", "512MiB"]).ended_with(0);
     let status = cassay(&["target", "status", "--json"]).ended_with(0).json();
     assert_eq!(status[0]["nodes"][0]["state"], "UN", "{status:#}");
@@ -78,7 +79,7 @@ mod long {
 
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-    fn nodes_on_machines_are_measured_as_nodes_here_are_and_leave_only_jars() {
+    fn nodes_on_machines_are_measured_and_leave_only_jars() {
         if let Some(why) = missing() {
             return skip(&why);
         }
@@ -89,7 +90,8 @@ mod long {
             .replace("settle: none", "settle: none, reset: snapshot");
         machines.lab.write("study.yaml", &study);
         let run = ["run", "study.yaml", "--machines", "lab.yaml", "--json"];
-        let said = Said::of(machines.command(&run).output().unwrap()).measured(&machines.lab);
+        let said =
+            Said::from_output(machines.command(&run).output().unwrap()).measured(&machines.lab);
         let trial = only_trial(&said);
         assert_eq!(trial["server"]["writes"], trial["server"]["client_writes"]);
         assert_eq!(trial["server"]["reads"], trial["server"]["client_reads"]);
@@ -137,7 +139,8 @@ mod long {
         machines.lab.write("study.yaml", &study);
         let measured = |more: &[&str]| {
             let run = [&["run", "study.yaml", "--json"], more].concat();
-            let said = Said::of(machines.command(&run).output().unwrap()).measured(&machines.lab);
+            let said =
+                Said::from_output(machines.command(&run).output().unwrap()).measured(&machines.lab);
             let findings = said.json();
             let trials = findings["trials"].as_array().unwrap();
             let told = |trial: &Value| {

@@ -25,7 +25,7 @@ verify: {sample: all}
 
 #[test]
 #[ignore = "starts two real Cassandras as root: cargo xtask cassandra"]
-fn a_loss_of_power_loses_what_was_not_synced_and_that_is_found_and_allowed() {
+fn a_power_loss_loses_unsynced_data_which_is_found_and_allowed() {
     if let Some(why) = refusal() {
         return skip(&why);
     }

@@ -149,7 +149,7 @@ fn assert_the_jvm_is_seen(series: &BTreeMap<String, Series>, heap_bytes: f64) {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
+fn probes_of_a_managed_node_count_operations_and_see_pauses() {
     let lab = Lab::new();
     let cluster = start(&Target::Local(small(1)), &lab);
     let mut session = cluster.session().unwrap();
@@ -339,7 +339,7 @@ fn by_cql_alone_operations_are_seen_and_the_rest_is_named(attach: &AttachSpec, l
 /// that another client creates is a schema change.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn exceptions_that_nothing_caught_and_changes_of_the_schema_are_told() {
+fn uncaught_exceptions_and_schema_changes_are_reported() {
     let lab = Lab::new();
     let cluster = start(&Target::Local(small(1)), &lab);
     let mut session = cluster.session().unwrap();
@@ -361,8 +361,8 @@ fn exceptions_that_nothing_caught_and_changes_of_the_schema_are_told() {
             .unwrap()
     };
     write_and_settle();
-    let before = cluster.told();
-    let same = cluster.told().since(&before);
+    let before = cluster.query_reports();
+    let same = cluster.query_reports().since(&before);
     assert_eq!(same.exceptions, Some(Vec::new()));
     assert_eq!(same.metadata, Vec::<String>::new());
     let handles = cluster.handles().unwrap();
@@ -380,7 +380,7 @@ fn exceptions_that_nothing_caught_and_changes_of_the_schema_are_told() {
         .unwrap()
         .execute_schema("CREATE TABLE watched.more (key int PRIMARY KEY)")
         .unwrap();
-    let since = cluster.told().since(&before);
+    let since = cluster.query_reports().since(&before);
     let told = since.exceptions.unwrap();
     let names_it = !is_line_since("6.0") || told.iter().any(|one| one.contains("Corrupt"));
     assert!(!told.is_empty() && names_it, "{told:?}");

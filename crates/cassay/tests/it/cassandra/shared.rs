@@ -11,7 +11,7 @@ mod attached_kinds;
 mod clean;
 mod imports;
 mod own_table;
-mod recorded;
+mod recorded_traffic;
 mod stress;
 mod verdicts;
 mod versions;

@@ -170,7 +170,7 @@ fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
 /// by its id, and the addresses that the nodes report are unreachable.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn real_nodes_behind_a_proxy_that_knows_them_by_their_ids_are_measured() {
+fn real_nodes_behind_a_proxy_that_routes_by_id_are_measured() {
     let lab = Lab::new();
     let id = |node: SocketAddr| {
         let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");

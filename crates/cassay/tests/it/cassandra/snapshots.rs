@@ -147,7 +147,7 @@ fn data_comes_back_the_same_online_offline_and_attached() {
     }
     cached_data_can_be_dropped(&cluster);
     attached(&lab, &cluster);
-    a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(&lab, &cluster);
+    a_foreign_cluster_is_unchanged_after_a_killed_restore(&lab, &cluster);
     compactions_that_nobody_begins_are_stalled(&cluster);
     drop(cluster);
     the_command_finds_a_damaged_file(&lab);
@@ -186,7 +186,7 @@ fn theirs(lab: &Lab, spec: AttachSpec) -> Cluster {
 /// Tests the same cluster as an attached one, with only its addresses and a password.
 fn attached(lab: &Lab, ours: &Cluster) {
     let text = agent::settings(&lab.clusters());
-    let of = |key: &str| agent::of(&text, key);
+    let of = |key: &str| agent::setting_value(&text, key);
     let access = JolokiaAccess {
         port: of("port").parse().unwrap(),
         user: Some(of("user")),
@@ -246,19 +246,19 @@ verify: {reads: none, sample: 0}
 
 /// An attached cluster compacts again after a restore there is killed, and keeps no snapshot of the
 /// restore.
-fn a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(lab: &Lab, ours: &Cluster) {
+fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Cluster) {
     let text = agent::settings(&lab.clusters());
-    lab.write("password", &agent::of(&text, "password"));
+    lab.write("password", &agent::setting_value(&text, "password"));
     let study = RESTORING
         .replace("NODE", &ours.nodes()[0].address.to_string())
-        .replace("PORT", &agent::of(&text, "port"))
-        .replace("USER", &agent::of(&text, "user"));
+        .replace("PORT", &agent::setting_value(&text, "port"))
+        .replace("USER", &agent::setting_value(&text, "user"));
     lab.write("restoring.yaml", &study);
     // The server's status is true if compactions are disabled.
     let is_on = || {
         let arguments = [json!("keyspace1"), json!(["standard1"])];
         let operation = "getAutoCompactionStatus(java.lang.String,[Ljava.lang.String;)";
-        agent::told(&lab.clusters(), operation, &arguments)["standard1"] == false
+        agent::call(&lab.clusters(), operation, &arguments)["standard1"] == false
     };
     let allow = "--allow=create=keyspace1";
     let arguments = ["run", "restoring.yaml", allow, "--trust"];
@@ -275,7 +275,7 @@ fn a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(lab: &Lab, our
     // The resumed run loads again, and removes its own snapshot.
     let mut command = lab.command(&["resume", "latest", allow, "--trust", "--json"]);
     command.env("CASSAY_SHARED_MACHINE", "1");
-    let resumed = Said::of(command.output().unwrap());
+    let resumed = Said::from_output(command.output().unwrap());
     let trials = resumed.json()["trials"].as_array().unwrap().clone();
     let restored = |trial: &Value| trial["data"]["how"] == "online";
     assert_eq!(

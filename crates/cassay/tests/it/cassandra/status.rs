@@ -38,7 +38,7 @@ fn make_keyspaces(node: SocketAddr, access: &Access) {
 /// Returns the share that each address owns, as reported by the agent of node 1.
 fn owned_by_server(lab: &Lab, keyspace: &str) -> BTreeMap<String, f64> {
     let operation = "effectiveOwnership(java.lang.String)";
-    let answer = agent::told(&lab.clusters(), operation, &[json!(keyspace)]);
+    let answer = agent::call(&lab.clusters(), operation, &[json!(keyspace)]);
     let owned = answer.as_object().expect("shares");
     let share = |(address, share): (&String, &Value)| {
         // Java prints an address as name/address.
@@ -79,7 +79,7 @@ fn states_and_owned_shares_are_the_servers_own() {
     let cluster = kept_cluster::open(&dirs(&lab), None, &mut |_| ()).expect("the three");
     owned_shares_are_the_servers_own(&lab, &cluster);
     drop(cluster);
-    a_node_that_does_not_answer_is_down_and_the_table_still_stands(&lab);
+    a_silent_node_is_down_and_the_table_is_still_printed(&lab);
 }
 
 fn owned_shares_are_the_servers_own(lab: &Lab, cluster: &Cluster) {
@@ -124,7 +124,7 @@ fn has_ended(pid: i32) -> bool {
     stat.map_or(true, |stat| matches!(state(&stat), Some('Z' | 'X')))
 }
 
-fn a_node_that_does_not_answer_is_down_and_the_table_still_stands(lab: &Lab) {
+fn a_silent_node_is_down_and_the_table_is_still_printed(lab: &Lab) {
     let status = |more: &[&str]| {
         let words = [&["target", "status", "--json"][..], more].concat();
         lab.cassay(&words).ended_with(0).json()[0].clone()

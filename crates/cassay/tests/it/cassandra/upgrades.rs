@@ -8,7 +8,7 @@ use crate::program::{Lab, line, wait_until};
 fn lines() -> [&'static versions::Line; 2] {
     let lines = versions::LINES;
     let to = line().map_or(versions::DEFAULT, |line| {
-        versions::Line::of(&line).expect("a line")
+        versions::Line::find(&line).expect("a line")
     });
     // The first line has none before it. It is where the upgrade begins.
     let at = to.age().max(1);
@@ -47,7 +47,7 @@ faults:
 /// both.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn a_node_is_upgraded_under_load_and_nothing_acknowledged_is_lost() {
+fn a_node_upgrade_under_load_loses_no_acknowledged_write() {
     let said = ["node2 was ended", "1 of 2 nodes are Cassandra"];
     assert_upgrades(&upgraded(", nodes: [2]", 110), &said);
 }
@@ -115,7 +115,7 @@ mod long {
 
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-    fn nodes_are_upgraded_under_load_and_nothing_acknowledged_is_lost() {
+    fn nodes_upgraded_under_load_lose_no_acknowledged_write() {
         let said = [
             "node1 was ended",
             "node2 was ended",
@@ -150,7 +150,7 @@ faults:
 
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-    fn a_canary_goes_back_with_its_files_is_repaired_and_nothing_acknowledged_is_lost() {
+    fn a_canary_rolls_back_is_repaired_and_loses_no_write() {
         let lab = Lab::with(&canary());
         let (trial, faults) = run(&lab);
         let [upgrade] = &faults[..] else {

@@ -31,7 +31,7 @@ fn primary(findings: &Value) -> &Value {
 }
 
 #[test]
-fn a_study_ends_when_it_is_answered_and_says_after_how_many_blocks() {
+fn a_study_ends_when_answered_and_gives_its_number_of_blocks() {
     let repeat = "{until: answered, min: 3, max: 12, primary: ops_per_s, detect: 5%}";
     let lab = Lab::with(&pair(FAR, repeat));
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;

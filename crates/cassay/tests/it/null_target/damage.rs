@@ -67,7 +67,7 @@ fn what_stands_where_the_journal_should_be_is_not_waited_for() {
 }
 
 #[test]
-fn every_command_refuses_a_damaged_run_and_resume_does_its_trials_again() {
+fn every_command_refuses_a_damaged_run_and_resume_repairs_it() {
     let lab = Lab::with(TWO);
     lab.cassay(&["run", "study.yaml"]).ended_with(0);
     let run = lab.run();
@@ -157,11 +157,11 @@ fn into_full_disk(lab: &Lab, arguments: &[&str]) -> Said {
     let full = fs::OpenOptions::new().write(true).open("/dev/full");
     let mut command = lab.command(arguments);
     command.stdout(Stdio::from(full.unwrap()));
-    Said::of(command.stderr(Stdio::piped()).output().unwrap())
+    Said::from_output(command.stderr(Stdio::piped()).output().unwrap())
 }
 
 #[test]
-fn what_could_not_be_printed_is_an_error_and_a_reader_that_has_gone_is_not() {
+fn a_failed_print_is_an_error_and_a_closed_pipe_is_not() {
     let lab = Lab::with(POINT);
     lab.cassay(&["run", "study.yaml"]).ended_with(0);
     for arguments in [
@@ -185,7 +185,7 @@ fn what_could_not_be_printed_is_an_error_and_a_reader_that_has_gone_is_not() {
     let mut gone = lab.command(&["show"]);
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let said = Said::of(gone.stdout(writer).output().unwrap()).ended_with(0);
+    let said = Said::from_output(gone.stdout(writer).output().unwrap()).ended_with(0);
     assert_eq!(said.stderr, "");
 }
 
@@ -198,7 +198,7 @@ fn a_closed_stdout_takes_nothing_and_dev_null_all() {
         let script = format!("exec \"$0\" workload list {redirection}");
         shell.args(["-c", &script, env!("CARGO_BIN_EXE_cassay")]);
         shell.current_dir(lab.path()).env("CASSAY_DATA", "data");
-        let said = Said::of(shell.output().unwrap()).ended_with(code);
+        let said = Said::from_output(shell.output().unwrap()).ended_with(code);
         assert_eq!(
             said.stderr.contains("write to stdout: it is closed"),
             code == 1
@@ -215,7 +215,7 @@ fn a_report_that_had_no_room_is_written_by_resume() {
     let script = "trap '' XFSZ; ulimit -f 512; exec \"$0\" run study.yaml";
     limited.args(["-c", script, env!("CARGO_BIN_EXE_cassay")]);
     limited.current_dir(lab.path()).env("CASSAY_DATA", "data");
-    let said = Said::of(limited.output().unwrap()).ended_with(1);
+    let said = Said::from_output(limited.output().unwrap()).ended_with(1);
     said.says(&[
         "report.html",
         "free some space, then continue with: cassay resume",

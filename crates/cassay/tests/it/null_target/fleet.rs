@@ -111,7 +111,7 @@ fn clients_with_a_range_each_write_it_once_together() {
 }
 
 #[test]
-fn a_closed_loop_of_three_is_shared_by_two_clients_as_two_and_one() {
+fn two_clients_share_a_closed_loop_of_three_as_two_and_one() {
     // Loading rows would use more operations in flight.
     let lab = Lab::with(&POINT.replace("data: {load: {operations: 1k}}\n", ""));
     let sets = [
@@ -225,7 +225,7 @@ const ELSEWHEN: &str = "#!/bin/sh\nfor last; do :; done\n\
     exec unshare --time --monotonic 1000 --boottime 1000 --fork --kill-child sh -c \"$last\"\n";
 
 #[test]
-fn a_client_whose_clock_is_a_thousand_seconds_ahead_is_lined_up_within_the_bound() {
+fn a_client_clock_1000_s_ahead_is_aligned_within_the_bound() {
     let try_it = command("unshare")
         .args(["--time", "--monotonic", "1000", "--fork", "true"])
         .output();
@@ -251,7 +251,7 @@ fn a_client_whose_clock_is_a_thousand_seconds_ahead_is_lined_up_within_the_bound
         std::env::var("PATH").expect("a path")
     );
     started.env("PATH", path).env("XDG_CACHE_HOME", lab.path().join("cache"));
-    let said = Said::of(started.output().expect("the program runs")).measured(&lab);
+    let said = Said::from_output(started.output().expect("the program runs")).measured(&lab);
     let trial = said.json()["trials"][0].clone();
     let clocks = lines(&lab, "clocks.ndjson");
     let theirs: Vec<&Value> = clocks.iter().filter(|one| one["client"] == "client2").collect();

@@ -101,7 +101,7 @@ fn a_ladder_of_threads_is_one_trial_for_each_step() {
 }
 
 #[test]
-fn ycsb_s_lines_are_printed_and_a_read_modify_write_is_also_its_parts() {
+fn ycsb_lines_are_printed_with_the_parts_of_a_read_modify_write() {
     let lab = Lab::new();
     let properties = "recordcount=100\noperationcount=1000\nreadproportion=0\n\
                       updateproportion=0\nreadmodifywriteproportion=1\n";
@@ -120,7 +120,7 @@ fn ycsb_s_lines_are_printed_and_a_read_modify_write_is_also_its_parts() {
 
 /// As in reports of several clients: in addition to the values over all operations.
 #[test]
-fn of_several_clients_the_means_of_their_percentiles_are_printed_too() {
+fn means_of_percentiles_of_several_clients_are_printed() {
     let lab = Lab::new();
     let two = [
         "--compat",
@@ -268,7 +268,7 @@ fn ycsb_s_exportfile_and_exporter_take_the_lines() {
 }
 
 #[test]
-fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
+fn a_bad_command_line_starts_nothing_and_stores_no_password() {
     let lab = Lab::new();
     for words in [
         &["stress", "write", "n=10", "-rate", "thread=5"][..],
@@ -351,7 +351,7 @@ fn easy_stress_populates_and_then_runs_at_its_rate() {
 }
 
 #[test]
-fn a_study_s_own_workload_file_lies_beside_it_and_is_kept_with_the_run() {
+fn a_workload_file_lies_beside_its_study_and_is_kept() {
     let lab = Lab::with(STUDY);
     lab.write("own.yaml", OWN);
     lab.cassay(&["run", "study.yaml"]).measured(&lab);
@@ -375,7 +375,7 @@ fn times(said: &Said, text: &str) -> usize {
 }
 
 #[test]
-fn what_an_import_does_differently_is_said_once_planned_and_reported() {
+fn differences_of_an_import_are_listed_once_and_reported() {
     const NOTE: &str = "`-graph` has no effect: the report has the graphs.";
     let command = "write n=1000 no-warmup -rate threads=2 -graph file=x.html";
     let study = format!(

@@ -16,7 +16,7 @@ window: {warmup: 0s, measure: 2s}
 ";
 
 #[test]
-fn a_run_leaves_as_tables_figures_and_pages_and_a_damaged_one_does_not() {
+fn an_intact_run_is_exported_and_a_damaged_one_is_refused() {
     let lab = Lab::with(TWO);
     lab.cassay(&["run", "study.yaml"]).measured(&lab);
     let run = lab.run();

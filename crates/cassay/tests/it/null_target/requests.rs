@@ -26,7 +26,7 @@ window: {warmup: 0s, measure: 1s}
 ";
 
 #[test]
-fn the_plan_records_what_takes_effect_and_the_report_shows_it_with_its_counts() {
+fn the_plan_records_effective_requests_and_a_report_shows_them() {
     let lab = Lab::with(STUDY);
     let said = lab.cassay(&["run", "study.yaml"]);
     let run = lab.run();

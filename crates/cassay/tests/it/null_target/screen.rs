@@ -145,7 +145,7 @@ fn each_of_several_clients_has_a_line_while_they_offer_load() {
 }
 
 #[test]
-fn sigterm_gives_the_terminal_back_the_first_time_and_the_second() {
+fn sigterm_restores_the_terminal_the_first_and_the_second_time() {
     if !has_script() {
         return;
     }
@@ -179,7 +179,7 @@ fn a_key_leaves_the_screen_and_the_run_goes_on_to_its_end() {
 }
 
 #[test]
-fn finished_trials_and_the_answer_stand_in_the_terminal_after_the_screen() {
+fn finished_trials_and_the_answer_remain_after_the_full_screen() {
     if !has_script() {
         return;
     }

@@ -25,7 +25,7 @@ scales:
 ";
 
 #[test]
-fn what_a_screening_chose_is_confirmed_by_a_study_that_is_made_of_it() {
+fn a_screening_writes_the_study_that_confirms_it() {
     let lab = Lab::with(SCREENING);
     let run = ["run", "study.yaml", "--scale", "short", "--json"];
     let findings = lab.cassay(&run).measured(&lab).json();

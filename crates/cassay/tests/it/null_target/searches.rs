@@ -52,7 +52,7 @@ fn what_a_search_asks_for_is_measured_and_told() {
 
 /// An answer always takes at least 1 ms.
 #[test]
-fn a_search_goes_down_to_one_thread_and_says_that_there_is_nothing() {
+fn a_search_goes_down_to_one_thread_and_reports_no_held_load() {
     let lab = Lab::with(&study(
         "{latency_target: {threads: {from: 4, to: 8}, p50_ms: 0.1}}",
     ));

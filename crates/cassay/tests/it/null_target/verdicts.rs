@@ -16,7 +16,7 @@ window: {warmup: 0s, measure: 3s}
 ";
 
 #[test]
-fn a_slow_target_that_answers_all_keeps_up_without_a_warm_up_too() {
+fn a_slow_target_that_answers_all_keeps_up_without_warm_up() {
     let lab = Lab::with(SLOW);
     let run = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
     let findings = run.json();
@@ -26,7 +26,7 @@ fn a_slow_target_that_answers_all_keeps_up_without_a_warm_up_too() {
 }
 
 #[test]
-fn a_rate_that_ends_by_its_count_is_scheduled_as_many_operations_as_it_has() {
+fn a_rate_with_a_count_schedules_exactly_that_many_operations() {
     let lab = Lab::new();
     let line = "stress write n=600 no-warmup -rate threads=600 fixed=400/s --target null --set \
                 target.null.latency=500ms --json";
@@ -43,7 +43,7 @@ fn a_rate_that_ends_by_its_count_is_scheduled_as_many_operations_as_it_has() {
 }
 
 #[test]
-fn a_requirement_that_every_operation_misses_is_missed_however_short_the_window_is() {
+fn a_requirement_that_all_operations_miss_is_never_met() {
     let lab = Lab::with(&SLOW.replace("measure: 3s", "measure: 2s").replace("400ms", "2ms"));
     let required = "require={p99_ms: 1}";
     let run = lab.cassay(&["run", "study.yaml", "--set", required, "--json"]);
@@ -73,7 +73,7 @@ blocks:
 ";
 
 #[test]
-fn a_workload_for_a_keyspace_that_is_there_needs_no_statement_that_makes_it() {
+fn a_workload_for_an_existing_keyspace_does_not_create_it() {
     let lab = Lab::new();
     lab.write("kv.yaml", KV);
     let run = lab.cassay(&["nb", "kv.yaml", "--target", "null"]).measured(&lab);

@@ -27,7 +27,7 @@ fn intervals_measured(lab: &Lab) -> usize {
 /// and the trial counted as valid. No operation was late, since none was due before another had
 /// ended.
 #[test]
-fn a_client_that_is_stopped_within_its_window_makes_the_trial_invalid() {
+fn a_client_stopped_within_its_window_invalidates_the_trial() {
     let lab = Lab::with(POINT);
     let mut command = lab.command(&["run", "study.yaml", "--json", "--set", "window.measure=10s"]);
     // If the machine is declared as shared, there is only a warning.

@@ -1,7 +1,7 @@
 //! Tests an attached cluster with its node's machine behind sshd: the null target, which a script
 //! of the machine's user starts and stops.
 
-use super::sshd::{Machine, Machines, USER, missing, script};
+use super::sshd::{Machines, TestMachine, USER, missing, script};
 use crate::program::{Said, Started, skip, wait_until};
 use host::process::Identity;
 use measure::clock;
@@ -56,7 +56,7 @@ impl Theirs {
 
     /// The same, of another user.
     fn start_as(user: u32, faults: &str) -> Theirs {
-        let machines = Machines::with(&Machine::new("db1"));
+        let machines = Machines::with(&TestMachine::new("db1"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let home = machines.home("db1");
         machines.write("db1", "logs/system.log", b"of old\n");
@@ -98,7 +98,7 @@ impl Theirs {
 
     fn cassay(&self, arguments: &[&str]) -> Said {
         let mut command = self.machines.command(arguments);
-        Said::of(command.env("CASSAY_SHARED_MACHINE", "1").output().unwrap())
+        Said::from_output(command.env("CASSAY_SHARED_MACHINE", "1").output().unwrap())
     }
 
     fn started(&self, arguments: &[&str]) -> Started {
@@ -117,7 +117,7 @@ impl Theirs {
     }
 
     fn process(&self) -> Option<Identity> {
-        Identity::of(self.node("pid").trim().parse().ok()?)
+        Identity::read(self.node("pid").trim().parse().ok()?)
     }
 
     /// The folder of the only trial.
@@ -193,7 +193,7 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
 }
 
 #[test]
-fn its_machine_and_process_are_seen_its_logs_are_kept_and_it_comes_back_each_time() {
+fn an_attached_node_is_observed_logged_and_always_comes_back() {
     needs_sshd!();
     let theirs = Theirs::start(ALL);
     let before = theirs.process();
@@ -249,7 +249,7 @@ fn unseen_or_stolen(detail: &str) -> &'static str {
 }
 
 #[test]
-fn a_machine_that_is_lost_is_a_named_gap_and_what_came_before_is_here() {
+fn a_lost_machine_is_a_named_gap_and_earlier_data_is_kept() {
     needs_sshd!();
     let theirs = Theirs::start("[]");
     let lab = &theirs.machines.lab;
@@ -336,13 +336,13 @@ impl Theirs {
             let words = host::process::command_line(process.pid).unwrap_or_default().join(" ");
             words.contains(part) && !words.contains(but)
         };
-        let all = host::process::all_pids().into_iter().filter_map(Identity::of);
+        let all = host::process::all_pids().into_iter().filter_map(Identity::read);
         all.filter(fits).collect()
     }
 
     /// Returns the agents on its machine, and their guards.
     fn agents(&self) -> (Vec<Identity>, Vec<Identity>) {
-        let all = self.machines.running("db1").into_iter().filter_map(Identity::of);
+        let all = self.machines.running("db1").into_iter().filter_map(Identity::read);
         let is_guard = |process: &Identity| {
             let words = host::process::command_line(process.pid).unwrap_or_default();
             words.last().is_some_and(|word| word == "guard")
@@ -398,7 +398,7 @@ fn stopped_and_killed(theirs: &Theirs, who: Killed) -> Option<Said> {
 const STOP: &str = "[{at: 1s, kind: node-stop, for: 12s}]";
 
 #[test]
-fn it_runs_again_when_the_command_that_has_stopped_it_or_its_ssh_or_its_agent_is_killed() {
+fn a_stopped_node_restarts_after_a_kill_of_command_ssh_or_agent() {
     needs_sshd!();
     for who in [Killed::Command, Killed::Ssh, Killed::Agent] {
         let theirs = Theirs::start(STOP);
@@ -412,7 +412,7 @@ fn it_runs_again_when_the_command_that_has_stopped_it_or_its_ssh_or_its_agent_is
 }
 
 #[test]
-fn when_agent_and_guard_were_killed_the_next_command_starts_it_and_says_so() {
+fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
     needs_sshd!();
     let theirs = Theirs::start(STOP);
     stopped_and_killed(&theirs, Killed::AgentAndGuard);
@@ -478,7 +478,7 @@ fn it_is_stopped_started_and_found_by_whatever_looks_after_it() {
 }
 
 #[test]
-fn what_is_another_user_s_is_not_done_and_said_before_anything_is() {
+fn a_process_of_another_user_is_refused_before_any_change() {
     needs_sshd!();
     let theirs = Theirs::start_as(0, STOP);
     let allow = "--allow=create=keyspace1,restart";

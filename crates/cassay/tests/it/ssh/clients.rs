@@ -2,7 +2,7 @@
 //! client or its connection fails, the verdict says which one and when, and no process remains
 //! there.
 
-use super::sshd::{Machine, Machines, missing};
+use super::sshd::{Machines, TestMachine, missing};
 use crate::null_target::fleet::{at_a_rate, counts, lines, signal};
 use crate::null_target::{POINT, rule};
 use crate::program::{Said, Started, skip, wait_until};
@@ -16,7 +16,7 @@ const CLIENTS: [&str; 2] = ["load1", "load2"];
 fn machines() -> Machines {
     let mut machines = Machines::new();
     for name in CLIENTS {
-        machines.start(&Machine::new(name));
+        machines.start(&TestMachine::new(name));
     }
     machines.lab.write("study.yaml", POINT);
     machines
@@ -50,7 +50,8 @@ fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     let sets: Vec<String> =
         sets.iter().flat_map(|set| ["--set".to_owned(), (*set).to_owned()]).collect();
     let far = arguments(&sets);
-    let said = Said::of(machines.command(&texts(&far)).output().expect("the program runs"));
+    let said =
+        Said::from_output(machines.command(&texts(&far)).output().expect("the program runs"));
     let together = said.measured(lab).json()["trials"][0].clone();
     for name in CLIENTS {
         machines.wait_until_left(name);
@@ -163,7 +164,7 @@ fn parent_of(pid: u32) -> Option<u32> {
 }
 
 #[test]
-fn a_client_whose_ssh_is_killed_is_named_with_the_time_and_ends_there() {
+fn a_client_whose_ssh_is_killed_ends_and_is_named_with_the_time() {
     if let Some(why) = missing() {
         return skip(&why);
     }
@@ -179,7 +180,7 @@ fn a_client_whose_ssh_is_killed_is_named_with_the_time_and_ends_there() {
 }
 
 #[test]
-fn a_client_whose_ssh_stands_still_is_missed_and_nothing_stays_on_either_side() {
+fn a_client_whose_ssh_stalls_is_missed_and_leaves_nothing() {
     if let Some(why) = missing() {
         return skip(&why);
     }
@@ -201,7 +202,7 @@ fn a_client_whose_ssh_stands_still_is_missed_and_nothing_stays_on_either_side() 
 struct Stopped(u32);
 
 impl Stopped {
-    fn of(pid: u32) -> Stopped {
+    fn stop(pid: u32) -> Stopped {
         signal(pid, Signal::STOP);
         Stopped(pid)
     }
@@ -217,7 +218,7 @@ impl Drop for Stopped {
 
 /// The connection stays open, so no side sees its end. The far side only has its lease.
 #[test]
-fn a_client_whose_link_falls_silent_ends_by_its_lease_and_is_named() {
+fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     if let Some(why) = missing() {
         return skip(&why);
     }
@@ -228,7 +229,7 @@ fn a_client_whose_link_falls_silent_ends_by_its_lease_and_is_named() {
     };
     let before_s = heard_until_s(&machines, "client2");
     let session = parent_of(client).expect("a client has a session of sshd");
-    let stopped = Stopped::of(session);
+    let stopped = Stopped::stop(session);
     // Neither this side, which goes on, nor the session has closed the connection.
     machines.wait_until_left("load2");
     let said = started.end().ended_with(3);

@@ -60,7 +60,7 @@ pub fn missing() -> Option<String> {
 }
 
 /// Properties of a machine.
-pub struct Machine<'a> {
+pub struct TestMachine<'a> {
     /// Its name for `ssh`.
     pub name: &'a str,
     /// The login shell of its user.
@@ -75,10 +75,10 @@ pub struct Machine<'a> {
     pub user: u32,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> TestMachine<'a> {
     /// One with nothing special.
-    pub fn new(name: &'a str) -> Machine<'a> {
-        Machine {
+    pub fn new(name: &'a str) -> TestMachine<'a> {
+        TestMachine {
             name,
             shell: "/bin/sh",
             sshd: "",
@@ -89,19 +89,19 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns a machine whose user is root, with a separate folder for root's files.
-    pub fn root(name: &'a str) -> Machine<'a> {
-        Machine {
+    pub fn root(name: &'a str) -> TestMachine<'a> {
+        TestMachine {
             user: 0,
             before: "mount -t tmpfs none /var/lib",
-            ..Machine::new(name)
+            ..TestMachine::new(name)
         }
     }
 
     /// Returns a machine without the program.
-    pub fn bare(name: &'a str) -> Machine<'a> {
-        Machine {
+    pub fn bare(name: &'a str) -> TestMachine<'a> {
+        TestMachine {
             is_installed: false,
-            ..Machine::new(name)
+            ..TestMachine::new(name)
         }
     }
 }
@@ -139,7 +139,7 @@ impl Machines {
     }
 
     /// One with a machine.
-    pub fn with(machine: &Machine) -> Machines {
+    pub fn with(machine: &TestMachine) -> Machines {
         let mut machines = Machines::new();
         machines.start(machine);
         machines
@@ -179,7 +179,7 @@ impl Machines {
     }
 
     /// Starts a machine.
-    pub fn start(&mut self, machine: &Machine) {
+    pub fn start(&mut self, machine: &TestMachine) {
         let folder = self.folder(machine.name);
         fs::create_dir_all(folder.join("home")).unwrap();
         fs::create_dir_all(folder.join("bin")).unwrap();
@@ -227,7 +227,7 @@ impl Machines {
     }
 
     /// Returns the port on which an sshd listens for it.
-    fn listen(&mut self, machine: &Machine, folder: &Path) -> u16 {
+    fn listen(&mut self, machine: &TestMachine, folder: &Path) -> u16 {
         for _ in 0..10 {
             // It is free now, and most probably still free in a moment.
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -286,7 +286,7 @@ impl Machines {
     /// Runs `cassay topology show` with arguments. It asks each machine a few questions.
     pub fn show(&self, arguments: &[&str]) -> Said {
         let arguments = [&["topology", "show", "--json"], arguments].concat();
-        Said::of(self.command(&arguments).output().unwrap())
+        Said::from_output(self.command(&arguments).output().unwrap())
     }
 
     /// Returns the processes that run a program from the folder of a machine.

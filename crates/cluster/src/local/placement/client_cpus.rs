@@ -59,7 +59,7 @@ impl Layout {
         ];
         let best = beside.iter().position(|cpus| cpus.len() >= wanted);
         let cpus = best.map(|at| beside[at].clone());
-        let list = cpus.as_ref().map_or(String::new(), CpuSet::named);
+        let list = cpus.as_ref().map_or(String::new(), CpuSet::describe);
         let where_it_is = match (best, tells_l3(machine)) {
             (Some(0), true) => "under an L3 that no node has",
             (Some(0), false) => {

@@ -12,7 +12,7 @@ impl Layout {
     ///
     /// # Errors
     /// A machine lacks CPUs or memory.
-    pub fn of_machines(spec: &LocalSpec, machines: &[(String, Machine)]) -> Result<Layout> {
+    pub fn plan_machines(spec: &LocalSpec, machines: &[(String, Machine)]) -> Result<Layout> {
         let (seats, shares) = (spec.seats(), spec.nodes_of_hosts());
         let mut all = Layout::default();
         let mut nodes: Vec<(usize, Placement)> = Vec::new();
@@ -25,7 +25,7 @@ impl Layout {
                 },
                 ..spec.clone()
             };
-            let layout = Layout::of(&own, machine).with_context(|| name.clone())?;
+            let layout = Layout::plan(&own, machine).with_context(|| name.clone())?;
             let index_of = |slot: usize| {
                 let index = seats.iter().position(|seat| *seat == Seat { host, slot });
                 index.unwrap_or_default()
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_about_the_second_node_of_a_machine_names_it_as_all_do() {
+    fn messages_name_the_second_node_of_a_machine_consistently() {
         let said = with_numbers("node2 is beside node1 on NUMA node 0; 2 nodes", |slot| {
             1 + slot * 3
         });

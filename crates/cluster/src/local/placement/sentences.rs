@@ -24,11 +24,15 @@ const SAID_OTHERWISE: [&str; 4] = [
 
 /// Describes planned nodes. `collector` is the name of their collector if the planner does not know
 /// it.
-pub(super) fn of_plan(plan: &Plan, nodes: &[Placement], collector: Option<&str>) -> Vec<String> {
+pub(super) fn plan_sentences(
+    plan: &Plan,
+    nodes: &[Placement],
+    collector: Option<&str>,
+) -> Vec<String> {
     let both: Vec<(&Instance, &Placement)> = plan.instances.iter().zip(nodes).collect();
-    let mut said: Vec<String> = both.iter().map(|(one, node)| of_node(one, node)).collect();
+    let mut said: Vec<String> = both.iter().map(|(one, node)| node_sentence(one, node)).collect();
     said.push(plan.crossings("node"));
-    said.extend(of_memory(&both, collector));
+    said.extend(memory_sentences(&both, collector));
     let is_ours = |warning: &&String| SAID_OTHERWISE.iter().all(|part| !warning.contains(part));
     let warnings = plan.warnings.iter().filter(is_ours);
     said.extend(warnings.map(|warning| warning.replace("instances", "nodes")));
@@ -63,9 +67,9 @@ pub(super) fn of_plan(plan: &Plan, nodes: &[Placement], collector: Option<&str>)
     said
 }
 
-fn of_node(instance: &Instance, node: &Placement) -> String {
+fn node_sentence(instance: &Instance, node: &Placement) -> String {
     let numa: CpuSet = instance.nodes.iter().copied().collect();
-    let cpus = node.confinement.cpus.as_ref().map(CpuSet::named);
+    let cpus = node.confinement.cpus.as_ref().map(CpuSet::describe);
     format!(
         "{} has {} of NUMA node {numa}, planned as {} under {}",
         node.confinement.name,
@@ -76,7 +80,7 @@ fn of_node(instance: &Instance, node: &Placement) -> String {
 }
 
 /// Explains the placement of memory: each reason once, with its nodes if reasons differ.
-fn of_memory(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
+fn memory_sentences(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (instance, node) in both {
         let reason = match collector {

@@ -52,17 +52,17 @@ fn cpus(layout: &Layout) -> Vec<CpuSet> {
 
 #[test]
 fn nothing_is_said_unless_it_is_asked_for() {
-    let layout = Layout::of(&spec(3, Topology::default()), &small()).unwrap();
+    let layout = Layout::plan(&spec(3, Topology::default()), &small()).unwrap();
     assert_eq!(layout, Layout::default());
 }
 
 #[test]
-fn a_node_of_one_core_leaves_the_other_to_the_client_and_says_that_they_share_the_l3() {
+fn a_one_core_node_leaves_a_core_and_reports_the_shared_l3() {
     let topology = Topology {
         cpus: Some(1),
         ..placed(Placing::Pinned)
     };
-    let layout = Layout::of(&spec(1, topology), &small()).unwrap();
+    let layout = Layout::plan(&spec(1, topology), &small()).unwrap();
     let node = &layout.nodes[0];
     assert_eq!((cpus(&layout), node.processors), (vec![set("0")], 1));
     assert_eq!(layout.client, Some(vec![1]));
@@ -79,8 +79,8 @@ fn a_node_of_one_core_leaves_the_other_to_the_client_and_says_that_they_share_th
 }
 
 #[test]
-fn eight_nodes_of_an_epyc_have_a_numa_node_each_and_memory_beside_it() {
-    let layout = Layout::of(
+fn eight_nodes_on_an_epyc_get_one_numa_node_and_its_memory_each() {
+    let layout = Layout::plan(
         &spec(
             8,
             Topology {
@@ -114,12 +114,12 @@ fn eight_nodes_of_an_epyc_have_a_numa_node_each_and_memory_beside_it() {
 
 #[test]
 fn the_client_has_an_l3_of_its_own_where_there_are_enough() {
-    let layout = Layout::of(&spec(3, placed(Placing::Pinned)), &epyc()).unwrap();
+    let layout = Layout::plan(&spec(3, placed(Placing::Pinned)), &epyc()).unwrap();
     let client = client_of(&layout);
     let machine = epyc();
     assert!(machine.l3_neighbours(&client).is_disjoint(&layout.taken()));
     // Two sockets with one L3 each, and a node on both of them.
-    let layout = Layout::of(&spec(2, placed(Placing::Pinned)), &xeon()).unwrap();
+    let layout = Layout::plan(&spec(2, placed(Placing::Pinned)), &xeon()).unwrap();
     let client = client_of(&layout);
     assert!(xeon().core_neighbours(&client).is_disjoint(&layout.taken()));
     assert!(client.len() >= 28, "{client}");
@@ -137,7 +137,7 @@ fn at_home_nodes_share_what_their_numa_node_has() {
         cpus: Some(28),
         ..placed(Placing::Auto)
     };
-    let layout = Layout::of(&spec(4, topology), &xeon()).unwrap();
+    let layout = Layout::plan(&spec(4, topology), &xeon()).unwrap();
     let all = cpus(&layout);
     assert!(all.iter().all(|cpus| cpus.len() == 56), "{all:?}");
     assert_eq!(
@@ -158,7 +158,7 @@ fn who_is_blind_runs_anywhere_with_memory_from_everywhere() {
         cpus: Some(14),
         ..placed(Placing::OneSocketPerVcpu)
     };
-    let layout = Layout::of(&spec(8, topology), &xeon()).unwrap();
+    let layout = Layout::plan(&spec(8, topology), &xeon()).unwrap();
     let node = &layout.nodes[7];
     assert_eq!(node.confinement.cpus, None);
     assert_eq!(node.confinement.memory, Memory::Interleaved(set("0-1")));
@@ -172,7 +172,7 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
         part: Some((Units::Numa, 3)),
         ..placed(Placing::Pinned)
     };
-    let layout = Layout::of(&spec(3, topology), &epyc()).unwrap();
+    let layout = Layout::plan(&spec(3, topology), &epyc()).unwrap();
     let parts = epyc().parts(Units::Numa);
     let first: CpuSet = parts[..3].iter().flat_map(|part| part.cpus.iter()).collect();
     assert_eq!(layout.taken(), first);
@@ -190,7 +190,7 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
             ..topology
         },
     );
-    let layout = Layout::of(&five, &epyc()).unwrap();
+    let layout = Layout::plan(&five, &epyc()).unwrap();
     assert_eq!(layout.part.clone().unwrap().split, [4, 1]);
     assert_eq!(
         (layout.taken().len(), layout.nodes[0].options.len()),
@@ -203,7 +203,7 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
             ..topology
         },
     );
-    let error = format!("{:#}", Layout::of(&all, &small()).unwrap_err());
+    let error = format!("{:#}", Layout::plan(&all, &small()).unwrap_err());
     assert!(
         error.contains("3 cores of this machine, and there are 2 cores"),
         "{error}"
@@ -212,11 +212,11 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
 
 #[test]
 fn what_does_not_fit_is_refused_with_what_would() {
-    let error = Layout::of(&spec(3, placed(Placing::Pinned)), &small()).unwrap_err();
+    let error = Layout::plan(&spec(3, placed(Placing::Pinned)), &small()).unwrap_err();
     let error = format!("{error:#}");
     assert!(error.contains("place 3 nodes of 1 CPU each"), "{error}");
     assert!(error.contains("hint"), "{error}");
-    let auto = Layout::of(&spec(3, placed(Placing::Auto)), &small()).unwrap();
+    let auto = Layout::plan(&spec(3, placed(Placing::Auto)), &small()).unwrap();
     assert!(cpus(&auto).iter().all(|one| *one == set("0-1")));
 }
 
@@ -234,7 +234,7 @@ fn on_hosts(spec: LocalSpec, host: HostSpec) -> LocalSpec {
 /// A JVM without a CPU count counts at most its host's CPU quota. It counted 2 of 56, which was
 /// mistaken for a placement that is not in effect.
 #[test]
-fn who_is_not_told_a_number_of_cpus_counts_the_quota_of_its_host() {
+fn a_jvm_without_a_cpu_count_uses_the_quota_of_its_host() {
     let host = HostSpec {
         cpu_quota: Some(1.5),
         ..HostSpec::default()
@@ -265,7 +265,7 @@ fn who_is_not_told_a_number_of_cpus_counts_the_quota_of_its_host() {
         ),
     ] {
         let spec = on_hosts(spec(1, topology), host.clone());
-        let layout = Layout::of(&spec, &xeon()).unwrap();
+        let layout = Layout::plan(&spec, &xeon()).unwrap();
         assert_eq!(layout.nodes[0].processors, counted, "{topology:?}");
     }
 }
@@ -277,7 +277,7 @@ fn only_the_cpus_of_the_hosts_are_used() {
         ..HostSpec::default()
     };
     let spec = on_hosts(spec(1, placed(Placing::Pinned)), host);
-    let layout = Layout::of(&spec, &small()).unwrap();
+    let layout = Layout::plan(&spec, &small()).unwrap();
     assert_eq!(cpus(&layout), [set("1")]);
     assert_eq!(layout.client, Some(vec![0]), "what they leave");
 }
@@ -299,18 +299,18 @@ fn no_node_has_the_cores_of_housekeeping() {
         part: Some((Units::Sockets, 2)),
         ..topology
     };
-    let layout = Layout::of(&spec(2, whole), &xeon()).unwrap();
+    let layout = Layout::plan(&spec(2, whole), &xeon()).unwrap();
     let all = cpus(&layout);
     assert!(all.iter().all(|cpus| cpus.len() == 54), "{all:?}");
     assert_eq!(layout.nodes[0].processors, 54);
-    let layout = Layout::of(&spec(2, topology), &six_cores()).unwrap();
+    let layout = Layout::plan(&spec(2, topology), &six_cores()).unwrap();
     // One core for housekeeping, and the last one for the client.
     assert_eq!(layout.taken().len(), 8, "{:?}", cpus(&layout));
 }
 
 /// The share was calculated from all CPUs: "12 of 12 CPUs and yet do not fit".
 #[test]
-fn the_share_that_nobody_names_fits_beside_housekeeping_and_on_one_thread_of_each_core() {
+fn the_default_share_leaves_housekeeping_and_one_thread_a_core() {
     let part = Some((Units::Cores, 6));
     let wish = Topology {
         part,
@@ -341,7 +341,7 @@ fn the_share_that_nobody_names_fits_beside_housekeeping_and_on_one_thread_of_eac
             2,
         ),
     ] {
-        let layout = Layout::of(&spec(2, topology), &six_cores()).unwrap();
+        let layout = Layout::plan(&spec(2, topology), &six_cores()).unwrap();
         let counts: Vec<usize> = cpus(&layout).iter().map(CpuSet::len).collect();
         assert_eq!(counts, [each; 2], "{topology:?}");
         for placing in [Placing::Auto, Placing::Pinned] {
@@ -350,7 +350,7 @@ fn the_share_that_nobody_names_fits_beside_housekeeping_and_on_one_thread_of_eac
                     placing,
                     ..topology
                 };
-                Layout::of(&spec(nodes, topology), &six_cores()).unwrap();
+                Layout::plan(&spec(nodes, topology), &six_cores()).unwrap();
             }
         }
     }
@@ -361,7 +361,7 @@ fn the_share_that_nobody_names_fits_beside_housekeeping_and_on_one_thread_of_eac
         housekeeping: 1,
         ..wish
     };
-    Layout::of(&spec(4, topology), &six_cores()).unwrap();
+    Layout::plan(&spec(4, topology), &six_cores()).unwrap();
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn what_is_given_out_more_than_once_is_never_short_by_a_bit() {
 
 /// The reason said that memory is interleaved, but the kernel was told to bind it.
 #[test]
-fn memory_takes_turns_on_several_nodes_where_the_collector_knows_none() {
+fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
     let topology = Topology {
         cpus: Some(32),
         ..placed(Placing::Pinned)
@@ -404,7 +404,7 @@ fn memory_takes_turns_on_several_nodes_where_the_collector_knows_none() {
                     },
                 )
             };
-            let layout = Layout::of(&spec, &epyc()).unwrap();
+            let layout = Layout::plan(&spec, &epyc()).unwrap();
             let takes_turns = matches!(layout.nodes[0].confinement.memory, Memory::Interleaved(_));
             assert_eq!(takes_turns, !name.is_empty(), "{layout:?}");
             let said = layout.sentences.join("\n");
@@ -421,7 +421,7 @@ fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
         cpus: Some(36),
         ..placed(Placing::Pinned)
     };
-    let layout = Layout::of(&spec(3, topology), &xeon()).unwrap();
+    let layout = Layout::plan(&spec(3, topology), &xeon()).unwrap();
     let on_both: Vec<&str> = layout
         .nodes
         .iter()
@@ -443,7 +443,7 @@ fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
 #[test]
 fn sentences_are_about_the_nodes_and_the_real_machine() {
     let said = |nodes: usize, topology: Topology, machine: &Machine| {
-        let layout = Layout::of(&spec(nodes, topology), machine).unwrap();
+        let layout = Layout::plan(&spec(nodes, topology), machine).unwrap();
         layout.sentences.join("\n")
     };
     let four = Topology {

@@ -148,7 +148,7 @@ pub(in crate::local) fn proof(node: &LocalNode) -> Result<Proof> {
         node: node.layout.name.clone(),
         key: "authentication".to_string(),
         wanted: wanted.to_string(),
-        effect: Effect::of(Some((shown, holds)), ""),
+        effect: Effect::from_comparison(Some((shown, holds)), ""),
         source: "CQL handshake",
     })
 }

@@ -53,7 +53,7 @@ fn limit_proof(
         node: node.to_string(),
         key: key.to_string(),
         wanted,
-        effect: Effect::of(Some((shown, holds)), ""),
+        effect: Effect::from_comparison(Some((shown, holds)), ""),
         source,
     }
 }
@@ -91,7 +91,7 @@ fn link_proofs(limits: &HostSpec, found: &BTreeMap<String, String>, node: &str) 
 fn volume(wanted: u64, found: Option<u64>) -> Effect {
     // An image consists of whole sectors.
     let judged = found.map(|found| (format!("{found} bytes"), found == wanted / 512 * 512));
-    Effect::of(judged, "the node's folder is on no block device")
+    Effect::from_comparison(judged, "the node's folder is on no block device")
 }
 
 impl NodeReport {
@@ -111,7 +111,7 @@ impl NodeReport {
             key: key.to_string(),
             wanted,
             source: CONTAINER,
-            effect: Effect::of(found.map(|found| (found, holds)), why),
+            effect: Effect::from_comparison(found.map(|found| (found, holds)), why),
         };
         let mut proofs = Vec::new();
         if let Some(cpus) = &host.cpus {
@@ -156,7 +156,7 @@ impl NodeReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node_report::tests::{brief, seen};
+    use super::super::node_report::tests::{brief, report};
     use super::*;
     use target_spec::LinkSpec;
 
@@ -168,7 +168,7 @@ mod tests {
             memory_bytes: Some(3 << 30),
             ..HostSpec::default()
         };
-        let limited = seen(&[
+        let limited = report(&[
             ("cpu_cpuset_cpus", "0-1"),
             ("cpu_quota", "150000"),
             ("cpu_period", "100000"),
@@ -181,7 +181,7 @@ mod tests {
             "memory: 3145728 KiB yes",
         ];
         assert_eq!(brief(&proofs), expected);
-        let free = seen(&[
+        let free = report(&[
             ("cpu_cpuset_cpus", "0-3"),
             ("cpu_quota", "no quota"),
             ("memory_limit_in_bytes", "unlimited"),
@@ -197,14 +197,14 @@ mod tests {
     /// Every trial of a study with both `host.cpus` and `topology: pinned` reported that its hosts'
     /// CPUs are not in effect.
     #[test]
-    fn a_node_that_is_placed_counts_the_cpus_of_its_own_group_and_not_its_hosts() {
+    fn a_placed_node_counts_the_cpus_of_its_own_group() {
         let host = HostSpec {
             cpus: Some((0..8).collect()),
             ..HostSpec::default()
         };
         let own = CpuSet::parse_list("0-1").unwrap();
         let of = |shown: &str| {
-            let seen = seen(&[("cpu_cpuset_cpus", shown)]);
+            let seen = report(&[("cpu_cpuset_cpus", shown)]);
             brief(&seen.host_proofs(&host, Some(&own), "node1"))
         };
         assert_eq!(of("0-1"), ["cpus: 0-1 yes"]);

@@ -35,7 +35,7 @@ pub struct NodeConfiguration {
 impl Proof {
     /// Compares the requested `cassandra.yaml` keys with the `system_views.settings` of a node of
     /// `line`.
-    pub fn of_yaml(
+    pub fn compare_yaml(
         yaml: &Map<String, Value>,
         shown: &BTreeMap<String, String>,
         node: &str,
@@ -223,7 +223,7 @@ impl NodeReport {
         }
         let yaml = target_spec::yaml_named(spec.release.line(), &spec.yaml);
         let line = spec.release.line();
-        proofs.extend(Proof::of_yaml(&yaml, &self.settings, node, line));
+        proofs.extend(Proof::compare_yaml(&yaml, &self.settings, node, line));
         for (index, option) in spec.jvm_options.iter().enumerate() {
             // The last of repeated options wins, so only that one is verified.
             let key = |option: &str| self.option(option, node).key;
@@ -250,7 +250,7 @@ impl NodeReport {
             node: node.to_string(),
             key: "collector".to_string(),
             wanted: wanted.name().to_string(),
-            effect: Effect::of(judged, NO_AGENT),
+            effect: Effect::from_comparison(judged, NO_AGENT),
             source: FLAGS,
         }
     }
@@ -269,7 +269,7 @@ impl NodeReport {
             node: node.to_string(),
             key: "class_sharing".to_string(),
             wanted: "true".to_string(),
-            effect: Effect::of(judged, NO_AGENT),
+            effect: Effect::from_comparison(judged, NO_AGENT),
             source: MAPPED,
         }
     }
@@ -288,7 +288,7 @@ impl NodeReport {
             node: node.to_string(),
             key,
             wanted,
-            effect: Effect::of(shown, NO_AGENT),
+            effect: Effect::from_comparison(shown, NO_AGENT),
             source,
         })
     }
@@ -361,7 +361,7 @@ type ShownSetting = (String, bool, &'static str);
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::local::settings_check) fn seen(facts: &[(&str, &str)]) -> NodeReport {
+    pub(in crate::local::settings_check) fn report(facts: &[(&str, &str)]) -> NodeReport {
         let pair = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let text = "bool UseZGC = true {product} {command line}\n\
                     size_t MaxHeapSize = 536870912 {product} {command line}\n";
@@ -420,7 +420,7 @@ pub(super) mod tests {
             "-esa: absent no",
             "-XX:MaxHeapSize: 536870912 yes",
         ];
-        let proofs = seen(&[]).proofs(&spec, "node1");
+        let proofs = report(&[]).proofs(&spec, "node1");
         assert_eq!(brief(&proofs), expected);
         assert!(!format!("{proofs:?}").contains("hunter2"), "{proofs:?}");
         let blind = NodeReport::default().proofs(&spec, "node1");

@@ -32,7 +32,7 @@ pub enum Effect {
 impl Effect {
     /// Converts a shown value, with the result of the comparison. `None` means not visible, because
     /// of `why`.
-    pub(in crate::local) fn of(shown: Option<(String, bool)>, why: &str) -> Effect {
+    pub(in crate::local) fn from_comparison(shown: Option<(String, bool)>, why: &str) -> Effect {
         match shown {
             Some((shown, true)) => Effect::InEffect(shown),
             Some((shown, false)) => Effect::NotInEffect(shown),

@@ -40,7 +40,7 @@ impl Cluster {
     fn attached_places(&self) -> Vec<NodePlace> {
         let place = |(index, node): (usize, &NodeInfo)| {
             let hosts = self.attached_hosts()?;
-            let host = hosts.of(index)?;
+            let host = hosts.for_node(index)?;
             let process = hosts.process(index, node.address).ok()?;
             Some(NodePlace {
                 node: node.name.clone(),
@@ -77,10 +77,10 @@ pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
 
 /// Compares the requested placement with the kernel's report.
 pub(super) fn proofs(placement: &Placement, place: &NodePlace) -> Vec<Proof> {
-    of(placement, &place.found, &place.node)
+    placement_proofs(placement, &place.found, &place.node)
 }
 
-fn of(placement: &Placement, found: &EffectiveAffinity, node: &str) -> Vec<Proof> {
+fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str) -> Vec<Proof> {
     let proof = |key: &str, wanted: String, effect: Effect, source| Proof {
         node: node.to_owned(),
         key: key.to_owned(),
@@ -91,7 +91,7 @@ fn of(placement: &Placement, found: &EffectiveAffinity, node: &str) -> Vec<Proof
     let mut proofs = Vec::new();
     if let Some(cpus) = &placement.confinement.cpus {
         let judged = judged(&found.cpus, cpus);
-        let effect = Effect::of(Some(judged), "");
+        let effect = Effect::from_comparison(Some(judged), "");
         proofs.push(proof("topology cpus", cpus.to_string(), effect, STATUS));
     }
     match &placement.confinement.memory {
@@ -99,12 +99,12 @@ fn of(placement: &Placement, found: &EffectiveAffinity, node: &str) -> Vec<Proof
         Memory::Anywhere => {
             let wanted = format!("nodes {}", placement.reaches);
             let judged = reached(&found.memory_nodes, &placement.reaches);
-            let effect = Effect::of(judged, "the kernel does not tell it");
+            let effect = Effect::from_comparison(judged, "the kernel does not tell it");
             proofs.push(proof("topology memory", wanted, effect, STATUS));
         }
         Memory::Bound(nodes) => {
             let why = "neither its group nor a policy says it: this kernel has no numa_maps";
-            let effect = Effect::of(bound(found, nodes), why);
+            let effect = Effect::from_comparison(bound(found, nodes), why);
             proofs.push(proof(
                 "topology memory",
                 format!("nodes {nodes}"),
@@ -120,7 +120,7 @@ fn of(placement: &Placement, found: &EffectiveAffinity, node: &str) -> Vec<Proof
             // Ranges that are mapped from files keep the policy of the file.
             let shown = format!("{wanted} for {} of {} MiB", bytes >> 20, all >> 20);
             let judged = told.then_some((shown, bytes * 2 > all));
-            let effect = Effect::of(judged, "this kernel has no numa_maps");
+            let effect = Effect::from_comparison(judged, "this kernel has no numa_maps");
             proofs.push(proof("topology memory", wanted, effect, MAPS));
         }
     }
@@ -191,7 +191,7 @@ impl NodeReport {
             proofs.push(Proof {
                 node: node.to_owned(),
                 key: "topology processors".to_owned(),
-                effect: Effect::of(counted.map(|counted| (counted, holds)), why),
+                effect: Effect::from_comparison(counted.map(|counted| (counted, holds)), why),
                 wanted,
                 source: JVM,
             });
@@ -209,7 +209,7 @@ impl NodeReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node_report::tests::{brief, seen};
+    use super::super::node_report::tests::{brief, report};
     use super::*;
     use host::Confinement;
 
@@ -240,18 +240,18 @@ mod tests {
             ..EffectiveAffinity::default()
         };
         assert_eq!(
-            brief(&of(&wanted, &found, "node1")),
+            brief(&placement_proofs(&wanted, &found, "node1")),
             ["topology cpus: 0-1 for 40 threads yes"]
         );
         found.cpus.insert(set("0-3"), 1);
         assert_eq!(
-            brief(&of(&wanted, &found, "node1")),
+            brief(&placement_proofs(&wanted, &found, "node1")),
             ["topology cpus: 0-1 for 40 threads, 0-3 for 1 thread no"]
         );
     }
 
     #[test]
-    fn memory_is_bound_by_a_group_or_a_policy_and_by_what_is_really_there() {
+    fn memory_is_bound_by_a_cgroup_or_policy_and_by_real_pages() {
         let wanted = placement("0", Memory::Bound(set("1")));
         let found = |nodes: &str, policy: &str, elsewhere: u64| EffectiveAffinity {
             threads: 1,
@@ -260,7 +260,9 @@ mod tests {
             resident_bytes: [(1, 900 << 20), (0, elsewhere << 20)].into(),
             policy_bytes: [(policy.to_owned(), 900 << 20)].into(),
         };
-        let last = |found: &EffectiveAffinity| brief(&of(&wanted, found, "node1")).pop().unwrap();
+        let last = |found: &EffectiveAffinity| {
+            brief(&placement_proofs(&wanted, found, "node1")).pop().unwrap()
+        };
         assert!(last(&found("1", "default", 0)).ends_with("yes"));
         assert!(last(&found("0-1", "bind:1", 30)).ends_with("30 of 930 MiB elsewhere yes"));
         assert!(last(&found("0-1", "default", 0)).ends_with("no"));
@@ -272,7 +274,9 @@ mod tests {
         assert!(last(&untold("1")).ends_with("yes"), "by its group");
         assert!(last(&untold("0-1")).ends_with('?'), "nobody tells");
         let wanted = placement("0", Memory::Interleaved(set("0-1")));
-        let last = |found: &EffectiveAffinity| brief(&of(&wanted, found, "node1")).pop().unwrap();
+        let last = |found: &EffectiveAffinity| {
+            brief(&placement_proofs(&wanted, found, "node1")).pop().unwrap()
+        };
         assert!(last(&found("0-1", "interleave:0-1", 0)).ends_with("yes"));
         assert!(last(&found("0-1", "default", 0)).ends_with("no"));
         assert!(last(&EffectiveAffinity::default()).ends_with('?'));
@@ -289,7 +293,7 @@ mod tests {
                 memory_nodes: [(set(nodes), 1)].into(),
                 ..EffectiveAffinity::default()
             };
-            brief(&of(&wanted, &found, "node1")).pop().unwrap()
+            brief(&placement_proofs(&wanted, &found, "node1")).pop().unwrap()
         };
         assert_eq!(last("0-1"), "topology memory: 0-1 for 1 thread yes");
         assert!(last("0-7").ends_with("yes"));
@@ -297,9 +301,9 @@ mod tests {
     }
 
     #[test]
-    fn the_jvm_counts_the_cpus_it_was_given_unless_the_study_says_another_number() {
+    fn the_jvm_counts_its_cpus_unless_the_study_gives_a_number() {
         let wanted = placement("0", Memory::Anywhere);
-        let one = seen(&[("processors", "1")]);
+        let one = report(&[("processors", "1")]);
         let brief_of = |seen: &NodeReport, options: &[String]| {
             brief(&seen.placed_proofs(&wanted, options, "node1"))
         };
@@ -307,7 +311,7 @@ mod tests {
             brief_of(&one, &[]),
             ["topology processors: 1 yes", "-ea: given yes"]
         );
-        let two = seen(&[("processors", "2")]);
+        let two = report(&[("processors", "2")]);
         assert_eq!(brief_of(&two, &[])[0], "topology processors: 2 no");
         let own = ["-XX:ActiveProcessorCount=2", "-ea"].map(str::to_owned);
         assert_eq!(brief_of(&two, &own), Vec::<String>::new());

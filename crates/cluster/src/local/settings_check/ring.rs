@@ -50,10 +50,10 @@ fn effect(node: &LocalNode, all: &[LocalNode]) -> Effect {
     let (Some(Value::Array(down)), Some(Value::Array(live))) = (list(0), list(1)) else {
         return Effect::NotShown("its JVM does not list them".to_owned());
     };
-    said(&down, &live, all)
+    compare(&down, &live, all)
 }
 
-fn said(down: &[Value], live: &[Value], all: &[LocalNode]) -> Effect {
+fn compare(down: &[Value], live: &[Value], all: &[LocalNode]) -> Effect {
     let is_of = |address: &Value, node: &LocalNode| {
         address.as_str() == Some(&node.layout.address.to_string())
     };

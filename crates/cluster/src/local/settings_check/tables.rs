@@ -37,7 +37,7 @@ impl Cluster {
         keyspace: &str,
         tables: &BTreeMap<String, Vec<SchemaOption>>,
     ) -> Result<Vec<Proof>> {
-        of_tables(self, keyspace, tables)
+        compare_tables(self, keyspace, tables)
     }
 
     /// Compares the requested options of a keyspace with every node's schema.
@@ -45,12 +45,12 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::table_proofs`].
     pub fn keyspace_proofs(&self, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
-        of_keyspace(self, keyspace, options)
+        compare_keyspace(self, keyspace, options)
     }
 }
 
 /// Implements [`Cluster::table_proofs`].
-fn of_tables(
+fn compare_tables(
     cluster: &Cluster,
     keyspace: &str,
     tables: &BTreeMap<String, Vec<SchemaOption>>,
@@ -66,7 +66,11 @@ fn of_tables(
 }
 
 /// Implements [`Cluster::keyspace_proofs`].
-fn of_keyspace(cluster: &Cluster, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
+fn compare_keyspace(
+    cluster: &Cluster,
+    keyspace: &str,
+    options: &[SchemaOption],
+) -> Result<Vec<Proof>> {
     let is_it = format!("keyspace_name = {}", literal(keyspace));
     proofs(cluster, &[(keyspace, KEYSPACES, is_it, options)])
 }
@@ -87,7 +91,7 @@ fn proofs(cluster: &Cluster, rows: &[OptionRows<'_>]) -> Result<Vec<Proof>> {
             let columns = columns(&mut session, source, is_it)
                 .with_context(|| format!("ask {} for the options of {name}", node.name))?;
             for option in *options {
-                proofs.extend(of_option(&node.name, (name, source), option, &columns));
+                proofs.extend(option_proofs(&node.name, (name, source), option, &columns));
             }
         }
     }
@@ -105,7 +109,7 @@ fn columns(session: &mut Session, source: &str, is_it: &str) -> Result<Columns> 
 }
 
 /// Returns one proof for a plain option, or one for each entry of a map.
-fn of_option(
+fn option_proofs(
     node: &str,
     (whose, source): (&str, &'static str),
     option: &SchemaOption,
@@ -123,7 +127,7 @@ fn of_option(
             node: node.to_string(),
             key: format!("{whose} {key}"),
             wanted,
-            effect: Effect::of(judged, why),
+            effect: Effect::from_comparison(judged, why),
             source,
         }
     };
@@ -210,11 +214,11 @@ mod tests {
     }
 
     #[test]
-    fn options_of_a_table_are_compared_entry_by_entry_with_its_schema() {
+    fn table_options_are_compared_entry_by_entry_with_the_schema() {
         let check = |name: &str, value: Json| {
             let name = name.to_string();
             let option = SchemaOption { name, value };
-            brief(&of_option("node1", ("t", TABLES), &option, &columns())).join("; ")
+            brief(&option_proofs("node1", ("t", TABLES), &option, &columns())).join("; ")
         };
         assert_eq!(
             check(

@@ -5,16 +5,16 @@
 //! pause over several lines; its safepoint has a line of its own in any case. A pause has the time
 //! of its begin.
 
-use super::{Event, SECOND_NS, Written, heap_after, of_safepoint, unix_ns_of};
+use super::{Event, LineTime, SECOND_NS, heap_after, parse_safepoint, unix_ns_of};
 
 /// Parses a line's time and content; `None` if it is of no interest.
-pub(super) fn parse(line: &str) -> Option<(Written, Event)> {
+pub(super) fn parse(line: &str) -> Option<(LineTime, Event)> {
     let (mut rest, mut wall, mut uptime) = (line, None, None);
     while let Some((stamp, behind)) = rest.split_once(": ") {
         if let Some(ns) = unix_ns_of(stamp) {
-            wall = Some(Written::Wall(ns));
+            wall = Some(LineTime::Wall(ns));
         } else if let Some(seconds) = seconds(stamp) {
-            uptime = Some(Written::Uptime((seconds * SECOND_NS as f64) as u64));
+            uptime = Some(LineTime::Uptime((seconds * SECOND_NS as f64) as u64));
         } else {
             break;
         }
@@ -22,9 +22,9 @@ pub(super) fn parse(line: &str) -> Option<(Written, Event)> {
     }
     let written = wall.or(uptime)?;
     let event = if rest.starts_with('[') {
-        of_pause(rest)?
+        parse_pause(rest)?
     } else {
-        of_safepoint(rest.trim_end())?
+        parse_safepoint(rest.trim_end())?
     };
     Some((written, event))
 }
@@ -36,7 +36,7 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 /// Parses `[GC (Allocation Failure) […] 419456K->60000K(996160K), 0.0413 secs] [Times: …]`.
-fn of_pause(text: &str) -> Option<Event> {
+fn parse_pause(text: &str) -> Option<Event> {
     let text = text.split(" [Times:").next()?.trim_end();
     let (before, duration) = text.strip_suffix(" secs]")?.rsplit_once(", ")?;
     let has = |part: &str| text.contains(part);
@@ -122,10 +122,10 @@ mod tests {
                 },
             ),
         ] {
-            let wall = Written::Wall(1_795_252_172 * SECOND_NS);
+            let wall = LineTime::Wall(1_795_252_172 * SECOND_NS);
             let found = parse(&format!("{STAMP}{text}"));
             assert_eq!(found, Some((wall, event.clone())), "{text}");
-            let uptime = Written::Uptime(12_345_000_000);
+            let uptime = LineTime::Uptime(12_345_000_000);
             let found = parse(&format!("12.345: {text}"));
             assert_eq!(found, Some((uptime, event)), "{text}");
         }

@@ -152,7 +152,7 @@ fn safepoints_of_java_11_17_and_21_say_how_long_all_stood_still() {
         let found = parse(&line(0, "safepoint   ", text));
         assert_eq!(
             found,
-            Some((Written::Wall(SAMPLE_UNIX_NS), event)),
+            Some((LineTime::Wall(SAMPLE_UNIX_NS), event)),
             "{text}"
         );
     }
@@ -166,7 +166,7 @@ fn safepoints_of_java_11_17_and_21_say_how_long_all_stood_still() {
 }
 
 #[test]
-fn a_log_as_cassandra_s_own_settings_have_it_has_levels_and_no_tags() {
+fn a_log_with_cassandras_own_settings_has_levels_and_no_tags() {
     let line = |text: &str| {
         let text = format!("[2026-11-21T09:09:32.000+0000][0.989s][4711][4713][info ] {text}");
         parse(&text).map(|(_, event)| event)
@@ -188,8 +188,8 @@ fn a_log_as_cassandra_s_own_settings_have_it_has_levels_and_no_tags() {
 fn decorations_come_in_any_order_and_cpu_times_behind() {
     let text = "GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->8M(64M) 3.120ms";
     let cpu = format!("{text} User=0.01s Sys=0.00s Real=0.00s");
-    let wall = Written::Wall(SAMPLE_UNIX_NS);
-    let uptime = Written::Uptime(8_775_659 * MILLISECOND_NS);
+    let wall = LineTime::Wall(SAMPLE_UNIX_NS);
+    let uptime = LineTime::Uptime(8_775_659 * MILLISECOND_NS);
     for (decorations, text, written) in [
         ("[2026-11-21T09:09:32.000+0000][info][gc]", &*cpu, wall),
         ("[8775.659s][info][gc]", text, uptime),
@@ -220,7 +220,7 @@ fn uptimes_count_from_a_start_that_the_newest_line_tells() {
     let remark =
         |uptime: &str| format!("[{uptime}s][info][gc] GC(4) Pause Remark 15M->15M(512M) 1.5ms\n");
     logs.append("gc.log", &(remark("7.250") + &remark("8.000")));
-    assert_eq!(logs.pauses(), [seen(-750, 1.5), seen(0, 1.5)]);
+    assert_eq!(logs.pauses(), [pause_row(-750, 1.5), pause_row(0, 1.5)]);
 }
 
 /// Java 8 gives the log that it writes a number and an ending of its own.
@@ -314,12 +314,12 @@ fn remark(before_ms: u64, ms: f64) -> String {
     format!("[2026-11-21T09:09:{seconds:02}.{rest:03}+0000][1s][info][gc     ] {text}\n")
 }
 
-fn seen(offset_ms: i64, ms: f64) -> (String, i64, f64) {
+fn pause_row(offset_ms: i64, ms: f64) -> (String, i64, f64) {
     ("gc.pause.remark".to_string(), offset_ms, ms)
 }
 
 #[test]
-fn what_was_logged_before_is_left_out_and_half_a_line_is_waited_for() {
+fn earlier_log_lines_are_skipped_and_half_a_line_waits() {
     let mut logs = Logs::new();
     let half = remark(400, 2.5);
     let (begin, end) = half.split_at(60);
@@ -329,9 +329,9 @@ fn what_was_logged_before_is_left_out_and_half_a_line_is_waited_for() {
     );
     assert_eq!(logs.look(), []);
     logs.append("gc-1.log", &format!("{}{begin}", remark(500, 2.0)));
-    assert_eq!(logs.pauses(), [seen(-500, 2.0)]);
+    assert_eq!(logs.pauses(), [pause_row(-500, 2.0)]);
     logs.append("gc-1.log", end);
-    assert_eq!(logs.pauses(), [seen(-400, 2.5)]);
+    assert_eq!(logs.pauses(), [pause_row(-400, 2.5)]);
     assert_eq!(logs.pauses(), []);
 }
 
@@ -344,13 +344,13 @@ fn a_node_that_is_started_again_is_followed_into_its_next_log() {
     logs.append("gc-1.log", &remark(700, 2.0));
     logs.append("gc-2.log", &remark(600, 3.0));
     // Files of the same time are ordered by name, and a later change of one does not reorder these.
-    assert_eq!(logs.pauses(), [seen(-700, 2.0), seen(-600, 3.0)]);
+    assert_eq!(logs.pauses(), [pause_row(-700, 2.0), pause_row(-600, 3.0)]);
     logs.append("gc-2.log", &remark(500, 4.0));
-    assert_eq!(logs.pauses(), [seen(-500, 4.0)]);
+    assert_eq!(logs.pauses(), [pause_row(-500, 4.0)]);
 }
 
 #[test]
-fn a_log_that_begins_anew_or_is_renamed_is_read_from_its_beginning() {
+fn a_restarted_or_renamed_log_is_read_from_its_beginning() {
     let mut logs = Logs::new();
     logs.append(
         "gc-1.log",
@@ -358,11 +358,11 @@ fn a_log_that_begins_anew_or_is_renamed_is_read_from_its_beginning() {
     );
     assert_eq!(logs.look(), []);
     std::fs::write(logs.folder.path().join("gc-1.log"), remark(700, 2.0)).unwrap();
-    assert_eq!(logs.pauses(), [seen(-700, 2.0)]);
+    assert_eq!(logs.pauses(), [pause_row(-700, 2.0)]);
     let folder = logs.folder.path();
     std::fs::rename(folder.join("gc-1.log"), folder.join("gc-1.log.0")).unwrap();
     logs.append("gc-1.log", &remark(600, 3.0));
-    assert_eq!(logs.pauses(), [seen(-600, 3.0)]);
+    assert_eq!(logs.pauses(), [pause_row(-600, 3.0)]);
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub(in crate::snapshot) fn export(nodes: &[(&str, &[i64])]) -> Export {
     )
 }
 
-fn of_two() -> Value {
+fn two_exports() -> Value {
     serde_json::to_value(export(&[("node1", &[1, 5]), ("node2", &[3])])).unwrap()
 }
 
@@ -74,8 +74,8 @@ fn refused(export: &Value) -> String {
 
 #[test]
 fn what_was_written_is_read() {
-    assert_eq!(refused(&of_two()), "accepted");
-    let read = Export::parse(of_two().to_string().as_bytes()).unwrap();
+    assert_eq!(refused(&two_exports()), "accepted");
+    let read = Export::parse(two_exports().to_string().as_bytes()).unwrap();
     assert_eq!(read.replication().unwrap(), Replication::Simple(1));
     assert_eq!((read.tables(), read.nodes.len()), (vec!["t"], 2));
     assert_eq!(read.formats().into_iter().collect::<Vec<_>>(), ["nb"]);
@@ -92,7 +92,7 @@ const NAME: &str = "/nodes/0/manifest/tables/0/sstables/0/files/0/name";
 #[track_caller]
 fn check(cases: &[(&str, Value, &str)]) {
     for (pointer, value, part) in cases {
-        let mut export = of_two();
+        let mut export = two_exports();
         *export.pointer_mut(pointer).expect(pointer) = value.clone();
         let said = refused(&export);
         assert!(said.contains(part), "{pointer} = {value}: {said}");
@@ -180,7 +180,7 @@ fn what_does_not_fit_together_is_refused() {
 #[test]
 fn statements_make_the_tables_and_do_nothing_else() {
     let with = |statement: &str| {
-        let mut export = of_two();
+        let mut export = two_exports();
         for node in export["nodes"].as_array_mut().unwrap() {
             let schema = node["manifest"]["schema"].as_array_mut().unwrap();
             schema.push(json!(statement));
@@ -226,7 +226,7 @@ fn statements_make_the_tables_and_do_nothing_else() {
         said.contains("cannot be read: line 1, column 29: a carriage return"),
         "{said}"
     );
-    let mut without = of_two();
+    let mut without = two_exports();
     for node in without["nodes"].as_array_mut().unwrap() {
         node["manifest"]["schema"] = json!([SCHEMA[1]]);
     }
@@ -234,7 +234,7 @@ fn statements_make_the_tables_and_do_nothing_else() {
 }
 
 #[test]
-fn a_pipe_or_a_device_in_the_place_of_the_file_is_refused_and_not_waited_for() {
+fn a_pipe_or_device_in_place_of_the_file_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE);
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;

@@ -29,8 +29,8 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
 /// Exports such a snapshot to a folder, and returns its description.
 fn brought_out(root: &Path, to: &Path) -> ExportedNode {
     let (host, manifest) = node(root);
-    let place = NodeFiles::of_test(&host, root);
-    let part = told(1, &mut |_| (), |counter| {
+    let place = NodeFiles::for_test(&host, root);
+    let part = with_progress(1, &mut |_| (), |counter| {
         out::bring(&place, &manifest, to, counter)
     });
     let (manifest, contents) = part.unwrap();
@@ -46,10 +46,10 @@ fn brought_in(
     part: &ExportedNode,
     from: &Path,
 ) -> Result<contents::NodeContents> {
-    let place = NodeFiles::of_test(host, root);
+    let place = NodeFiles::for_test(host, root);
     let folder = Folder::open(from)?;
     folder.check_sizes(part)?;
-    let brought = told(1, &mut |_| (), |counter| {
+    let brought = with_progress(1, &mut |_| (), |counter| {
         bring(&place, part, &folder, "new", counter)
     });
     let (print, contents) = brought?;
@@ -84,8 +84,8 @@ fn a_file_that_is_damaged_where_it_was_is_not_exported() {
     let (host, manifest) = node(here.path());
     let table = manifest::table_folder(&manifest::folder(here.path(), "s"), "k", "t");
     std::fs::write(table.join("nb-2-big-TOC.txt"), "y").unwrap();
-    let place = NodeFiles::of_test(&host, here.path());
-    let part = told(1, &mut |_| (), |counter| {
+    let place = NodeFiles::for_test(&host, here.path());
+    let part = with_progress(1, &mut |_| (), |counter| {
         out::bring(&place, &manifest, to.path(), counter)
     });
     let said = format!("{:#}", part.unwrap_err());
@@ -131,7 +131,7 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
 }
 
 #[test]
-fn formats_that_a_version_cannot_read_are_refused_before_anything_is_copied() {
+fn unreadable_formats_are_refused_before_anything_is_copied() {
     let with = |prefix: &str| {
         let mut export = export(&[("node1", &[1])]);
         export.nodes[0].manifest.tables[0].sstables[0].prefix = format!("{prefix}-1-big-");

@@ -202,12 +202,12 @@ fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
     } else {
         Filter::new(wanted)
     };
-    let parts = names.iter().filter_map(|name| Parts::of(name));
+    let parts = names.iter().filter_map(|name| Parts::parse(name));
     let of_vms = parts.filter(|parts| OF_VMS.contains(&parts.object));
     let vms: HashSet<&str> = of_vms.map(|parts| parts.name()).collect();
     let mut columns = Vec::new();
     for (index, name) in names.iter().enumerate().skip(1) {
-        let Some(parts) = Parts::of(name).filter(|_| filter.wants(name)) else {
+        let Some(parts) = Parts::parse(name).filter(|_| filter.wants(name)) else {
             continue;
         };
         if usual && parts.is_system_group() && !vms.contains(parts.name()) {
@@ -243,7 +243,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(name: &'a str) -> Option<Parts<'a>> {
+    fn parse(name: &'a str) -> Option<Parts<'a>> {
         let (host, rest) = name.strip_prefix(r"\\")?.split_once('\\')?;
         let (object, counter) = rest.rsplit_once('\\')?;
         let (object, instance) = match object.strip_suffix(')').and_then(|o| o.split_once('(')) {

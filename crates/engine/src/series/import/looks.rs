@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_other_tools_are_recognised_by_how_they_begin_in_any_language() {
+    fn files_of_other_tools_are_recognised_in_any_language() {
         for (head, part) in [
             ("cpu,host=a usage=3.2 1700000000000000000\n", "InfluxDB"),
             (

@@ -12,7 +12,7 @@ mod sample;
 use super::{Filter, Point, Room, Series, read_text, with_hint};
 use anyhow::{Context, Result, bail, ensure};
 use foreign::FileKind;
-use sample::{Kind, Sample};
+use sample::{MetricKind, Sample};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
 /// Samples of a text.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
-    kinds: HashMap<String, Kind>,
+    kinds: HashMap<String, MetricKind>,
     samples: Vec<Sample>,
 }
 
@@ -237,7 +237,7 @@ fn rates(points: &[Point]) -> Vec<Point> {
 }
 
 /// Sample with the name, place and unit of its series.
-pub(super) struct Described {
+pub(super) struct LabelledSample {
     pub name: String,
     pub place: String,
     pub unit: &'static str,
@@ -267,7 +267,7 @@ impl Exposition {
     }
 
     /// Returns each sample with its series and its value; unwanted samples are left out.
-    pub fn described(&self, place: &str, filter: &Filter) -> Vec<(Described, f64)> {
+    pub fn described(&self, place: &str, filter: &Filter) -> Vec<(LabelledSample, f64)> {
         let one = |sample: &Sample| Some((self.describe(sample, place, filter)?, sample.value));
         self.samples.iter().filter_map(one).collect()
     }
@@ -280,12 +280,12 @@ impl Exposition {
         let (Some(name), Some(kind)) = (words.next(), words.next()) else {
             bail!("a TYPE needs a name and a kind");
         };
-        let kind = Kind::parse(kind)?;
+        let kind = MetricKind::parse(kind)?;
         self.kinds.insert(name.trim_matches('"').to_string(), kind);
         Ok(())
     }
 
-    fn describe(&self, sample: &Sample, place: &str, filter: &Filter) -> Option<Described> {
+    fn describe(&self, sample: &Sample, place: &str, filter: &Filter) -> Option<LabelledSample> {
         let name = sample.name.as_str();
         let labelled = sample.labelled();
         let wanted = if filter.is_empty() {
@@ -298,7 +298,7 @@ impl Exposition {
         }
         let counter = self.is_counter(name);
         let instance = sample.labels.iter().find(|(label, _)| label == "instance");
-        Some(Described {
+        Some(LabelledSample {
             name: format!("prometheus.{labelled}{}", if counter { "/s" } else { "" }),
             place: instance.map_or(place, |(_, value)| value).to_string(),
             unit: unit(name, counter),
@@ -310,16 +310,16 @@ impl Exposition {
         let kind = |family: &str| self.kinds.get(family).copied();
         for ending in ["_count", "_sum", "_bucket"] {
             let family = name.strip_suffix(ending);
-            if family.and_then(kind) == Some(Kind::Distribution) {
+            if family.and_then(kind) == Some(MetricKind::Distribution) {
                 return true;
             }
         }
         // OpenMetrics declares a counter without its ending.
         let family = name.strip_suffix("_total").unwrap_or(name);
         match kind(name).or_else(|| kind(family)) {
-            Some(Kind::Counter) => true,
-            Some(Kind::Gauge | Kind::Distribution) => false,
-            Some(Kind::Unknown) | None => name.ends_with("_total"),
+            Some(MetricKind::Counter) => true,
+            Some(MetricKind::Gauge | MetricKind::Distribution) => false,
+            Some(MetricKind::Unknown) | None => name.ends_with("_total"),
         }
     }
 }
@@ -372,7 +372,7 @@ latency_seconds_sum 1.5 2000
     /// Name, place, unit and the points with milliseconds.
     type SeriesPoints<'a> = (&'a str, &'a str, &'a str, Vec<(u64, f64)>);
 
-    fn seen(series: &[Series]) -> Vec<SeriesPoints<'_>> {
+    fn points(series: &[Series]) -> Vec<SeriesPoints<'_>> {
         let mut all = Vec::new();
         for one in series {
             let point = |point: &Point| (point.unix_ns / 1_000_000, point.value);
@@ -386,7 +386,7 @@ latency_seconds_sum 1.5 2000
     fn counters_become_rates_and_gauges_stay() {
         let reads = "prometheus.reads_total{table=\"ks.t\"}/s";
         assert_eq!(
-            seen(&series(TEXT, &[]).unwrap()),
+            points(&series(TEXT, &[]).unwrap()),
             [
                 (
                     "prometheus.heap_bytes",
@@ -410,16 +410,16 @@ latency_seconds_sum 1.5 2000
             ]
         );
         let wanted = series(TEXT, &["reads*ks.t"]).unwrap();
-        assert_eq!(seen(&wanted)[0].0, reads);
+        assert_eq!(points(&wanted)[0].0, reads);
         assert_eq!(wanted.len(), 1);
     }
 
     #[test]
-    fn open_metrics_has_seconds_examples_and_counters_without_their_ending() {
+    fn openmetrics_has_seconds_exemplars_and_unsuffixed_counters() {
         let text = "# TYPE reads counter\nreads_total 1 10.5 # {trace=\"x\"} 0.6 9\n\
                     reads_total 4 12.0\n# EOF\n";
         let found = series(text, &[]).unwrap();
-        assert_eq!(seen(&found)[0].3, [(12000, 2.0)]);
+        assert_eq!(points(&found)[0].3, [(12000, 2.0)]);
     }
 
     #[test]
@@ -458,7 +458,7 @@ latency_seconds_sum 1.5 2000
             file.set_modified(time).unwrap();
         }
         let found = read_prometheus(folder.path(), &[]).unwrap();
-        let seen = seen(&found);
+        let seen = points(&found);
         assert_eq!(seen[0].3, [(15000, 1.0), (15000, 1.0)]);
         assert_eq!(seen[1].3, [(20000, 0.5)]);
         let error = read_prometheus(folder.path(), &["none".to_string()]).unwrap_err();

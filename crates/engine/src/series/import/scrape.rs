@@ -56,7 +56,7 @@ impl Scrape {
 
     /// Makes a scraper for the node of this name, at `address` or at its current address if it has
     /// moved; `metrics` as for [`super::read_prometheus`].
-    pub fn of_node(
+    pub fn for_node(
         node: &str,
         address: SocketAddr,
         metrics: &[String],

@@ -86,7 +86,7 @@ fn a_planted_interaction_is_named_first() {
 
 /// A study that may stop at any look has looked more than once: the same five blocks say less.
 #[test]
-fn effects_of_a_study_that_ends_when_it_is_answered_hold_over_all_looks() {
+fn effects_of_a_sequential_study_hold_over_all_looks() {
     let once = study(5, &format!("{MATRIX}{FIXED}"));
     let until = once.text.replace("blocks: 5", "until: answered, min: 3, max: 5");
     let until = resolve("s", &until, &Overrides::default()).unwrap();
@@ -169,7 +169,7 @@ fn of_one_block_there_are_ratios_and_no_word() {
 }
 
 #[test]
-fn cells_that_did_not_take_turns_have_no_effect_with_an_interval() {
+fn cells_that_did_not_take_turns_have_no_effect_interval() {
     let text = format!("{MATRIX}{FIXED}");
     let text = study(5, &text).text.replace("blocks: 5", "blocks: 5, order: sequential");
     let study = resolve("s", &text, &Overrides::default()).unwrap();
@@ -183,7 +183,7 @@ fn cells_that_did_not_take_turns_have_no_effect_with_an_interval() {
 }
 
 #[test]
-fn at_a_rate_it_is_the_tail_and_of_several_points_one_is_primary() {
+fn at_a_rate_the_tail_is_compared_and_one_point_is_primary() {
     let sweep = "procedure: {sweep: {rate: [100, 200]}}";
     let did = |cell: &[usize], rate: f64| rate * (1.0 + 0.2 * (cell[0] * cell[1]) as f64);
     let found = run(&study(5, &format!("{MATRIX}{sweep}")), did, 0.002);

@@ -5,7 +5,7 @@
 
 use super::{EarlierNumbers, Number, Required, how_good};
 use analysis::procedure::Point;
-use analysis::require::{Limit, Outcome, RequiredMetric};
+use analysis::require::{Limit, RequiredMetric, RequirementResult};
 use analysis::{Comparison, Metric};
 use anyhow::{Context, Result, bail};
 use measure::Known;
@@ -13,18 +13,18 @@ use measure::number::round;
 use std::path::Path;
 use store::record::{Bound, FindingsRecord, PointRecord, RequirementRecord, TrialFinding, Verdict};
 use store::{DidWell, Run};
-use study::settings::{Study, Untold, Variant, Where};
+use study::settings::{IfInconclusive, Study, Variant, Where};
 
 /// Name of the last run of the same study.
 const LATEST: &str = "latest";
 
 /// Metric that may not get worse: its words, its comparison, and its value.
-type Watched = (&'static str, Metric, fn(&TrialFinding) -> Known);
+type BaselineMetric = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
-const THROUGHPUT: Watched = ("throughput", Metric::THROUGHPUT, |trial| {
+const THROUGHPUT: BaselineMetric = ("throughput", Metric::THROUGHPUT, |trial| {
     Known::Exactly(trial.all.ops_per_s)
 });
-const P99: Watched = ("p99 latency", Metric::LATENCY, |trial| {
+const P99: BaselineMetric = ("p99 latency", Metric::LATENCY, |trial| {
     trial.all.latency_ms.p99
 });
 
@@ -34,14 +34,14 @@ const P99: Watched = ("p99 latency", Metric::LATENCY, |trial| {
 /// # Errors
 /// There is no run of this name, or it has no findings.
 pub fn look_for_earlier(study: &Study, results: &Path) -> Result<Option<String>> {
-    let names = study.variants.iter().filter_map(named);
+    let names = study.variants.iter().filter_map(baseline_name);
     for name in names.filter(|name| *name != LATEST) {
         earlier(study, name, results, None)?;
     }
     Ok(without_earlier(study, results))
 }
 
-fn named(variant: &Variant) -> Option<&str> {
+fn baseline_name(variant: &Variant) -> Option<&str> {
     variant.settings.require.not_worse_than.as_deref()
 }
 
@@ -104,7 +104,7 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
     let own = path.file_name().and_then(|name| name.to_str());
     let (mut records, mut said) = (Vec::new(), Vec::new());
     for variant in &study.variants {
-        let Some(name) = named(variant) else {
+        let Some(name) = baseline_name(variant) else {
             continue;
         };
         let Some(Earlier { run, says }) = earlier(study, name, results, own)? else {
@@ -189,7 +189,7 @@ impl Beside<'_> {
 
     fn judged(
         &self,
-        (words, metric, value): &Watched,
+        (words, metric, value): &BaselineMetric,
         point: &PointRecord,
         before: Option<&PointRecord>,
     ) -> RequirementRecord {
@@ -218,7 +218,7 @@ impl Beside<'_> {
         // slower.
         let require = &self.variant.settings.require;
         let untold = match require.untold {
-            Untold::Estimate if number.ci95.is_some() => Untold::Pass,
+            IfInconclusive::Estimate if number.ci95.is_some() => IfInconclusive::Pass,
             other => other,
         };
         let required = Required {
@@ -254,7 +254,7 @@ fn number(compared: &Comparison, is_latency: bool) -> Number {
         decided: compared
             .bound
             .is_some_and(|bound| matches!(bound, Bound::AtLeast | Bound::AtMost))
-            .then_some((Outcome::Untold, bounded)),
+            .then_some((RequirementResult::Untold, bounded)),
         ..how_good(compared.ratio, compared.ci95(), is_latency)
     }
 }
@@ -263,7 +263,7 @@ fn undecided(why: &'static str) -> Number {
     Number {
         value: None,
         ci95: None,
-        decided: Some((Outcome::Untold, why)),
+        decided: Some((RequirementResult::Untold, why)),
     }
 }
 
@@ -275,7 +275,7 @@ fn geometric_mean(values: &[Known]) -> f64 {
 
 /// Returns the message for a study that has no earlier run to compare with.
 fn without_earlier(study: &Study, results: &Path) -> Option<String> {
-    let asks = study.variants.iter().any(|variant| named(variant) == Some(LATEST));
+    let asks = study.variants.iter().any(|variant| baseline_name(variant) == Some(LATEST));
     let has_none = asks && store::last_good(results, &study.name, None).is_none();
     has_none.then(|| {
         format!(

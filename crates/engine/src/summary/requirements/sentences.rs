@@ -1,10 +1,10 @@
 //! Describes a requirement in words: the value found, the limit, and the outcome.
 
 use super::{EarlierNumbers, Number, Required};
-use analysis::require::{Limit, Outcome};
+use analysis::require::{Limit, RequirementResult};
 use measure::number::{change, changes, round, significant, whole};
 use sentences::place::point_words;
-use study::settings::Untold;
+use study::settings::IfInconclusive;
 
 impl Required<'_> {
     /// `throughput at 4 threads is 98 op/s, and was 3,489 op/s in gate/20261129T113532Z (-97.2 %,
@@ -51,7 +51,7 @@ impl Required<'_> {
 
     /// Returns ` of “b” beside “a”`; empty if a study has one variant.
     pub(super) fn who(&self) -> String {
-        match (self.variant.named(), self.baseline) {
+        match (self.variant.name(), self.baseline) {
             (None, _) => String::new(),
             (Some(name), None) => format!(" of “{name}”"),
             (Some(name), Some(baseline)) => format!(" of “{name}” beside “{baseline}”"),
@@ -103,16 +103,23 @@ impl Required<'_> {
     }
 
     /// For example `missed`, or `cannot be told (its interval contains the limit)`.
-    pub(super) fn came_of_it(&self, number: &Number, outcome: Outcome, why: &str) -> String {
+    pub(super) fn came_of_it(
+        &self,
+        number: &Number,
+        outcome: RequirementResult,
+        why: &str,
+    ) -> String {
         let outcome = match outcome {
-            Outcome::Met => "met",
-            Outcome::Missed => "missed",
-            Outcome::Untold if self.is_beyond(number.value) => match self.untold {
-                Untold::Pass => "worse than that, but it scatters too much to be sure",
-                Untold::Estimate | Untold::Miss => "missed",
+            RequirementResult::Met => "met",
+            RequirementResult::Missed => "missed",
+            RequirementResult::Untold if self.is_beyond(number.value) => match self.untold {
+                IfInconclusive::Pass => "worse than that, but it scatters too much to be sure",
+                IfInconclusive::Estimate | IfInconclusive::Miss => "missed",
             },
-            Outcome::Untold if self.untold == Untold::Miss => "cannot be told, and so missed",
-            Outcome::Untold => "cannot be told",
+            RequirementResult::Untold if self.untold == IfInconclusive::Miss => {
+                "cannot be told, and so missed"
+            }
+            RequirementResult::Untold => "cannot be told",
         };
         let why = match why {
             "" => String::new(),

@@ -190,7 +190,7 @@ fn the_spread_between_blocks_decides_where_there_are_several() {
 }
 
 #[test]
-fn a_search_requires_it_where_it_found_its_answer_and_a_ladder_everywhere() {
+fn a_search_requires_its_answer_point_and_a_ladder_every_point() {
     let trials = || {
         vec![
             trial(0, "-", 4.0, 5.0, [4.9, 5.1]),
@@ -269,7 +269,7 @@ fn the_first_sentence_says_what_came_of_them() {
 /// The run that was 38 times slower: both numbers and the allowed loss are reported, and the
 /// records that the answer counts include it.
 #[test]
-fn what_is_worse_than_an_earlier_run_is_said_with_both_numbers_and_counted() {
+fn a_regression_against_an_earlier_run_has_both_numbers() {
     let study = study(
         FIXED,
         "{not_worse_than: latest, p99_ms: 10}",

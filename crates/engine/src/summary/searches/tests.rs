@@ -15,7 +15,7 @@ fn sentences(
     let at_share = at_share(variant, trials);
     sentences::search::sentences(&variant.name, study.blocks(), searches, at_share.as_ref())
 }
-use store::record::Outcome;
+use store::record::RuleOutcome;
 use store::record::RuleRecord;
 use store::record::Verdict;
 use study::resolve::resolve;
@@ -30,7 +30,8 @@ fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFi
     let of = study.variants.iter().find(|one| one.name.as_str() == variant).unwrap();
     let mut trials: Vec<TrialFinding> = Vec::new();
     loop {
-        let so_far: Vec<SeenTrial> = trials.iter().filter_map(|trial| seen(of, trial)).collect();
+        let so_far: Vec<SeenTrial> =
+            trials.iter().filter_map(|trial| to_trial(of, trial)).collect();
         let Next::Measure(asks) = of.settings.procedure.next(&so_far) else {
             return trials;
         };
@@ -44,7 +45,7 @@ fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFi
             verdict: Verdict::Valid,
             rules: vec![RuleRecord {
                 rule: "V1".to_owned(),
-                result: Outcome::Pass,
+                result: RuleOutcome::Pass,
                 detail: String::new(),
             }],
             seconds: 1.0,
@@ -171,7 +172,7 @@ fn searches_that_end_at_the_same_load_know_it_to_their_grid() {
 /// Two machines that reach a bound at the same number of threads counted as equal. The price of one
 /// used its fastest probe, and its answer had no throughput.
 #[test]
-fn searches_over_threads_are_compared_and_priced_by_what_was_done_there() {
+fn searches_over_threads_are_compared_and_priced_at_their_end() {
     let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
                 procedure: {latency_target: {threads: {from: 4, to: 64}, p50_ms: 10}}\n\
                 variants: {a: {price_per_hour: 1}, b: {price_per_hour: 2}}\n\

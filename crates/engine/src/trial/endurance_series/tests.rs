@@ -27,12 +27,12 @@ fn interval(index: u64, ok: u64, ms: u64) -> Interval {
 struct Window {
     courses: Courses,
     latency: Blocks,
-    watched: Watched,
+    watched: WindowReadings,
 }
 
 impl Window {
     fn begun() -> Window {
-        let mut watched = Watched::default();
+        let mut watched = WindowReadings::default();
         watched.begin(0);
         Window {
             courses: Courses::new(),
@@ -102,7 +102,7 @@ fn a_planted_course_is_found_with_what_it_coincides_with() {
 
 #[test]
 fn what_is_before_and_after_the_window_is_no_part_of_it() {
-    let mut watched = Watched::default();
+    let mut watched = WindowReadings::default();
     watched.push(&reading(1, HEAP, 1.0));
     watched.begin(5 * SECOND);
     watched.push(&reading(4, HEAP, 2.0));
@@ -110,12 +110,12 @@ fn what_is_before_and_after_the_window_is_no_part_of_it() {
     watched.end(8 * SECOND);
     watched.end(20 * SECOND);
     watched.push(&reading(9, HEAP, 4.0));
-    let all: Vec<_> = watched.of(HEAP).map(|one| one.bins.means()).collect();
+    let all: Vec<_> = watched.series(HEAP).map(|one| one.bins.means()).collect();
     assert_eq!(all, [[(1.5, 3.0)]]);
 }
 
 #[test]
-fn a_limit_is_that_of_the_same_node_and_none_where_a_jvm_has_none() {
+fn a_limit_is_of_the_same_node_and_absent_without_a_jvm_limit() {
     let mut window = Window::begun();
     for at in 0..600 {
         window.watched.push(&reading(at, "jvm.file_descriptors", 100.0 + at as f64));
@@ -137,7 +137,7 @@ fn a_limit_is_that_of_the_same_node_and_none_where_a_jvm_has_none() {
 }
 
 #[test]
-fn compactions_come_in_cycles_and_a_window_may_be_too_short_for_them() {
+fn compactions_come_in_cycles_and_may_outlast_a_window() {
     let cycles = |period: u64| {
         let mut window = Window::begun();
         for at in 0..400 {
@@ -163,7 +163,7 @@ fn compactions_come_in_cycles_and_a_window_may_be_too_short_for_them() {
 
 #[test]
 fn a_month_takes_no_more_than_minutes() {
-    let mut watched = Watched::default();
+    let mut watched = WindowReadings::default();
     watched.begin(0);
     for minute in 0..43_200 {
         watched.push(&reading(minute * 60, HEAP, 1.0));
@@ -174,7 +174,7 @@ fn a_month_takes_no_more_than_minutes() {
         ));
         watched.push(&reading(minute * 60, PENDING, (minute % 2) as f64));
     }
-    let bins: usize = watched.of(HEAP).map(|one| one.bins.bins().count()).sum();
+    let bins: usize = watched.series(HEAP).map(|one| one.bins.bins().count()).sum();
     assert!(bins <= BINS, "{bins}");
     assert_eq!(watched.pauses.len(), RARE_MAX);
     assert!(

@@ -1,7 +1,7 @@
 //! Tests the reading of settings, and that the rule on data and the answer agree.
 
 use super::*;
-use analysis::rules::{Evidence, Limits, Outcome as Judged, judge};
+use analysis::rules::{Evidence, Limits, RuleOutcome, judge};
 use store::record::{RuleRecord, TrialFinding};
 
 #[test]
@@ -116,7 +116,7 @@ fn cases() -> Vec<(CheckCounts, Option<LostWritesByAckTime>, Promise)> {
 }
 
 #[test]
-fn whatever_v14_holds_against_rows_is_the_first_sentence_and_nothing_else_is() {
+fn a_row_that_v14_reports_is_the_first_sentence() {
     for (checks, lost, promise) in cases() {
         let evidence = Evidence {
             read_back: Some(ReadBack {
@@ -144,7 +144,7 @@ fn whatever_v14_holds_against_rows_is_the_first_sentence_and_nothing_else_is() {
             ..TrialFinding::default()
         };
         let said = sentences::data::against(&[trial]);
-        let is_against = rule.outcome >= Judged::Warn;
+        let is_against = rule.outcome >= RuleOutcome::Warn;
         assert_eq!(
             !said.is_empty(),
             is_against,

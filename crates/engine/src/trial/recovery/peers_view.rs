@@ -1,6 +1,6 @@
 //! Reads from the probe's lines how the nodes saw each other during a fault.
 
-use analysis::recovery::{Looks, Watched};
+use analysis::recovery::{Looks, NodeReadings};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use store::Trial;
@@ -14,7 +14,7 @@ const EVERY_LOOK: &str = "hints.in_progress";
 /// Readings about the nodes.
 pub struct NodeWatch {
     /// Readings of the nodes, look by look.
-    pub watched: Watched,
+    pub watched: NodeReadings,
     /// Host of each node.
     pub hosts: BTreeMap<String, String>,
     /// Shortest time for which the nodes keep hints for a node that is down, s. `None` if no node
@@ -28,7 +28,7 @@ impl NodeWatch {
     /// # Errors
     /// A line is damaged.
     pub fn read(trial: &Trial) -> Result<NodeWatch> {
-        let mut watched = Watched::new();
+        let mut watched = NodeReadings::new();
         let is_probed = trial.probes()?.iter().any(|probe| probe == PROBE);
         if is_probed {
             for sample in trial.samples(PROBE)? {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_node_is_broken_by_its_own_name_and_by_that_of_its_host() {
         let kept = NodeWatch {
-            watched: Watched::new(),
+            watched: NodeReadings::new(),
             hosts: BTreeMap::from([
                 ("node1".to_owned(), "host1".to_owned()),
                 ("node3".to_owned(), String::new()),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_window_of_any_node_is_that_of_all_and_off_is_none_at_all() {
+    fn the_shortest_window_of_any_node_counts_and_off_means_none() {
         let node = |settings: &[(&str, &str)]| NodeRecord {
             settings: settings
                 .iter()

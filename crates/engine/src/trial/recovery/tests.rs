@@ -152,7 +152,7 @@ fn what_a_fault_did_is_read_back_from_what_the_trial_left() {
     };
     let never = FaultRecord::default();
     let mut finding = finding(vec![never, fault]);
-    measure(&trial, &mut finding, Offered::Closed).unwrap();
+    measure(&trial, &mut finding, LoadSchedule::Closed).unwrap();
     let [never, fault] = &finding.faults[..] else {
         panic!("two")
     };
@@ -208,7 +208,7 @@ fn what_a_fault_did_is_read_back_from_what_the_trial_left() {
 }
 
 #[test]
-fn a_fault_without_time_before_it_has_its_stretches_and_says_why_it_has_no_more() {
+fn a_fault_without_a_baseline_keeps_its_stretches_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let trial = written(folder.path());
     let fault = FaultRecord {
@@ -216,7 +216,7 @@ fn a_fault_without_time_before_it_has_its_stretches_and_says_why_it_has_no_more(
         ..FaultRecord::default()
     };
     let mut finding = finding(vec![fault]);
-    measure(&trial, &mut finding, Offered::Rate).unwrap();
+    measure(&trial, &mut finding, LoadSchedule::Rate).unwrap();
     let fault = &finding.faults[0];
     assert_eq!((fault.dip, fault.recover_s), (None, None));
     let found = fault.recovery.as_ref().unwrap();
@@ -241,7 +241,7 @@ fn the_stretches_of_a_fault_are_found_in_a_trial_without_it() {
         ..FaultRecord::default()
     };
     let mut finding = finding(vec![FaultRecord::default(), fault]);
-    measure(&with, &mut finding, Offered::Closed).unwrap();
+    measure(&with, &mut finding, LoadSchedule::Closed).unwrap();
     let found = stretches_without(&with, &finding.faults, &without, &finding.parts).unwrap();
     assert!(found[0].iter().all(Option::is_none), "it never was");
     let [during, after] = found[1].each_ref().map(|one| one.as_ref().unwrap());

@@ -4,7 +4,7 @@
 //! is read a line at a time, whatever its length.
 
 use super::DIGITS;
-use analysis::recovery::{Fault, Recovery, Slice};
+use analysis::recovery::{FaultTimes, Recovery, Slice};
 use anyhow::Result;
 use measure::number::round;
 use measure::{ClientCount, ClientCounts, Histogram, KindCount, KindCounts, Times};
@@ -142,7 +142,7 @@ impl Window {
     }
 
     /// Returns the stretches before, during and after a fault.
-    pub fn stretches(&self, found: &Recovery, fault: &Fault) -> [Stretch; 3] {
+    pub fn stretches(&self, found: &Recovery, fault: &FaultTimes) -> [Stretch; 3] {
         let before = found.before.as_ref().map(|before| before.slices.clone());
         let [during, after] = self.since_injection(fault, found.until_s);
         [Stretch::These(before.unwrap_or_default()), during, after]
@@ -150,7 +150,7 @@ impl Window {
 
     /// Returns two stretches: from the injection until the fault was seen whole, and from then
     /// until `until_s`.
-    pub fn since_injection(&self, fault: &Fault, until_s: f64) -> [Stretch; 2] {
+    pub fn since_injection(&self, fault: &FaultTimes, until_s: f64) -> [Stretch; 2] {
         let over_s = fault.whole_s.or(fault.healing_s).unwrap_or(until_s);
         let past = |at_s: f64| self.slices.partition_point(|slice| slice.to_s <= at_s);
         let end = past(until_s);

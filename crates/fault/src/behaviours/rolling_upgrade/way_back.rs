@@ -56,7 +56,7 @@ impl WayBack {
     }
 
     /// Describes the files that were kept last.
-    pub fn said(&self) -> Option<String> {
+    pub fn describe_files(&self) -> Option<String> {
         let kept = self.kept.last()?;
         Some(format!(
             "the files that it had as {} are kept",
@@ -100,7 +100,7 @@ impl WayBack {
         };
         let holds =
             |world: &mut dyn World, node: usize| node_release::is_release(world, node, was(node));
-        let mut round = Round::of(self.nodes());
+        let mut round = Round::new(self.nodes());
         while !host::process::is_interrupted() {
             let mut undrained = None;
             let restart = &mut |world: &mut dyn World, node: usize| {

@@ -67,7 +67,7 @@ impl Agents for Sim {
         Ok(())
     }
 
-    fn heal(&mut self) -> Result<Healed> {
+    fn heal(&mut self) -> Result<HealResult> {
         self.healed_ns = self.now_ns;
         if !self.stays_broken {
             self.broken.clear();
@@ -76,9 +76,9 @@ impl Agents for Sim {
             self.is_isolated = false;
         }
         self.has_stopped = self.stops_itself;
-        Ok(Healed {
+        Ok(HealResult {
             by_itself: self.healed_before,
-            ..Healed::default()
+            ..HealResult::default()
         })
     }
 
@@ -105,7 +105,7 @@ impl Agents for Sim {
             return Ok(QueryAnswer::Process(None));
         }
         let Query::Reach { address, limit } = what else {
-            return Ok(self.seen(what));
+            return Ok(self.answer(what));
         };
         let of = |by: ExecutedBy| match by {
             ExecutedBy::Host(index) | ExecutedBy::Node(index) => Some(index),

@@ -89,7 +89,7 @@ const OPERATIONS: &[(&str, &str)] = &[
 
 /// `errors` of an operation and `workload` of a line were once listed, but never read.
 #[test]
-fn every_setting_that_is_listed_changes_what_is_done_or_is_refused() {
+fn every_listed_setting_changes_the_work_or_is_refused() {
     fn names<'a>(rows: &[(&'a str, &str)], end: char) -> BTreeSet<&'a str> {
         let names = rows.iter().map(|(row, _)| row.split(end).next().unwrap());
         names.collect()
@@ -123,7 +123,7 @@ fn what_has_no_effect_on_an_operation_is_told() {
 }
 
 #[test]
-fn a_line_that_asks_for_another_file_is_refused_and_its_own_is_not() {
+fn a_line_that_asks_for_another_file_is_refused() {
     for own in ["file", "file.yaml", "./some/where/file.yaml"] {
         let same = outcome(FILE, &format!("workload={own}"));
         assert!(!same.contains("asks for operations"), "{same}");

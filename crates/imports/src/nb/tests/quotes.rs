@@ -16,7 +16,7 @@ const PLAIN: &str = "\n  k: Mod(100); ToString()\n  v: NumberNameToString()\n  n
 const INSERT: &str = "stmt: insert into shop.t (k, v, n) values ({k}, {v}, {n})";
 
 #[test]
-fn quotes_and_blocks_of_yaml_around_names_and_recipes_change_nothing() {
+fn yaml_quotes_around_names_and_recipes_change_nothing() {
     let sent = |bindings: &str| {
         let import = imported(&file(bindings, INSERT), &[]).unwrap();
         import.steps[0].program.fingerprint_of(Stage::Main, 5).to_string()
@@ -38,7 +38,7 @@ fn quotes_and_blocks_of_yaml_around_names_and_recipes_change_nothing() {
 }
 
 #[test]
-fn what_nosqlbench_would_not_understand_is_refused_with_a_way_out() {
+fn forms_that_nosqlbench_misreads_are_refused_with_advice() {
     let raw = |values: &str| format!("raw: \"insert into shop.t (k, v, n) values ({values})\"");
     for (bindings, operation, message, hint) in [
         (

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::chain::Env;
-use super::functions::{Argument, Flavours, Row, Step, asking, cycle, row};
-use super::parse_recipe::{Call, Fault};
+use super::functions::{Argument, Flavours, Row, Transformation, asking, cycle, row};
+use super::parse_recipe::{Call, RecipeMistake};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
@@ -71,7 +71,7 @@ impl Alias {
     fn drawn(self, ty: Ty) -> Flavours {
         cycle(
             ty,
-            Step::with(self, |alias, value| alias.value(value.long())),
+            Transformation::with(self, |alias, value| alias.value(value.long())),
         )
     }
 
@@ -131,10 +131,10 @@ fn texts(
     values: Vec<String>,
     weights: &[(usize, f64)],
     is_hashed: bool,
-) -> Result<Flavours, Fault> {
+) -> Result<Flavours, RecipeMistake> {
     let Some(slots) = slots(weights) else {
         let message = format!("{} finds no values with weights", call.name);
-        return Err(Fault::new(message, call.at));
+        return Err(RecipeMistake::new(message, call.at));
     };
     let values = values.into_iter().map(|text| Val::Text(text.into()));
     let alias = Alias {
@@ -190,13 +190,13 @@ fn csv(
     columns: &[&str],
     call: &Call,
     env: &mut Env,
-) -> Result<Vec<Vec<String>>, Fault> {
+) -> Result<Vec<Vec<String>>, RecipeMistake> {
     let name = if file.ends_with(".csv") {
         file.to_owned()
     } else {
         format!("{file}.csv")
     };
-    let wrong = |message: String| Fault::new(message, call.at);
+    let wrong = |message: String| RecipeMistake::new(message, call.at);
     let text = (env.read)(&name)
         .map_err(|why| wrong(format!("{} cannot read {name}: {why}", call.name)))?;
     let mut lines = records(&text).into_iter();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::functions::{
-    Argument, Flavours, INT_MASK, Row, Step, Variant, Whole, cycle, flavour, from, hash_range,
-    made, row, unit,
+    Argument, Flavours, INT_MASK, Row, Transformation, Variant, Whole, cycle, flavour, from,
+    hash_range, made, row, unit,
 };
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
@@ -56,8 +56,9 @@ pub(super) const ROWS: &[Row] = &[
             [factor] => factor.double()?,
             _ => return None,
         };
-        let int = Step::made(move |x| Val::Int((scaled(x, factor) % INT_MASK as f64) as i32));
-        let long = Step::long(move |x| scaled(x, factor) as i64);
+        let int =
+            Transformation::made(move |x| Val::Int((scaled(x, factor) % INT_MASK as f64) as i32));
+        let long = Transformation::long(move |x| scaled(x, factor) as i64);
         Some(vec![
             flavour(Ty::Long, Ty::Long, long),
             flavour(Ty::Long, Ty::Int, int),
@@ -88,7 +89,7 @@ pub(super) const ROWS: &[Row] = &[
             found.extend(kept(given, move |x| x.max(min).min(max)));
         }
         let (min, max) = (min.double()?, max.double()?);
-        let step = Step::of(move |value| Val::Double(value.double().max(min).min(max)));
+        let step = Transformation::new(move |value| Val::Double(value.double().max(min).min(max)));
         found.push(flavour(Ty::Double, Ty::Double, step));
         Some(found)
     }),
@@ -98,7 +99,10 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row(&["ModuloToInteger"], |given| {
         let m = divisor(given)?;
-        cycle(Ty::Int, Step::int(move |x| x.wrapping_rem(m) & INT_MASK))
+        cycle(
+            Ty::Int,
+            Transformation::int(move |x| x.wrapping_rem(m) & INT_MASK),
+        )
     }),
     row(&["DivideToLong"], |given| {
         let d = divisor(given)?;
@@ -181,11 +185,11 @@ fn integers(
     narrowed: impl Whole,
     int: impl Whole,
 ) -> Vec<Variant> {
-    let mut found = vec![flavour(Ty::Long, Ty::Long, Step::long(long))];
+    let mut found = vec![flavour(Ty::Long, Ty::Long, Transformation::long(long))];
     if are_ints(given) {
-        let narrow = Step::int(move |x| narrowed(long(x)));
+        let narrow = Transformation::int(move |x| narrowed(long(x)));
         found.push(flavour(Ty::Long, Ty::Int, narrow));
-        found.push(flavour(Ty::Int, Ty::Int, Step::int(int)));
+        found.push(flavour(Ty::Int, Ty::Int, Transformation::int(int)));
     }
     found
 }
@@ -197,9 +201,9 @@ fn same(given: &[Argument], long: impl Whole + Copy, narrowed: impl Whole) -> Ve
 
 /// Returns functions from longs to longs, and from ints to ints.
 fn kept(given: &[Argument], keep: impl Whole + Copy) -> Vec<Variant> {
-    let mut found = vec![flavour(Ty::Long, Ty::Long, Step::long(keep))];
+    let mut found = vec![flavour(Ty::Long, Ty::Long, Transformation::long(keep))];
     if are_ints(given) {
-        found.push(flavour(Ty::Int, Ty::Int, Step::int(keep)));
+        found.push(flavour(Ty::Int, Ty::Int, Transformation::int(keep)));
     }
     found
 }
@@ -220,7 +224,7 @@ fn int_hash(value: i64) -> i64 {
 fn doubles(given: &[Argument], f: fn(f64, f64) -> f64) -> Flavours {
     let [argument] = given else { return None };
     let with = argument.double()?;
-    let step = Step::of(move |value| Val::Double(f(value.double(), with)));
+    let step = Transformation::new(move |value| Val::Double(f(value.double(), with)));
     match argument.int() {
         Some(_) => from(&[Ty::Double], Ty::Double, &step),
         None => from(&[Ty::Double, Ty::Long], Ty::Double, &step),
@@ -231,7 +235,7 @@ fn hashed_floats(given: &[Argument]) -> Flavours {
     let [min, max] = given else { return None };
     let mut found = Vec::new();
     if let (Some(min), Some(max)) = (min.float(), max.float()) {
-        let step = Step::made(move |x| {
+        let step = Transformation::made(move |x| {
             let unit = hash(x as u64) as f32 / 9_223_372_036_854_775_808.0;
             Val::Float((max - min) * unit + min)
         });
@@ -243,8 +247,8 @@ fn hashed_floats(given: &[Argument]) -> Flavours {
 }
 
 /// Returns a double by the hash of a number.
-pub(super) fn hashed_double(min: f64, max: f64) -> Step {
-    Step::made(move |x| Val::Double((max - min) * unit(x) + min))
+pub(super) fn hashed_double(min: f64, max: f64) -> Transformation {
+    Transformation::made(move |x| Val::Double((max - min) * unit(x) + min))
 }
 
 /// Returns a part of the input, drawn by its hash.
@@ -283,19 +287,19 @@ fn curve(given: &[Argument]) -> Option<(f64, f64, bool)> {
 }
 
 fn continuous(curve: Curve) -> Variant {
-    let step = Step::made(move |x| Val::Double(curve.sample(x)));
+    let step = Transformation::made(move |x| Val::Double(curve.sample(x)));
     flavour(Ty::Long, Ty::Double, step)
 }
 
 fn discrete(curve: Curve) -> Vec<Variant> {
     let curve = Arc::new(curve);
     let of_int = Arc::clone(&curve);
-    let int = Step::made(move |x| Val::Int(of_int.sample(x) as i32));
+    let int = Transformation::made(move |x| Val::Int(of_int.sample(x) as i32));
     vec![
         flavour(
             Ty::Long,
             Ty::Long,
-            Step::long(move |x| curve.sample(x) as i64),
+            Transformation::long(move |x| curve.sample(x) as i64),
         ),
         flavour(Ty::Long, Ty::Int, int.clone()),
         flavour(Ty::Int, Ty::Int, int),

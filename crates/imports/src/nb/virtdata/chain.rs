@@ -1,6 +1,6 @@
 //! A compiled recipe: a chain of functions, and the environment that they may need.
 
-use super::functions::Step;
+use super::functions::Transformation;
 use super::value::{Ty, Val};
 
 /// Environment that functions may need besides their arguments.
@@ -23,14 +23,14 @@ impl Env<'_> {
 /// A chain of functions from a cycle to a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Transformation>,
     /// Type of the result.
     pub(crate) ty: Ty,
 }
 
 impl Recipe {
     /// Creates a recipe of one step.
-    pub(crate) fn single(step: Step, ty: Ty) -> Recipe {
+    pub(crate) fn single(step: Transformation, ty: Ty) -> Recipe {
         Recipe {
             steps: vec![step],
             ty,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::chain::Recipe;
-use super::functions::{Argument, Count, Flavours, Row, Step, cycle, made, row};
+use super::functions::{Argument, Count, Flavours, Row, Transformation, cycle, made, row};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
@@ -80,7 +80,7 @@ pub(super) enum Seed {
 impl Collection {
     fn value(&self, input: i64) -> Val<'_> {
         let size = match &self.size {
-            Some(size) => size.of(input).clamp(0, ELEMENTS_MAX) as usize,
+            Some(size) => size.value(input).clamp(0, ELEMENTS_MAX) as usize,
             None => self.first.len(),
         };
         let mut hashed = input;
@@ -195,7 +195,7 @@ fn collection(
         second,
         texts,
     };
-    let step = Step::with(collection, |collection, value| {
+    let step = Transformation::with(collection, |collection, value| {
         collection.value(value.long())
     });
     cycle(kind, step)

@@ -6,9 +6,10 @@ use super::arithmetic::hashed_double;
 use super::chain::{Env, Recipe};
 use super::dates::{self, MILLIS_PER_DAY};
 use super::functions::{
-    Argument, Count, Flavours, INT_MASK, Row, Step, asking, cycle, flavour, from, made, row,
+    Argument, Count, Flavours, INT_MASK, Row, Transformation, asking, cycle, flavour, from, made,
+    row,
 };
-use super::parse_recipe::{Call, Fault};
+use super::parse_recipe::{Call, RecipeMistake};
 use super::value::{Ty, Val};
 use cql::value::{CqlType, time_uuid, uuid_ticks};
 use workload::virtdata::{hash, hashed_uuid};
@@ -33,52 +34,62 @@ const NUMERIC: [Ty; 6] = [
 pub(super) const ROWS: &[Row] = &[
     // Numbers of other types.
     row(&["Identity"], |given| {
-        plain(given, &[Ty::Object], Ty::Long, &Step::of(|value| value))
+        plain(
+            given,
+            &[Ty::Object],
+            Ty::Long,
+            &Transformation::new(|value| value),
+        )
     }),
     row(&["ToInt"], |given| {
         let scale = scale(given, INT_MASK)?;
-        let step = Step::int(move |x| x.wrapping_rem(scale));
+        let step = Transformation::int(move |x| x.wrapping_rem(scale));
         from(&[Ty::Long, Ty::Double], Ty::Int, &step)
     }),
     row(&["ToLong"], |given| {
-        plain(given, &[Ty::Object], Ty::Long, &Step::long(|x| x))
+        plain(given, &[Ty::Object], Ty::Long, &Transformation::long(|x| x))
     }),
     row(&["ToDouble"], |given| {
-        let step = Step::of(|value| Val::Double(value.double()));
+        let step = Transformation::new(|value| Val::Double(value.double()));
         plain(given, &[Ty::Object], Ty::Double, &step)
     }),
     row(&["ToFloat"], |given| {
-        let step = Step::of(|value| Val::Float(value.double() as f32));
+        let step = Transformation::new(|value| Val::Float(value.double() as f32));
         plain(given, &[Ty::Object], Ty::Float, &step)
     }),
     row(&["ToShort"], |given| {
         let scale = scale(given, i64::from(i16::MAX))?;
-        let step = Step::made(move |x| Val::Short(x.wrapping_rem(scale) as i16));
+        let step = Transformation::made(move |x| Val::Short(x.wrapping_rem(scale) as i16));
         from(&NUMERIC, Ty::Short, &step)
     }),
     row(&["ToByte"], |given| {
         let scale = scale(given, i64::from(i8::MAX))?;
-        let step = Step::made(move |x| Val::Byte(x.wrapping_rem(scale) as i8));
+        let step = Transformation::made(move |x| Val::Byte(x.wrapping_rem(scale) as i8));
         from(&NUMERIC, Ty::Byte, &step)
     }),
     row(&["LongToShort", "ModuloToShort"], |given| {
-        let step = Step::made(|x| Val::Short((x & 0x7FFF) as i16));
+        let step = Transformation::made(|x| Val::Short((x & 0x7FFF) as i16));
         plain(given, &[Ty::Long], Ty::Short, &step)
     }),
     row(&["LongToByte", "ModuloToByte"], |given| {
-        let step = Step::made(|x| Val::Byte((x & 0x7F) as i8));
+        let step = Transformation::made(|x| Val::Byte((x & 0x7F) as i8));
         plain(given, &[Ty::Long], Ty::Byte, &step)
     }),
     row(&["ToBoolean"], |given| {
-        let step = Step::made(|x| Val::Bool(x & 1 == 1));
+        let step = Transformation::made(|x| Val::Bool(x & 1 == 1));
         plain(given, &NUMERIC, Ty::Bool, &step)
     }),
     row(&["ModuloToBoolean"], |given| {
-        let step = Step::made(|x| Val::Bool(x % 2 == 0));
+        let step = Transformation::made(|x| Val::Bool(x % 2 == 0));
         plain(given, &[Ty::Long], Ty::Bool, &step)
     }),
     row(&["ToBigInt"], |given| {
-        plain(given, &[Ty::Long], Ty::BigInt, &Step::made(Val::BigInt))
+        plain(
+            given,
+            &[Ty::Long],
+            Ty::BigInt,
+            &Transformation::made(Val::BigInt),
+        )
     }),
     row(&["ToBigDecimal"], |given| {
         let (scale, inputs): (_, &[Ty]) = match given {
@@ -86,12 +97,12 @@ pub(super) const ROWS: &[Row] = &[
             [Argument::Int(scale)] => (*scale, &[Ty::Long]),
             _ => return None,
         };
-        let step = Step::made(move |unscaled| Val::Decimal { unscaled, scale });
+        let step = Transformation::made(move |unscaled| Val::Decimal { unscaled, scale });
         from(inputs, Ty::Decimal, &step)
     }),
     // Identifiers and addresses.
     row(&["ToHashedUUID"], |given| {
-        let step = Step::made(|x| Val::Uuid(hashed_uuid(x as u64)));
+        let step = Transformation::made(|x| Val::Uuid(hashed_uuid(x as u64)));
         plain(given, &[Ty::Long], Ty::Uuid, &step)
     }),
     row(&["ToUUID"], |given| {
@@ -108,14 +119,14 @@ pub(super) const ROWS: &[Row] = &[
             Val::Uuid((u128::from(upper as u64) << 64 | u128::from(lower)).to_be_bytes())
         })?;
         if given.is_empty() {
-            let parse = Step::of(|value| Val::Uuid(parse_uuid(&value.text())));
+            let parse = Transformation::new(|value| Val::Uuid(parse_uuid(&value.text())));
             found.push(flavour(Ty::Text, Ty::Uuid, parse));
         }
         Some(found)
     }),
     row(&["ToEpochTimeUUID"], |given| {
         let (node, clock) = node_and_clock(given)?;
-        made(Ty::Uuid, move |x| of_node(uuid_ticks(x), node, clock))
+        made(Ty::Uuid, move |x| node_uuid(uuid_ticks(x), node, clock))
     }),
     asking(&["ToFinestTimeUUID"], |call, given, _| {
         let (base, rest) = match given {
@@ -124,18 +135,28 @@ pub(super) const ROWS: &[Row] = &[
         };
         Ok(node_and_clock(rest).and_then(|(node, clock)| {
             made(Ty::Uuid, move |x| {
-                of_node((x as u64).wrapping_add(base), node, clock)
+                node_uuid((x as u64).wrapping_add(base), node, clock)
             })
         }))
     }),
     row(&["ToTimeUUIDMin"], |given| {
-        plain(given, &[Ty::Long], Ty::Uuid, &Step::made(least_uuid))
+        plain(
+            given,
+            &[Ty::Long],
+            Ty::Uuid,
+            &Transformation::made(least_uuid),
+        )
     }),
     row(&["ToTimeUUIDMax"], |given| {
-        plain(given, &[Ty::Long], Ty::Uuid, &Step::made(greatest_uuid))
+        plain(
+            given,
+            &[Ty::Long],
+            Ty::Uuid,
+            &Transformation::made(greatest_uuid),
+        )
     }),
     row(&["ToInetAddress"], |given| {
-        let step = Step::made(|x| Val::Inet((x as i32 % i32::MAX).to_be_bytes()));
+        let step = Transformation::made(|x| Val::Inet((x as i32 % i32::MAX).to_be_bytes()));
         plain(given, &[Ty::Long], Ty::Inet, &step)
     }),
     // Days, times of day and durations.
@@ -148,7 +169,7 @@ pub(super) const ROWS: &[Row] = &[
         made(Ty::Instant, move |x| Val::Millis(at(x, spacing, repeats)))
     }),
     row(&["LongToLocalDateDays"], |given| {
-        let step = Step::made(|x| Val::Day((x & INT_MASK) as i32));
+        let step = Transformation::made(|x| Val::Day((x & INT_MASK) as i32));
         plain(given, &[Ty::Long], Ty::Day, &step)
     }),
     row(
@@ -167,7 +188,7 @@ pub(super) const ROWS: &[Row] = &[
         })
     }),
     row(&["ToCqlDurationNanos"], |given| {
-        let step = Step::made(|x| Val::Duration {
+        let step = Transformation::made(|x| Val::Duration {
             // Days and nanoseconds only: a duration in nanoseconds has no months.
             months: 0,
             days: (x / NANOS_PER_DAY) as i32,
@@ -181,7 +202,7 @@ pub(super) const ROWS: &[Row] = &[
         };
         if dates::by_pattern(pattern, 0).is_none() {
             let message = format!("`{pattern}` has a letter that is not known here");
-            return Err(Fault::new(message, call.at));
+            return Err(RecipeMistake::new(message, call.at));
         }
         let pattern = pattern.clone();
         Ok(made(Ty::Text, move |x| {
@@ -201,31 +222,34 @@ pub(super) const ROWS: &[Row] = &[
     }),
     // Functions that read a clock, replaced by functions of the cycle.
     asking(&["ElapsedNanoTime"], |call, given, env| {
-        let step = Step::long(|x| x.wrapping_mul(NANOS_PER_CYCLE));
+        let step = Transformation::long(|x| x.wrapping_mul(NANOS_PER_CYCLE));
         let what = "cycle n is n milliseconds after 1970";
         Ok(clock(call, given, env, step, what))
     }),
     asking(
         &["CurrentEpochMillis", "CurrentTimeMillis"],
         |call, given, env| {
-            let step = Step::long(|x| x.wrapping_add(CLOCK_START_MILLIS));
+            let step = Transformation::long(|x| x.wrapping_add(CLOCK_START_MILLIS));
             let what = "cycle n is n milliseconds after 2020-01-01";
             Ok(clock(call, given, env, step, what))
         },
     ),
     // Constants.
     row(&["Discard"], |given| {
-        let step = Step::fixed(Val::Text(Cow::Borrowed("discard")));
+        let step = Transformation::fixed(Val::Text(Cow::Borrowed("discard")));
         plain(given, &[Ty::Long], Ty::Object, &step)
     }),
     row(&["StaticStringMapper"], |given| match given {
-        [Argument::Text(text)] => cycle(Ty::Text, Step::fixed(Val::Text(text.clone().into()))),
+        [Argument::Text(text)] => cycle(
+            Ty::Text,
+            Transformation::fixed(Val::Text(text.clone().into())),
+        ),
         _ => None,
     }),
     row(&["FixedValue"], |given| match given {
         [value] => {
             let value = value.constant()?;
-            cycle(value.ty(), Step::fixed(value))
+            cycle(value.ty(), Transformation::fixed(value))
         }
         _ => None,
     }),
@@ -248,7 +272,7 @@ pub(super) const ROWS: &[Row] = &[
             Val::Bytes(bytes)
         })?;
         if given.is_empty() {
-            let own = Step::of(|value| {
+            let own = Transformation::new(|value| {
                 let mut bytes = Vec::new();
                 value.append(&mut bytes);
                 Val::Bytes(bytes.split_off(4))
@@ -261,17 +285,28 @@ pub(super) const ROWS: &[Row] = &[
     // Vectors.
     row(&["CqlVector"], |given| match given {
         [Argument::Function(inner)] => {
-            let step = Step::with(inner.clone(), |inner, value| inner.value(value.long()));
+            let step =
+                Transformation::with(inner.clone(), |inner, value| inner.value(value.long()));
             cycle(Ty::Vector, step)
         }
         _ => None,
     }),
     row(&["ToCqlVector"], |given| {
         let inputs = [Ty::Floats, Ty::List];
-        plain(given, &inputs, Ty::Vector, &Step::of(|value| value))
+        plain(
+            given,
+            &inputs,
+            Ty::Vector,
+            &Transformation::new(|value| value),
+        )
     }),
     row(&["NormalizeCqlVector"], |given| {
-        plain(given, &[Ty::Vector], Ty::Vector, &Step::of(normalize))
+        plain(
+            given,
+            &[Ty::Vector],
+            Ty::Vector,
+            &Transformation::new(normalize),
+        )
     }),
     row(&["HashedFloatVectors"], |given| match given {
         [size] => float_vectors(size, 0.0, 1.0),
@@ -282,7 +317,7 @@ pub(super) const ROWS: &[Row] = &[
     row(&["Flow"], |given| {
         let recipes = Argument::functions(given)?;
         let ty = recipes.last()?.ty;
-        let step = Step::with(recipes, |recipes, value| {
+        let step = Transformation::with(recipes, |recipes, value| {
             let first = recipes[0].value(value.long());
             let rest = recipes[1..].iter();
             rest.fold(first, |value, recipe| recipe.value_of(value))
@@ -292,7 +327,12 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Returns a function without arguments.
-pub(super) fn plain(given: &[Argument], inputs: &[Ty], output: Ty, step: &Step) -> Flavours {
+pub(super) fn plain(
+    given: &[Argument],
+    inputs: &[Ty],
+    output: Ty,
+    step: &Transformation,
+) -> Flavours {
     given.is_empty().then(|| from(inputs, output, step))?
 }
 
@@ -335,17 +375,23 @@ fn is_utc(zone: &Argument) -> bool {
     ["UTC", "GMT", "Z", "default"].contains(&zone)
 }
 
-fn millis(date: &str, call: &Call) -> Result<i64, Fault> {
+fn millis(date: &str, call: &Call) -> Result<i64, RecipeMistake> {
     dates::millis(date).ok_or_else(|| {
         let message = format!(
             "`{date}` is no time of {}; write `2018-02-01 05:00:00`, which is UTC",
             call.name
         );
-        Fault::new(message, call.at)
+        RecipeMistake::new(message, call.at)
     })
 }
 
-fn clock(call: &Call, given: &[Argument], env: &mut Env, step: Step, what: &str) -> Flavours {
+fn clock(
+    call: &Call,
+    given: &[Argument],
+    env: &mut Env,
+    step: Transformation,
+    what: &str,
+) -> Flavours {
     let found = plain(given, &[Ty::Long], Ty::Long, &step)?;
     env.note(format!(
         "{} gives the clock in NoSQLBench; so that runs can be repeated, here {what}",
@@ -376,14 +422,14 @@ fn greatest_uuid(millis: i64) -> Val<'static> {
 }
 
 /// Returns a version 1 UUID of node and clock.
-fn of_node(ticks: u64, node: i64, clock: i64) -> Val<'static> {
+fn node_uuid(ticks: u64, node: i64, clock: i64) -> Val<'static> {
     let low = ((clock as u64 & 0x3FFF) << 48) | (1 << 63) | node as u64;
     Val::Uuid(time_uuid(ticks, low))
 }
 
 /// Returns values in rotation.
-pub(super) fn in_turn(values: Vec<Val<'static>>) -> Step {
-    Step::with(values, |values, value| {
+pub(super) fn in_turn(values: Vec<Val<'static>>) -> Transformation {
+    Transformation::with(values, |values, value| {
         let index = (value.long() % INT_MASK).unsigned_abs() as usize % values.len();
         values[index].clone()
     })
@@ -414,14 +460,14 @@ fn float_vectors(size: &Argument, min: f64, max: f64) -> Flavours {
     made(Ty::Floats, move |x| {
         let image = hash(x as u64) as i64;
         let item = |index| of.value(image.wrapping_add(index)).double() as f32;
-        let items = (0..size.of(x)).map(|index| Val::Float(item(index)));
+        let items = (0..size.value(x)).map(|index| Val::Float(item(index)));
         Val::List(items.collect())
     })
 }
 
 /// Returns the conversion that Cassandra applies to a value in a statement's text.
-pub(super) fn written_as(typ: &CqlType) -> Step {
-    Step::with(typ.clone(), |typ, value| match (typ, value) {
+pub(super) fn written_as(typ: &CqlType) -> Transformation {
+    Transformation::with(typ.clone(), |typ, value| match (typ, value) {
         (CqlType::Text | CqlType::Ascii, Val::Long(v)) => Val::Digits(v),
         (CqlType::Text | CqlType::Ascii, value @ Val::Digits(_)) => value,
         (CqlType::Text | CqlType::Ascii, value) => Val::Text(value.text()),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::chain::{Env, Recipe};
-use super::parse_recipe::{Call, Fault};
+use super::parse_recipe::{Call, RecipeMistake};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
@@ -28,7 +28,7 @@ pub(super) enum Make {
     /// From the arguments alone.
     Of(fn(&[Argument]) -> Flavours),
     /// For functions that read files, record notes, or report their own mistakes.
-    Asking(fn(&Call, &[Argument], &mut Env) -> Result<Flavours, Fault>),
+    Asking(fn(&Call, &[Argument], &mut Env) -> Result<Flavours, RecipeMistake>),
 }
 
 /// Defines a function of its arguments alone.
@@ -40,7 +40,7 @@ pub(super) const fn row(names: &'static [&'static str], make: fn(&[Argument]) ->
 /// Defines a function that needs more than its arguments.
 pub(super) const fn asking(
     names: &'static [&'static str],
-    make: fn(&Call, &[Argument], &mut Env) -> Result<Flavours, Fault>,
+    make: fn(&Call, &[Argument], &mut Env) -> Result<Flavours, RecipeMistake>,
 ) -> Row {
     let make = Make::Asking(make);
     Row { names, make }
@@ -63,15 +63,15 @@ pub(crate) enum Argument {
 pub(crate) struct Variant {
     pub(crate) input: Ty,
     pub(crate) output: Ty,
-    pub(crate) step: Step,
+    pub(crate) step: Transformation,
 }
 
 /// A transformation of a value.
 #[derive(Clone)]
-pub(crate) struct Step(Arc<dyn Effect>);
+pub(crate) struct Transformation(Arc<dyn Effect>);
 
 trait Effect: Send + Sync {
-    fn of<'a>(&'a self, value: Val<'a>) -> Val<'a>;
+    fn apply<'a>(&'a self, value: Val<'a>) -> Val<'a>;
 }
 
 /// A state, and a function of it and a value.
@@ -83,12 +83,12 @@ where
     F: for<'a> Fn(&'a T, Val<'a>) -> Val<'a> + Send + Sync,
 {
     #[inline]
-    fn of<'a>(&'a self, value: Val<'a>) -> Val<'a> {
+    fn apply<'a>(&'a self, value: Val<'a>) -> Val<'a> {
         (self.1)(&self.0, value)
     }
 }
 
-impl core::fmt::Debug for Step {
+impl core::fmt::Debug for Transformation {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Step")
     }
@@ -98,44 +98,46 @@ impl core::fmt::Debug for Step {
 pub(super) trait Whole: Fn(i64) -> i64 + Send + Sync + 'static {}
 impl<F: Fn(i64) -> i64 + Send + Sync + 'static> Whole for F {}
 
-impl Step {
+impl Transformation {
     /// Creates an effect that returns part of a state, or a value made from it.
-    pub(super) fn with<T, F>(held: T, effect: F) -> Step
+    pub(super) fn with<T, F>(held: T, effect: F) -> Transformation
     where
         T: Send + Sync + 'static,
         F: for<'a> Fn(&'a T, Val<'a>) -> Val<'a> + Send + Sync + 'static,
     {
-        Step(Arc::new(With(held, effect)))
+        Transformation(Arc::new(With(held, effect)))
     }
 
     /// Creates an effect from a function of a value.
-    pub(super) fn of(effect: impl Fn(Val) -> Val + Send + Sync + 'static) -> Step {
-        Step::with((), move |(), value| effect(value))
+    pub(super) fn new(effect: impl Fn(Val) -> Val + Send + Sync + 'static) -> Transformation {
+        Transformation::with((), move |(), value| effect(value))
     }
 
     /// Creates an effect from a function of a number.
-    pub(super) fn made(effect: impl Fn(i64) -> Val<'static> + Send + Sync + 'static) -> Step {
-        Step::with((), move |(), value| effect(value.long()))
+    pub(super) fn made(
+        effect: impl Fn(i64) -> Val<'static> + Send + Sync + 'static,
+    ) -> Transformation {
+        Transformation::with((), move |(), value| effect(value.long()))
     }
 
     /// Creates an effect that returns a long for a number.
-    pub(super) fn long(effect: impl Whole) -> Step {
-        Step::made(move |x| Val::Long(effect(x)))
+    pub(super) fn long(effect: impl Whole) -> Transformation {
+        Transformation::made(move |x| Val::Long(effect(x)))
     }
 
     /// Creates an effect that returns an int for a number.
-    pub(super) fn int(effect: impl Whole) -> Step {
-        Step::made(move |x| Val::Int(effect(x) as i32))
+    pub(super) fn int(effect: impl Whole) -> Transformation {
+        Transformation::made(move |x| Val::Int(effect(x) as i32))
     }
 
     /// Creates an effect that always returns the same value.
-    pub(super) fn fixed(value: Val<'static>) -> Step {
-        Step::with(value, |value, _| value.clone())
+    pub(super) fn fixed(value: Val<'static>) -> Transformation {
+        Transformation::with(value, |value, _| value.clone())
     }
 
     #[inline]
     pub(super) fn apply<'a>(&'a self, value: Val<'a>) -> Val<'a> {
-        self.0.of(value)
+        self.0.apply(value)
     }
 }
 
@@ -147,7 +149,7 @@ pub(super) enum Count {
 }
 
 impl Count {
-    pub(super) fn of(&self, input: i64) -> i64 {
+    pub(super) fn value(&self, input: i64) -> i64 {
         match self {
             Count::Fixed(count) => *count,
             // A function's result is known only here.
@@ -223,7 +225,7 @@ impl Argument {
     }
 }
 
-pub(super) fn flavour(input: Ty, output: Ty, step: Step) -> Variant {
+pub(super) fn flavour(input: Ty, output: Ty, step: Transformation) -> Variant {
     Variant {
         input,
         output,
@@ -232,13 +234,13 @@ pub(super) fn flavour(input: Ty, output: Ty, step: Step) -> Variant {
 }
 
 /// Returns the same flavour for each of some input types.
-pub(super) fn from(inputs: &[Ty], output: Ty, step: &Step) -> Flavours {
+pub(super) fn from(inputs: &[Ty], output: Ty, step: &Transformation) -> Flavours {
     let one = |input: &Ty| flavour(*input, output, step.clone());
     Some(inputs.iter().map(one).collect())
 }
 
 /// Returns one flavour that takes a cycle.
-pub(super) fn cycle(output: Ty, step: Step) -> Flavours {
+pub(super) fn cycle(output: Ty, step: Transformation) -> Flavours {
     Some(vec![flavour(Ty::Long, output, step)])
 }
 
@@ -247,7 +249,7 @@ pub(super) fn made(
     output: Ty,
     make: impl Fn(i64) -> Val<'static> + Send + Sync + 'static,
 ) -> Flavours {
-    cycle(output, Step::made(make))
+    cycle(output, Transformation::made(make))
 }
 
 #[inline]

@@ -6,9 +6,10 @@ use super::chain::{Env, Recipe};
 use super::collections::{self, Seed};
 use super::convert::in_turn;
 use super::functions::{
-    Argument, Flavours, INT_MASK, Row, Step, asking, cycle, from, hash_range, weighted, weights,
+    Argument, Flavours, INT_MASK, Row, Transformation, asking, cycle, from, hash_range, weighted,
+    weights,
 };
-use super::parse_recipe::{Call, Fault};
+use super::parse_recipe::{Call, RecipeMistake};
 use super::value::{Ty, Val};
 use workload::iot_data;
 use workload::virtdata::hash;
@@ -64,9 +65,9 @@ pub(super) const ROWS: &[Row] = &[
         let text = |value: &str| Some(value.to_owned());
         let Some(values) = weights(spec.split([';', ',']), text) else {
             let message = format!("`{spec}` is no list like `a:1.5;b:2`");
-            return Err(Fault::new(message, call.at));
+            return Err(RecipeMistake::new(message, call.at));
         };
-        let step = Step::with(values, |values, value| {
+        let step = Transformation::with(values, |values, value| {
             Val::Text(Cow::Borrowed(weighted::<String>(values, value.long())))
         });
         Ok(cycle(Ty::Text, step))
@@ -74,8 +75,8 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Returns one of some lines, by the hash of a number.
-pub(super) fn line(lines: Vec<Box<str>>) -> Step {
-    Step::with(lines, |lines, value| {
+pub(super) fn line(lines: Vec<Box<str>>) -> Transformation {
+    Transformation::with(lines, |lines, value| {
         let index = hash_range(value.long(), (0, lines.len() as i64)) & INT_MASK;
         Val::Text(Cow::Borrowed(&lines[index as usize]))
     })
@@ -87,7 +88,7 @@ fn drawn_lines(
     call: &Call,
     given: &[Argument],
     env: &mut Env,
-) -> Result<Flavours, Fault> {
+) -> Result<Flavours, RecipeMistake> {
     let [
         Argument::Text(file),
         Argument::Int(least),
@@ -102,7 +103,7 @@ fn drawn_lines(
     if width < 1 {
         return Ok(None);
     }
-    let size = Step::long(move |x| hash_range(x, (least, width)));
+    let size = Transformation::long(move |x| hash_range(x, (least, width)));
     let size = Argument::Function(Recipe::single(size, Ty::Long));
     let given = [size, Argument::Function(line)];
     Ok(collections::sized(kind, Seed::Stepped, &given))
@@ -114,19 +115,24 @@ fn beginning(
     given: &[Argument],
     env: &mut Env,
     of: fn(String, usize) -> String,
-) -> Result<Flavours, Fault> {
+) -> Result<Flavours, RecipeMistake> {
     let (file, lines) = match given {
         [Argument::Text(file)] => (file, 1),
         [Argument::Text(file), lines] => (file, lines.int().unwrap_or(1).max(1) as usize),
         _ => return Ok(None),
     };
     let text = file_text(file, call, env)?.unwrap_or_else(iot_data::text);
-    let step = Step::fixed(Val::Text(of(text, lines).into()));
+    let step = Transformation::fixed(Val::Text(of(text, lines).into()));
     Ok(from(&[Ty::Long, Ty::Object], Ty::Text, &step))
 }
 
 /// Returns a part of a file, with a size between two limits, by the hash of a number.
-fn extract(file: &str, call: &Call, sizes: &[Argument], env: &mut Env) -> Result<Flavours, Fault> {
+fn extract(
+    file: &str,
+    call: &Call,
+    sizes: &[Argument],
+    env: &mut Env,
+) -> Result<Flavours, RecipeMistake> {
     let [Argument::Int(least), Argument::Int(most)] = sizes else {
         return Ok(None);
     };
@@ -136,10 +142,10 @@ fn extract(file: &str, call: &Call, sizes: &[Argument], env: &mut Env) -> Result
     let text = file_text(file, call, env)?.unwrap_or_else(iot_data::text);
     if !text.is_ascii() || text.is_empty() {
         let message = format!("{file} must be ASCII text");
-        return Err(Fault::new(message, call.at));
+        return Err(RecipeMistake::new(message, call.at));
     }
     let (first, last) = (i64::from(*least), i64::from(*most));
-    let step = Step::with(text, move |text, value| {
+    let step = Transformation::with(text, move |text, value| {
         let input = value.long();
         let length = text.len() as i64;
         let size = (hash_range(input, (first, last - first + 1)) & INT_MASK) % length;
@@ -152,20 +158,20 @@ fn extract(file: &str, call: &Call, sizes: &[Argument], env: &mut Env) -> Result
 }
 
 /// Returns the lines of a data file; at least one.
-fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, Fault> {
+fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, RecipeMistake> {
     let lines: Vec<Box<str>> = match file_text(file, call, env)? {
         Some(text) => text.lines().map(Box::from).collect(),
         None => iot_data::words(),
     };
     if lines.is_empty() {
-        Err(Fault::new(format!("{file} has no line"), call.at))
+        Err(RecipeMistake::new(format!("{file} has no line"), call.at))
     } else {
         Ok(lines)
     }
 }
 
 /// Returns the content of a data file; `None` if cassay's own replaces NoSQLBench's.
-fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, Fault> {
+fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, RecipeMistake> {
     match (env.read)(file) {
         Ok(text) => Ok(Some(text)),
         Err(_) if STAND_INS.iter().any(|name| file.ends_with(name)) => {
@@ -177,7 +183,7 @@ fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, F
         }
         Err(why) => {
             let message = format!("{} cannot read {file}: {why}", call.name);
-            Err(Fault::new(message, call.at))
+            Err(RecipeMistake::new(message, call.at))
         }
     }
 }

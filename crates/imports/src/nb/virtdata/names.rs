@@ -1,6 +1,6 @@
 //! Reasons why some of NoSQLBench's functions are missing.
 
-use super::parse_recipe::{Call, Fault};
+use super::parse_recipe::{Call, RecipeMistake};
 use super::tables::TABLES;
 
 /// Functions that are not possible here, with the reasons.
@@ -64,12 +64,12 @@ pub(super) fn refused(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the error for a missing function.
-pub(super) fn unknown(call: &Call) -> Fault {
+pub(super) fn unknown(call: &Call) -> RecipeMistake {
     let name = call.name.as_str();
     if let Some(why) = refused(name) {
-        return Fault::new(format!("function {name} {why}"), call.at);
+        return RecipeMistake::new(format!("function {name} {why}"), call.at);
     }
-    let mut fault = Fault::new(format!("function {name} is not known here"), call.at);
+    let mut fault = RecipeMistake::new(format!("function {name} is not known here"), call.at);
     // A list of all functions would not help.
     let all = TABLES.into_iter().flatten().flat_map(|row| row.names);
     let near = yaml::did_you_mean(name, all.copied());

@@ -30,16 +30,16 @@ pub(crate) enum Arg {
 
 /// A mistake in a recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct RecipeMistake {
     pub(crate) message: String,
     /// Byte offset in the recipe.
     pub(crate) at: usize,
     pub(crate) hint: Option<String>,
 }
 
-impl Fault {
-    pub(crate) fn new(message: impl Into<String>, at: usize) -> Fault {
-        Fault {
+impl RecipeMistake {
+    pub(crate) fn new(message: impl Into<String>, at: usize) -> RecipeMistake {
+        RecipeMistake {
             message: message.into(),
             at,
             hint: None,
@@ -51,7 +51,7 @@ impl Fault {
 const DEPTH_MAX: usize = 16;
 
 /// Parses a recipe.
-pub(crate) fn parse(text: &str) -> Result<Vec<Call>, Fault> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Call>, RecipeMistake> {
     let mut reader = Reader { text, at: 0 };
     let mut calls = Vec::new();
     loop {
@@ -63,11 +63,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Call>, Fault> {
         calls.push(reader.call(0)?);
         if !reader.take(";") && !reader.rest().is_empty() {
             let message = format!("expected `;` before `{}`", first_line(reader.rest()));
-            return Err(Fault::new(message, reader.at));
+            return Err(RecipeMistake::new(message, reader.at));
         }
     }
     if calls.is_empty() {
-        return Err(Fault::new("the recipe has no function", 0));
+        return Err(RecipeMistake::new("the recipe has no function", 0));
     }
     Ok(calls)
 }
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    fn expect(&mut self, symbol: &str) -> Result<(), Fault> {
+    fn expect(&mut self, symbol: &str) -> Result<(), RecipeMistake> {
         if self.take(symbol) {
             return Ok(());
         }
@@ -109,26 +109,26 @@ impl<'a> Reader<'a> {
             rest => format!("`{rest}`"),
         };
         let message = format!("expected `{symbol}`, found {found}");
-        Err(Fault::new(message, self.at))
+        Err(RecipeMistake::new(message, self.at))
     }
 
-    fn word(&mut self) -> Result<&'a str, Fault> {
+    fn word(&mut self) -> Result<&'a str, RecipeMistake> {
         self.skip_spaces();
         let rest = self.rest();
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         if length == 0 || !rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
             let message = format!("expected a function, found `{}`", first_line(rest));
-            return Err(Fault::new(message, self.at));
+            return Err(RecipeMistake::new(message, self.at));
         }
         self.at += length;
         Ok(&rest[..length])
     }
 
-    fn call(&mut self, depth: usize) -> Result<Call, Fault> {
+    fn call(&mut self, depth: usize) -> Result<Call, RecipeMistake> {
         if depth > DEPTH_MAX {
             let message = format!("functions are nested more than {DEPTH_MAX} deep");
-            return Err(Fault::new(message, self.at));
+            return Err(RecipeMistake::new(message, self.at));
         }
         self.skip_spaces();
         let mut at = self.at;
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         while !self.take(")") {
             if self.rest().is_empty() || self.rest().starts_with(';') {
                 let message = format!("the parenthesis behind {name} is not closed");
-                return Err(Fault::new(message, self.at));
+                return Err(RecipeMistake::new(message, self.at));
             }
             if !args.is_empty() {
                 self.expect(",")?;
@@ -170,13 +170,13 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn arg(&mut self, depth: usize) -> Result<Arg, Fault> {
+    fn arg(&mut self, depth: usize) -> Result<Arg, RecipeMistake> {
         self.skip_spaces();
         let rest = self.rest();
         match rest.chars().next() {
             Some(quote @ ('\'' | '"')) => self.quoted(quote),
             Some('0'..='9' | '-' | '+' | '.') => self.number(),
-            Some('$') => Err(Fault::new(
+            Some('$') => Err(RecipeMistake::new(
                 "references with `$` are not understood",
                 self.at,
             )),
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn quoted(&mut self, quote: char) -> Result<Arg, Fault> {
+    fn quoted(&mut self, quote: char) -> Result<Arg, RecipeMistake> {
         let start = self.at;
         let mut text = String::new();
         let mut escaped = false;
@@ -214,10 +214,13 @@ impl<'a> Reader<'a> {
                 text.push(c);
             }
         }
-        Err(Fault::new("a text without its closing quote", start))
+        Err(RecipeMistake::new(
+            "a text without its closing quote",
+            start,
+        ))
     }
 
-    fn number(&mut self) -> Result<Arg, Fault> {
+    fn number(&mut self) -> Result<Arg, RecipeMistake> {
         let (rest, at) = (self.rest(), self.at);
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.' | '_');
         let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -232,7 +235,7 @@ impl<'a> Reader<'a> {
             _ => word.parse().ok().map(Arg::Int),
         };
         parsed.ok_or_else(|| {
-            let mut fault = Fault::new(format!("`{word}` is no number that fits"), at);
+            let mut fault = RecipeMistake::new(format!("`{word}` is no number that fits"), at);
             if word.parse::<i64>().is_ok() {
                 fault.hint = Some(format!("beyond 31 bits write `{word}L`"));
             }

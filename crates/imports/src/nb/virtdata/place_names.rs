@@ -4,7 +4,7 @@
 use super::chain::Env;
 use super::functions::{Argument, Flavours, Row, asking, cycle};
 use super::lines::line;
-use super::parse_recipe::{Call, Fault};
+use super::parse_recipe::{Call, RecipeMistake};
 use super::value::Ty;
 
 const FIRST: &str = "Ada Alan Anna Boris Carla Chen Clara David Diego Edgar Elena Emma Farid \
@@ -82,7 +82,7 @@ fn drawn(
     given: &[Argument],
     env: &mut Env,
     names: Vec<Box<str>>,
-) -> Result<Flavours, Fault> {
+) -> Result<Flavours, RecipeMistake> {
     if given.iter().any(|given| given.text().is_none()) {
         return Ok(None);
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::convert::byte_count;
 use super::functions::{
-    Argument, Count, Flavours, INT_MASK, Row, Step, cycle, made, row, weighted, weights,
+    Argument, Count, Flavours, INT_MASK, Row, Transformation, cycle, made, row, weighted, weights,
 };
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
@@ -20,17 +20,17 @@ const LENGTH_MAX: i64 = 256 << 20;
 
 pub(super) const ROWS: &[Row] = &[
     row(&["CharBufImage"], |given| {
-        let image = Image::of(given)?;
+        let image = Image::parse(given)?;
         cycle(
             Ty::Chars,
-            Step::with(image, |image, value| image.part(value.long())),
+            Transformation::with(image, |image, value| image.part(value.long())),
         )
     }),
     row(&["AlphaNumericString"], |given| match given {
         [length] => {
             let length = Count::given(length)?;
             made(Ty::Text, move |x| {
-                let length = length.of(x).clamp(0, LENGTH_MAX) as usize;
+                let length = length.value(x).clamp(0, LENGTH_MAX) as usize;
                 let text: String = characters(ALPHANUMERIC, x).take(length).collect();
                 Val::Text(text.into())
             })
@@ -56,7 +56,10 @@ pub(super) const ROWS: &[Row] = &[
         [Argument::Text(spec)] => {
             let pairs = spec.split(';').filter(|pair| !pair.is_empty());
             let values = weights(pairs, |value| value.parse::<i64>().ok())?;
-            cycle(Ty::Long, Step::long(move |x| *weighted(&values, x)))
+            cycle(
+                Ty::Long,
+                Transformation::long(move |x| *weighted(&values, x)),
+            )
         }
         _ => None,
     }),
@@ -65,7 +68,7 @@ pub(super) const ROWS: &[Row] = &[
 /// Returns bytes of hashes.
 fn bytes(length: Count) -> Flavours {
     made(Ty::Bytes, move |x| {
-        let length = length.of(x).clamp(0, LENGTH_MAX) as usize;
+        let length = length.value(x).clamp(0, LENGTH_MAX) as usize;
         let mut bytes = Vec::with_capacity(length + 8);
         for word in 0..=length as i64 / 8 {
             let hashed = hash(x.wrapping_add(word) as u64);
@@ -112,7 +115,7 @@ struct Image {
 }
 
 impl Image {
-    fn of(given: &[Argument]) -> Option<Image> {
+    fn parse(given: &[Argument]) -> Option<Image> {
         let (set_spec, size, rest) = match given {
             [size] => ("a-zA-Z0-9 ", size, &[][..]),
             [Argument::Text(spec), size, rest @ ..] if rest.len() <= 2 => (&**spec, size, rest),
@@ -138,7 +141,7 @@ impl Image {
     }
 
     fn part(&self, input: i64) -> Val<'_> {
-        let size = self.size.of(input).clamp(0, self.text.len() as i64);
+        let size = self.size.value(input).clamp(0, self.text.len() as i64);
         let free = self.text.len() as i64 - size + 1;
         let start = ((hash(input as u64) as i64 & INT_MASK) % free) as usize;
         Val::Text(Cow::Borrowed(&self.text[start..start + size as usize]))
@@ -210,8 +213,8 @@ mod tests {
             Argument::Int(3000),
             Argument::Int(10),
         ];
-        let image = Image::of(&given).unwrap();
-        assert_eq!((image.text.len(), image.size.of(5)), (3000, 10));
+        let image = Image::parse(&given).unwrap();
+        assert_eq!((image.text.len(), image.size.value(5)), (3000, 10));
         // The second kilobyte comes from the next seed.
         let second: String = characters(b"abcdefghijklmnopqrstuvwxyz", 1).take(5).collect();
         assert_eq!(image.text[1024..1029], second);

@@ -3,7 +3,7 @@
 
 use super::chain::{Env, Recipe};
 use super::functions::{Argument, Variant};
-use super::parse_recipe::{Arg, Call, Fault, parse};
+use super::parse_recipe::{Arg, Call, RecipeMistake, parse};
 use super::state::Uses;
 use super::value::Ty;
 use super::{convert, tables};
@@ -11,13 +11,13 @@ use cql::value::CqlType;
 
 impl Recipe {
     /// Compiles the text of a recipe.
-    pub(crate) fn compile(text: &str, env: &mut Env) -> Result<Recipe, Fault> {
-        Self::of_calls(&parse(text)?, env)
+    pub(crate) fn compile(text: &str, env: &mut Env) -> Result<Recipe, RecipeMistake> {
+        Self::from_calls(&parse(text)?, env)
     }
 
     /// Returns the names that a recipe saves and loads; empty for an invalid one.
     pub(crate) fn uses(text: &str) -> Uses {
-        parse(text).map_or_else(|_| Uses::default(), |calls| Uses::of(&calls))
+        parse(text).map_or_else(|_| Uses::default(), |calls| Uses::names(&calls))
     }
 
     /// Adds the conversion that Cassandra applies to the value in a statement's text.
@@ -27,7 +27,7 @@ impl Recipe {
         self
     }
 
-    fn of_calls(calls: &[Call], env: &mut Env) -> Result<Recipe, Fault> {
+    fn from_calls(calls: &[Call], env: &mut Env) -> Result<Recipe, RecipeMistake> {
         let mut flavours = Vec::with_capacity(calls.len());
         for call in calls {
             flavours.push(candidates(call, env)?);
@@ -35,10 +35,10 @@ impl Recipe {
         flavours[0].retain(|variant| matches!(variant.input, Ty::Long | Ty::Object));
         if flavours[0].is_empty() {
             let message = format!("{} does not take a cycle, which is a long", calls[0].name);
-            return Err(Fault::new(message, calls[0].at));
+            return Err(RecipeMistake::new(message, calls[0].at));
         }
         let last = &calls[calls.len() - 1];
-        let wanted = last.output.as_deref().and_then(Ty::named);
+        let wanted = last.output.as_deref().and_then(Ty::parse);
         choose(&mut flavours, wanted);
         let chosen: Vec<Variant> = flavours.into_iter().map(|mut f| f.swap_remove(0)).collect();
         let ty = chosen[chosen.len() - 1].output;
@@ -48,7 +48,7 @@ impl Recipe {
 }
 
 /// Returns the flavours of a call that fit its arguments and stated types; never empty.
-fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, Fault> {
+fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, RecipeMistake> {
     let mut given = Vec::with_capacity(call.args.len());
     for arg in &call.args {
         given.push(match arg {
@@ -59,15 +59,15 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, Fault> {
             Arg::Text(v) => Argument::Text(v.clone()),
             Arg::Bool(v) => Argument::Bool(*v),
             Arg::Call(inner) => {
-                Argument::Function(Recipe::of_calls(std::slice::from_ref(inner), env)?)
+                Argument::Function(Recipe::from_calls(std::slice::from_ref(inner), env)?)
             }
         });
     }
     let type_of = |name: &Option<String>| match name {
         None => Ok(None),
-        Some(name) => Ty::named(name).map(Some).ok_or_else(|| {
+        Some(name) => Ty::parse(name).map(Some).ok_or_else(|| {
             let message = format!("type {name} behind {} is not known", call.name);
-            Fault::new(message, call.at)
+            RecipeMistake::new(message, call.at)
         }),
     };
     let (input, output) = (type_of(&call.input)?, type_of(&call.output)?);
@@ -84,7 +84,7 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, Fault> {
             stated(input),
             stated(output)
         );
-        return Err(Fault::new(message, call.at));
+        return Err(RecipeMistake::new(message, call.at));
     }
     Ok(variants)
 }

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::functions::{Argument, Flavours, Row, Step, flavour, row};
+use super::functions::{Argument, Flavours, Row, Transformation, flavour, row};
 use super::parse_recipe::{Arg, Call};
 use super::value::{Ty, Val};
 
@@ -41,7 +41,7 @@ pub(crate) struct Uses {
 
 impl Uses {
     /// Returns the names of calls, in the order in which they are made.
-    pub(super) fn of(calls: &[Call]) -> Uses {
+    pub(super) fn names(calls: &[Call]) -> Uses {
         let mut uses = Uses::default();
         calls.iter().for_each(|call| uses.add(call));
         uses
@@ -78,7 +78,7 @@ pub(super) const SAVES: &[Row] = &[
     row(&["SaveString"], |given| {
         let slot = slot(given)?;
         let mut found = saved(given, &[Ty::Text])?;
-        let step = Step::of(move |value| {
+        let step = Transformation::new(move |value| {
             let value = Val::Text(value.text());
             save(&slot, &value);
             value
@@ -107,7 +107,7 @@ fn slot(given: &[Argument]) -> Option<Box<str>> {
 
 fn saved(given: &[Argument], types: &[Ty]) -> Flavours {
     let slot = slot(given)?;
-    let step = Step::of(move |value| {
+    let step = Transformation::new(move |value| {
         save(&slot, &value);
         value
     });
@@ -122,7 +122,7 @@ fn loaded(given: &[Argument], types: &[Ty]) -> Flavours {
         _ => return None,
     };
     // The loaded value does not depend on the input.
-    let step = Step::of(move |_| load(&slot).unwrap_or_else(|| default.clone()));
+    let step = Transformation::new(move |_| load(&slot).unwrap_or_else(|| default.clone()));
     let one = |ty: &Ty| flavour(*ty, *ty, step.clone());
     let mut found: Vec<_> = types.iter().map(one).collect();
     found.extend(types.iter().map(|ty| flavour(Ty::Object, *ty, step.clone())));
@@ -147,7 +147,7 @@ mod tests {
                 "",
             ),
         ] {
-            let uses = Uses::of(&parse(recipe).unwrap());
+            let uses = Uses::names(&parse(recipe).unwrap());
             let found = (uses.saves.join(" "), uses.loads.join(" "));
             assert_eq!(found, (saves.to_owned(), loads.to_owned()), "{recipe}");
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::chain::{Env, Recipe};
 use super::convert::plain;
-use super::functions::{Argument, Flavours, Row, Step, asking, flavour, from, made, row};
-use super::parse_recipe::{Call, Fault};
+use super::functions::{Argument, Flavours, Row, Transformation, asking, flavour, from, made, row};
+use super::parse_recipe::{Call, RecipeMistake};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
@@ -14,32 +14,32 @@ pub(super) const ROWS: &[Row] = &[
         [] => from(
             &[Ty::Long, Ty::Int, Ty::Double, Ty::Object],
             Ty::Text,
-            &Step::of(to_text),
+            &Transformation::new(to_text),
         ),
         [_] => concatenated("{}", given, Seed::Same),
         _ => None,
     }),
     row(&["LongToString"], |given| {
-        plain(given, &[Ty::Long], Ty::Text, &Step::of(to_text))
+        plain(given, &[Ty::Long], Ty::Text, &Transformation::new(to_text))
     }),
     row(&["ToHexString"], |given| {
-        let hex = Step::made(|x| Val::Text(format!("{x:x}").into()));
-        let of_bytes = Step::of(|value| Val::Text(value.text().to_uppercase().into()));
+        let hex = Transformation::made(|x| Val::Text(format!("{x:x}").into()));
+        let of_bytes = Transformation::new(|value| Val::Text(value.text().to_uppercase().into()));
         let mut found = plain(given, &[Ty::Long], Ty::Text, &hex)?;
         found.push(flavour(Ty::Bytes, Ty::Text, of_bytes));
         Some(found)
     }),
     row(&["Prefix"], |given| {
-        of_text(given, |text, prefix| format!("{prefix}{text}"))
+        text_function(given, |text, prefix| format!("{prefix}{text}"))
     }),
     row(&["Suffix"], |given| {
-        of_text(given, |text, suffix| format!("{text}{suffix}"))
+        text_function(given, |text, suffix| format!("{text}{suffix}"))
     }),
     row(&["MirrorToString"], |given| {
-        of_text(given, |_, text| text.to_owned())
+        text_function(given, |_, text| text.to_owned())
     }),
     row(&["Trim"], |given| {
-        let step = Step::of(|value| Val::Text(value.text().trim().to_owned().into()));
+        let step = Transformation::new(|value| Val::Text(value.text().trim().to_owned().into()));
         plain(given, &[Ty::Text], Ty::Text, &step)
     }),
     asking(&["Template"], template),
@@ -73,16 +73,16 @@ fn to_text(value: Val) -> Val {
 }
 
 /// Returns a function of a text and of an argument.
-fn of_text(given: &[Argument], change: fn(&str, &str) -> String) -> Flavours {
+fn text_function(given: &[Argument], change: fn(&str, &str) -> String) -> Flavours {
     let [Argument::Text(arg)] = given else {
         return None;
     };
     let arg = arg.clone();
-    let step = Step::of(move |value| Val::Text(change(&value.text(), &arg).into()));
+    let step = Transformation::new(move |value| Val::Text(change(&value.text(), &arg).into()));
     from(&[Ty::Text], Ty::Text, &step)
 }
 
-fn template(call: &Call, given: &[Argument], _: &mut Env) -> Result<Flavours, Fault> {
+fn template(call: &Call, given: &[Argument], _: &mut Env) -> Result<Flavours, RecipeMistake> {
     let [Argument::Text(template), functions @ ..] = given else {
         return Ok(None);
     };
@@ -92,7 +92,7 @@ fn template(call: &Call, given: &[Argument], _: &mut Env) -> Result<Flavours, Fa
             "the template has {places} places {{}} but {} functions",
             functions.len()
         );
-        return Err(Fault::new(message, call.at));
+        return Err(RecipeMistake::new(message, call.at));
     }
     Ok(concatenated(template, functions, Seed::Same))
 }

@@ -5,7 +5,7 @@
 
 use super::chain::Env;
 use super::functions::{Argument, Make, Row, Variant};
-use super::parse_recipe::{Call, Fault};
+use super::parse_recipe::{Call, RecipeMistake};
 use super::{
     alias, arithmetic, collections, convert, lines, names, place_names, random_choice, state,
     strings,
@@ -30,7 +30,7 @@ pub(super) fn variants(
     call: &Call,
     given: &[Argument],
     env: &mut Env,
-) -> Result<Vec<Variant>, Fault> {
+) -> Result<Vec<Variant>, RecipeMistake> {
     let mut rows = TABLES.into_iter().flatten();
     let row = rows.find(|row| row.names.contains(&call.name.as_str()));
     let found = match row.ok_or_else(|| names::unknown(call))?.make {
@@ -43,7 +43,7 @@ pub(super) fn variants(
             call.name,
             given.len()
         );
-        Fault::new(message, call.at)
+        RecipeMistake::new(message, call.at)
     })
 }
 

@@ -42,7 +42,7 @@ pub(crate) enum Ty {
 
 impl Ty {
     /// Returns the type with a Java name, as in a recipe after `->`.
-    pub(crate) fn named(name: &str) -> Option<Ty> {
+    pub(crate) fn parse(name: &str) -> Option<Ty> {
         Some(match name {
             "long" | "java.lang.Long" | "Long" => Ty::Long,
             "int" | "java.lang.Integer" | "Integer" => Ty::Int,

@@ -1,6 +1,6 @@
 //! Computes the maximum size of a row, before one of its values is made.
 
-use super::{Column, Kind};
+use super::{Column, ValueType};
 
 /// Maximum size of a row that is made. A server refuses rows over half a segment of its commit log,
 /// which is 16 MiB unless `commitlog_segment_size` is larger.
@@ -15,11 +15,13 @@ impl Column {
         let size = self.size.max().max(0) as u64;
         let cell = |of: &Column| LENGTH_BYTES.saturating_add(of.bytes_max());
         match &self.kind {
-            Kind::Text | Kind::Blob | Kind::HexBlob => size,
-            Kind::List(of) | Kind::Set(of) => size.saturating_mul(cell(of)),
-            Kind::Map(key, value) => size.saturating_mul(cell(key).saturating_add(cell(value))),
-            Kind::Tuple(fields) => fields.iter().map(cell).fold(0, u64::saturating_add),
-            Kind::Vector(of, count, _) => u64::from(*count).saturating_mul(cell(of)),
+            ValueType::Text | ValueType::Blob | ValueType::HexBlob => size,
+            ValueType::List(of) | ValueType::Set(of) => size.saturating_mul(cell(of)),
+            ValueType::Map(key, value) => {
+                size.saturating_mul(cell(key).saturating_add(cell(value)))
+            }
+            ValueType::Tuple(fields) => fields.iter().map(cell).fold(0, u64::saturating_add),
+            ValueType::Vector(of, count, _) => u64::from(*count).saturating_mul(cell(of)),
             // The longest of the rest is a varint, here of 64 bits, with a scale.
             _ => 16,
         }
@@ -51,12 +53,12 @@ mod tests {
             size: Some(Dist::parse(size).unwrap()),
             ..Spec::default()
         };
-        Column::of_profile("c", typ, spec)
+        Column::from_profile("c", typ, spec)
     }
 
     /// `size=fixed(9000000000000000000)` used to end the process when memory was requested.
     #[test]
-    fn sizes_that_no_server_takes_are_told_before_memory_is_asked_for() {
+    fn sizes_that_servers_refuse_are_reported_before_allocation() {
         let list = CqlType::List(Box::new(CqlType::Text));
         for (typ, size, fits) in [
             (&CqlType::Blob, "fixed(67108864)", true),

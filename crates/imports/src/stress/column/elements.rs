@@ -6,7 +6,7 @@
 //! element and comparisons of their bytes (development profile, about 1,250 rows).
 
 use super::order::{compare, is_told_by_key, key};
-use super::{Column, Kind, append_cell};
+use super::{Column, ValueType, append_cell};
 use std::cmp::Ordering;
 
 /// Elements, in the order in which they were made.
@@ -58,7 +58,7 @@ impl Elements {
 
     /// Appends them in the form of a set or a map: their number, then each once, in order. Of
     /// elements with equal keys, the first one made stays.
-    pub(super) fn append_once(mut self, kind: &Kind, out: &mut Vec<u8>) {
+    pub(super) fn append_once(mut self, kind: &ValueType, out: &mut Vec<u8>) {
         let bytes = &self.bytes;
         let key_of = |one: &Span| &bytes[one.begin..one.key_end];
         let is_told = is_told_by_key(kind);

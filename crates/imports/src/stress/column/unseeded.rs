@@ -6,16 +6,19 @@
 //! All distributions of 3.11.4 were examined: FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME and SEQ, with
 //! or without ~, draw only from seeded generators.
 
-use super::{Column, Kind};
+use super::{Column, ValueType};
 
 impl Column {
     /// Returns true if cassandra-stress would refuse the column, or not repeat its values.
     pub(crate) fn is_own(&self) -> bool {
         match &self.kind {
-            Kind::Map(..) | Kind::Tuple(_) | Kind::Vector(..) | Kind::Duration => true,
-            Kind::List(inner) | Kind::Set(inner) => {
+            ValueType::Map(..)
+            | ValueType::Tuple(_)
+            | ValueType::Vector(..)
+            | ValueType::Duration => true,
+            ValueType::List(inner) | ValueType::Set(inner) => {
                 !self.size.is_fixed()
-                    || matches!(inner.kind, Kind::List(_) | Kind::Set(_))
+                    || matches!(inner.kind, ValueType::List(_) | ValueType::Set(_))
                     || inner.is_own()
             }
             _ => false,
@@ -25,19 +28,19 @@ impl Column {
     /// Returns true if the tool has another number of values on a level in each run: for time-based
     /// UUIDs it seeds only the times.
     pub(crate) fn has_unseeded_count(&self) -> bool {
-        let times_only = matches!(self.kind, Kind::Timeuuid) && !self.cluster.is_fixed();
+        let times_only = matches!(self.kind, ValueType::Timeuuid) && !self.cluster.is_fixed();
         times_only || self.cluster.is_half_seeded()
     }
 
     /// Returns true if the tool's collections have another size in each run.
     pub(crate) fn has_unseeded_size(&self) -> bool {
-        matches!(self.kind, Kind::List(_) | Kind::Set(_)) && !self.size.is_fixed()
+        matches!(self.kind, ValueType::List(_) | ValueType::Set(_)) && !self.size.is_fixed()
     }
 
     /// Returns true if the tool has another value in each run.
     pub(crate) fn has_unseeded_value(&self) -> bool {
         let inner = match &self.kind {
-            Kind::List(inner) | Kind::Set(inner) => inner.has_unseeded_value(),
+            ValueType::List(inner) | ValueType::Set(inner) => inner.has_unseeded_value(),
             _ => false,
         };
         inner || self.identity.is_half_seeded()
@@ -45,7 +48,7 @@ impl Column {
 
     /// Returns true if the tool's texts or blobs have another size in each run.
     pub(crate) fn has_unseeded_length(&self) -> bool {
-        matches!(self.kind, Kind::Text | Kind::Blob) && self.size.is_half_seeded()
+        matches!(self.kind, ValueType::Text | ValueType::Blob) && self.size.is_half_seeded()
     }
 
     /// Returns true if `cell` is the value `made`, or a collection that agrees with it as far as
@@ -65,7 +68,7 @@ impl Column {
         let (Some(made), Some(cell)) = (elements(made), elements(cell)) else {
             return false;
         };
-        if matches!(self.kind, Kind::List(_)) {
+        if matches!(self.kind, ValueType::List(_)) {
             return made.iter().zip(&cell).all(|(a, b)| a == b);
         }
         let (small, large) = if made.len() < cell.len() {
@@ -79,7 +82,7 @@ impl Column {
     /// Returns true if Cassandra may return null for `made`: an empty collection is null.
     pub(crate) fn may_be_none(&self, made: &[u8]) -> bool {
         match self.kind {
-            Kind::List(_) | Kind::Set(_) | Kind::Map(..) => {
+            ValueType::List(_) | ValueType::Set(_) | ValueType::Map(..) => {
                 made == [0; 4] || self.has_unseeded_size() || self.size.is_half_seeded()
             }
             _ => false,
@@ -121,11 +124,11 @@ mod tests {
             size: Some(Dist::parse(size).expect(size)),
             ..Spec::default()
         };
-        Column::of_profile("c", typ, spec)
+        Column::from_profile("c", typ, spec)
     }
 
     #[test]
-    fn a_collection_of_another_size_is_right_if_the_tool_seeds_no_sizes() {
+    fn a_collection_of_another_size_is_right_if_sizes_have_no_seed() {
         let (a_list, a_set) = (
             CqlType::List(Box::new(CqlType::Tinyint)),
             CqlType::Set(Box::new(CqlType::Tinyint)),
@@ -154,7 +157,7 @@ mod tests {
     const SIZES: &str = include_str!("sizes.txt");
 
     #[test]
-    fn blobs_and_texts_of_any_size_are_bit_for_bit_those_of_cassandra_stress() {
+    fn blobs_and_texts_of_any_size_equal_those_of_cassandra_stress() {
         for line in SIZES.lines() {
             let words: Vec<&str> = line.split(' ').collect();
             let typ = if words[0] == "blob" {
@@ -168,7 +171,7 @@ mod tests {
                 population: dist(words[2]),
                 cluster: None,
             };
-            let mut column = Column::of_profile("v", &typ, spec);
+            let mut column = Column::from_profile("v", &typ, spec);
             assert!(!column.has_unseeded_value() && !column.has_unseeded_length());
             column.set_seed(words[3].parse().expect(line));
             for expected in &words[4..] {
@@ -189,7 +192,7 @@ mod tests {
             population: Some(Dist::parse(population).expect(population)),
             cluster: None,
         };
-        let of = |spec| Column::of_profile("c", &CqlType::Blob, spec);
+        let of = |spec| Column::from_profile("c", &CqlType::Blob, spec);
         let whole = of(spec("exp(0..300)", "qextreme(1..1M,2,4)"));
         assert!(whole.has_unseeded_value() && whole.may_be(&[1], &[2, 3]));
         let length = of(spec("qextreme(0..60,2,3)", "uniform(1..1M)"));

@@ -9,7 +9,7 @@ use yaml::{Diagnostics, Place};
 use super::{params, params_or_none};
 use crate::import::Secret;
 use crate::stress::command::Groups;
-use crate::stress::params::{KnownParam, Params, known};
+use crate::stress::params::{KnownParam, Params, new};
 use crate::stress::values;
 use crate::tls_files;
 
@@ -52,71 +52,71 @@ pub enum Style {
 const ANY: u8 = 1;
 
 pub(crate) const MODE: [KnownParam; 15] = [
-    known("native", ANY, "", "The native protocol; always so"),
-    known("cql3", ANY, "", "CQL 3; always so"),
-    known(
+    new("native", ANY, "", "The native protocol; always so"),
+    new("cql3", ANY, "", "CQL 3; always so"),
+    new(
         "simplenative",
         ANY,
         "",
         "The tool's own client; without effect",
     ),
-    known("prepared", ANY, "", "Prepared statements; the default"),
-    known(
+    new("prepared", ANY, "", "Prepared statements; the default"),
+    new(
         "unprepared",
         ANY,
         "",
         "Send the text of statements each time",
     ),
-    known("user=", ANY, "", "User name"),
-    known("password=", ANY, "", "Password"),
-    known(
+    new("user=", ANY, "", "User name"),
+    new("password=", ANY, "", "Password"),
+    new(
         "compression=",
         ANY,
         "none",
         "Compression of frames: none, lz4 or snappy",
     ),
-    known("connectionsPerHost=", ANY, "8", "Connections to each node"),
-    known(
+    new("connectionsPerHost=", ANY, "8", "Connections to each node"),
+    new(
         "maxPending=",
         ANY,
         "128",
         "Requests in flight per connection; without effect",
     ),
-    known(
+    new(
         "protocolVersion=",
         ANY,
         "NEWEST_SUPPORTED",
         "Protocol version; without effect",
     ),
-    known("auth-provider=", ANY, "", "Java class of an authenticator"),
-    known(
+    new("auth-provider=", ANY, "", "Java class of an authenticator"),
+    new(
         "port=",
         ANY,
         "",
         "Without effect, as in the tool: use -port native=",
     ),
-    known(
+    new(
         "requestTimeout=",
         ANY,
         "12000",
         "Time-out of a request in ms; without effect",
     ),
-    known("4x", ANY, "", "Version 4 of the driver; without effect"),
+    new("4x", ANY, "", "Version 4 of the driver; without effect"),
 ];
 
 pub(crate) const NODE: [KnownParam; 6] = [
-    known("whitelist", ANY, "", "Ask only the nodes that are named"),
-    known("file=", ANY, "", "File with a node per line"),
-    known("datacenter=", ANY, "", "Ask only nodes of this data centre"),
-    known("rack=", ANY, "", "Without effect"),
-    known("loadbalance=", ANY, "", "Without effect"),
-    known("remote-dc=", ANY, "", "Without effect"),
+    new("whitelist", ANY, "", "Ask only the nodes that are named"),
+    new("file=", ANY, "", "File with a node per line"),
+    new("datacenter=", ANY, "", "Ask only nodes of this data centre"),
+    new("rack=", ANY, "", "Without effect"),
+    new("loadbalance=", ANY, "", "Without effect"),
+    new("remote-dc=", ANY, "", "Without effect"),
 ];
 
 pub(crate) const PORT: [KnownParam; 3] = [
-    known("native=", ANY, "9042", "CQL port"),
-    known("thrift=", ANY, "9160", "Without effect"),
-    known(
+    new("native=", ANY, "9042", "CQL port"),
+    new("thrift=", ANY, "9160", "Without effect"),
+    new(
         "jmx=",
         ANY,
         "7199",
@@ -125,31 +125,31 @@ pub(crate) const PORT: [KnownParam; 3] = [
 ];
 
 pub(crate) const TRANSPORT: [KnownParam; 10] = [
-    known("factory=", ANY, "", "Without effect: only Thrift knew it"),
-    known(
+    new("factory=", ANY, "", "Without effect: only Thrift knew it"),
+    new(
         "truststore=",
         ANY,
         "",
         "Java key store of trusted certificates",
     ),
-    known("truststore-password=", ANY, "", "Its password"),
-    known(
+    new("truststore-password=", ANY, "", "Its password"),
+    new(
         "keystore=",
         ANY,
         "",
         "Java key store of the client's certificate",
     ),
-    known("keystore-password=", ANY, "", "Its password"),
-    known("ssl-protocol=", ANY, "TLS", "Without effect"),
-    known("ssl-alg=", ANY, "SunX509", "Without effect"),
-    known("store-type=", ANY, "JKS", "Without effect"),
-    known("ssl-ciphers=", ANY, "", "Without effect"),
-    known("hostname-verification", ANY, "", "Without effect"),
+    new("keystore-password=", ANY, "", "Its password"),
+    new("ssl-protocol=", ANY, "TLS", "Without effect"),
+    new("ssl-alg=", ANY, "SunX509", "Without effect"),
+    new("store-type=", ANY, "JKS", "Without effect"),
+    new("ssl-ciphers=", ANY, "", "Without effect"),
+    new("hostname-verification", ANY, "", "Without effect"),
 ];
 
 pub(crate) const JMX: [KnownParam; 2] = [
-    known("user=", ANY, "", "Without effect"),
-    known("password=", ANY, "", "Without effect"),
+    new("user=", ANY, "", "Without effect"),
+    new("password=", ANY, "", "Without effect"),
 ];
 
 /// `-credentials-file` takes only a path.
@@ -232,7 +232,7 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
 fn compression(mode: &Params, d: &mut Diagnostics) -> Option<Compression> {
     let parse = |text: &str| match text.to_ascii_lowercase().as_str() {
         "none" => Ok(None),
-        name => match Compression::named(name) {
+        name => match Compression::parse(name) {
             None => Err(format!("`{text}` is none of none, lz4, snappy")),
             spoken => Ok(spoken),
         },

@@ -7,14 +7,14 @@ use yaml::Diagnostics;
 
 use super::params_or_none;
 use crate::stress::command::Groups;
-use crate::stress::params::{KnownParam, Params, known};
+use crate::stress::params::{KnownParam, Params, new};
 use crate::stress::values;
 
 /// Output options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Verbosity of the output.
-    pub level: Level,
+    pub level: Verbosity,
     /// True if the block `Results:` is left out.
     pub no_summary: bool,
     /// True if settings are not listed at the start.
@@ -35,7 +35,7 @@ pub struct Output {
 
 /// Verbosity of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum Verbosity {
     /// Almost nothing.
     Minimal,
     /// The default.
@@ -45,18 +45,18 @@ pub enum Level {
 }
 
 pub(crate) const LOG: [KnownParam; 7] = [
-    known(
+    new(
         "level=",
         1,
         "normal",
         "How much is said: minimal, normal or verbose",
     ),
-    known("no-summary", 1, "", "Leave the block of results out"),
-    known("no-settings", 1, "", "Leave the list of settings out"),
-    known("file=", 1, "", "Write the text to this file too"),
-    known("hdrfile=", 1, "", "Write histograms to this file"),
-    known("interval=", 1, "1s", "Time between two lines: 1s, 500ms"),
-    known(
+    new("no-summary", 1, "", "Leave the block of results out"),
+    new("no-settings", 1, "", "Leave the list of settings out"),
+    new("file=", 1, "", "Write the text to this file too"),
+    new("hdrfile=", 1, "", "Write histograms to this file"),
+    new("interval=", 1, "1s", "Time between two lines: 1s, 500ms"),
+    new(
         "print-statements-on-error",
         1,
         "",
@@ -65,20 +65,20 @@ pub(crate) const LOG: [KnownParam; 7] = [
 ];
 
 pub(crate) const GRAPH: [KnownParam; 4] = [
-    known("file=", 1, "", "Without effect: the report has the graphs"),
-    known("revision=", 1, "unknown", "Without effect"),
-    known("title=", 1, "", "Without effect"),
-    known("op=", 1, "", "Without effect"),
+    new("file=", 1, "", "Without effect: the report has the graphs"),
+    new("revision=", 1, "unknown", "Without effect"),
+    new("title=", 1, "", "Without effect"),
+    new("op=", 1, "", "Without effect"),
 ];
 
 pub(crate) const REPORTING: [KnownParam; 2] = [
-    known(
+    new(
         "output-frequency=",
         1,
         "1s",
         "Time between two lines: 1s, 500ms",
     ),
-    known(
+    new(
         "header-frequency=",
         1,
         "",
@@ -87,8 +87,8 @@ pub(crate) const REPORTING: [KnownParam; 2] = [
 ];
 
 pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
-    known("wrap", 1, "", "Begin again behind the last token range"),
-    known(
+    new("wrap", 1, "", "Begin again behind the last token range"),
+    new(
         "split-factor=",
         1,
         "1",
@@ -160,16 +160,16 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
     silent(&reporting, &REPORTING_SILENT, notes);
     silent(&ranges, &TOKEN_RANGE_SILENT, notes);
     let level = |text: &str| match text.to_ascii_lowercase().as_str() {
-        "minimal" => Ok(Level::Minimal),
-        "normal" => Ok(Level::Normal),
-        "verbose" => Ok(Level::Verbose),
+        "minimal" => Ok(Verbosity::Minimal),
+        "normal" => Ok(Verbosity::Normal),
+        "verbose" => Ok(Verbosity::Verbose),
         _ => Err(format!("`{text}` is none of minimal, normal, verbose")),
     };
     let interval = reporting.value("output-frequency=", d, values::interval);
     let interval = log.value("interval=", d, values::interval).or(interval);
     let split = |text: &str| values::number(text, (1, 1_000_000)).map(|n| n as u32);
     Output {
-        level: log.value("level=", d, level).unwrap_or(Level::Normal),
+        level: log.value("level=", d, level).unwrap_or(Verbosity::Normal),
         no_summary: log.has("no-summary"),
         no_settings: log.has("no-settings"),
         file: log.text("file=").map(str::to_owned),

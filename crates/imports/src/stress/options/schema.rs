@@ -4,7 +4,7 @@ use yaml::Diagnostics;
 
 use super::{Columns, params};
 use crate::stress::command::{Groups, Verb};
-use crate::stress::params::{KnownParam, Pair, known};
+use crate::stress::params::{KnownParam, Pair, new};
 
 /// The predefined keyspace and tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,15 +26,15 @@ pub struct SchemaOptions {
 }
 
 pub(crate) const SCHEMA: [KnownParam; 4] = [
-    known(
+    new(
         "replication(",
         1,
         "strategy=SimpleStrategy,factor=1",
         "Replication: strategy, factor or data centres",
     ),
-    known("keyspace=", 1, "keyspace1", "Name of the keyspace"),
-    known("compaction(", 1, "", "Compaction: strategy and its options"),
-    known(
+    new("keyspace=", 1, "keyspace1", "Name of the keyspace"),
+    new("compaction(", 1, "", "Compaction: strategy and its options"),
+    new(
         "compression=",
         1,
         "",

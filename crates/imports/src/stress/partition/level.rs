@@ -29,7 +29,7 @@ type Clustering = (Vec<u8>, Option<i64>);
 
 /// Rest of a level.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Level {
+pub(super) struct LevelRest {
     /// Current value first; the next one follows unless the level is sparse.
     values: VecDeque<Clustering>,
     /// Number of draws that are left.
@@ -47,7 +47,7 @@ struct Sparse {
     passed: Option<i64>,
 }
 
-impl Level {
+impl LevelRest {
     /// Returns true if a level of `count` draws should be skipped through when each value is
     /// selected with `chance`.
     pub(super) fn is_sparse(column: &Column, count: i64, chance: f64, is_read: bool) -> bool {

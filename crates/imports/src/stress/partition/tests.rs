@@ -17,7 +17,7 @@ fn column(name: &str, typ: CqlType, population: &str, size: &str, cluster: &str)
         population: dist(population),
         cluster: dist(cluster),
     };
-    Column::of_profile(name, &typ, spec)
+    Column::from_profile(name, &typ, spec)
 }
 
 fn example(names: &str, dates: &str, lvals: &str, size: &str) -> Columns {
@@ -216,7 +216,7 @@ fn single_rows(columns: &Columns, chance: f64, seed: i64) -> Vec<Vec<Vec<u8>>> {
 /// Reading one row of a partition of 43,200 used to take 30 ms, since it generated all rows. These
 /// partitions would take days, and more memory than exists.
 #[test]
-fn one_row_is_chosen_without_the_others_however_wide_the_partition() {
+fn one_row_is_chosen_without_the_others_in_any_partition() {
     for clusters in [
         &[("", "fixed(2B)")][..],
         &[("", "fixed(40k)"), ("", "fixed(40k)")],
@@ -281,7 +281,7 @@ fn a_small_share_of_a_wide_partition_is_that_share() {
 }
 
 #[test]
-fn a_value_that_is_drawn_again_makes_no_second_row_in_narrow_and_wide_partitions() {
+fn a_value_drawn_twice_makes_no_second_row_in_any_partition() {
     for (population, cluster, distinct) in [
         ("uniform(1..5)", "fixed(30)", 4..=5),
         ("uniform(1..50)", "fixed(2000)", 50..=50),

@@ -5,7 +5,7 @@ use crate::stress::column::Column;
 use crate::stress::draw::{Dist, Ratio};
 use crate::stress::partition::Columns;
 use crate::stress::profile::quoted;
-use crate::stress::source::{Cell, Op, What};
+use crate::stress::source::{Cell, Op, OperationKind};
 use cql::value::CqlType;
 use workload::Statement;
 
@@ -92,7 +92,7 @@ impl Planner<'_> {
                 _ => format!("{name} = ?"),
             };
             let sets: Vec<String> = names.iter().map(set).collect();
-            let what = What::Insert {
+            let what = OperationKind::Insert {
                 partitions: Dist::fixed(1),
                 select: Ratio::one(),
                 visits: 1,
@@ -112,7 +112,7 @@ impl Planner<'_> {
             } else {
                 values
             };
-            let what = What::Query {
+            let what = OperationKind::Query {
                 same_row: true,
                 returned: Some(returned),
                 must_find: true,

@@ -25,16 +25,16 @@ fn files(file: &str) -> Result<String, String> {
     }
 }
 
-fn of(line: &str) -> Import {
+fn import_line(line: &str) -> Import {
     import(&[line.to_owned()], 1, &files).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
-fn step(line: &str) -> Step {
-    of(line).steps.remove(0)
+fn step(line: &str) -> ImportStep {
+    import_line(line).steps.remove(0)
 }
 
 #[test]
-fn a_warm_up_is_a_quarter_of_the_run_and_at_most_50000_for_each_kind_and_node() {
+fn a_warm_up_is_a_quarter_of_the_run_and_at_most_50000_a_kind() {
     for (line, operations) in [
         ("write n=10", 2),
         ("write n=3", 0),
@@ -53,7 +53,7 @@ fn a_warm_up_is_a_quarter_of_the_run_and_at_most_50000_for_each_kind_and_node() 
 }
 
 #[test]
-fn the_pace_is_the_written_rate_and_not_a_period_of_whole_nanoseconds() {
+fn the_pace_is_the_written_rate_without_rounding_to_nanoseconds() {
     for (pace, hides_wait) in [("fixed", false), ("throttle", true)] {
         let offer = Offer::Rate {
             // A period of 3333 ns would give 300 030/s.
@@ -150,7 +150,7 @@ fn limit(line: &str) -> StepLimit {
 }
 
 #[test]
-fn a_read_that_takes_no_seed_counts_as_one_partition_and_no_run_of_them_goes_on_for_ever() {
+fn a_read_without_a_seed_counts_as_one_partition_and_runs_end() {
     let back = "-pop seq=1..1000 read-lookback=uniform(1..10)";
     for (line, operations) in [
         (format!("user profile=a.yaml ops(get=1) n=100 {back}"), 100),
@@ -250,9 +250,9 @@ fn types_are_created_before_the_table_that_has_them() {
 }
 
 #[test]
-fn what_is_read_from_a_table_that_a_query_writes_to_is_not_compared() {
+fn reads_of_a_table_that_a_query_writes_are_not_compared() {
     let verifies = |ops: &str| {
-        let import = of(&format!("user profile=t.yaml ops({ops}) n=1"));
+        let import = import_line(&format!("user profile=t.yaml ops({ops}) n=1"));
         let noted = import.notes.iter().any(|note| note.contains("are not compared"));
         let get = import.steps[0].program.statements().iter().find(|s| s.returns_rows);
         (get.map(|statement| statement.verifies), noted)

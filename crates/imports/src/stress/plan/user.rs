@@ -6,7 +6,7 @@ use crate::stress::command::Weight;
 use crate::stress::draw::{Dist, Ratio};
 use crate::stress::options::Seeds;
 use crate::stress::profile::{self, Profile, Query, TokenQuery, quoted};
-use crate::stress::source::{Cell, Op, What};
+use crate::stress::source::{Cell, Op, OperationKind};
 use crate::stress::values::Spelled;
 use workload::schema::is_conditional;
 use workload::{BatchKind, Statement};
@@ -92,7 +92,7 @@ impl Planner<'_> {
             if writers.is_empty() {
                 continue;
             }
-            if let What::Query {
+            if let OperationKind::Query {
                 returned,
                 must_find,
                 ..
@@ -137,12 +137,12 @@ impl Planner<'_> {
             let profile = &profiles[table];
             (profile.keyspace.as_str(), profile.table.name.as_str())
         };
-        let is_insert = |op: &&Op| matches!(op.what, What::Insert { .. });
+        let is_insert = |op: &&Op| matches!(op.what, OperationKind::Insert { .. });
         let inserts = self.ops.iter().filter(is_insert);
         let written: Vec<_> = inserts.map(|op| of(op.table)).collect();
         let mut names = Vec::new();
         for op in &mut self.ops {
-            if let What::Query { must_find, .. } = &mut op.what
+            if let OperationKind::Query { must_find, .. } = &mut op.what
                 && *must_find
                 && written.contains(&of(op.table))
             {
@@ -250,7 +250,7 @@ impl Planner<'_> {
             kind,
             table,
             weight: weight.weight,
-            what: What::Query {
+            what: OperationKind::Query {
                 same_row: query.same_row,
                 returned: query.returned.clone(),
                 must_find: query.must_find,
@@ -279,7 +279,7 @@ impl Planner<'_> {
             kind,
             table,
             weight: weight.weight,
-            what: What::Tokens {
+            what: OperationKind::Tokens {
                 ranges: TOKEN_RANGES,
             },
             bound: Vec::new(),
@@ -334,7 +334,7 @@ impl Planner<'_> {
             kind,
             table,
             weight: weight.weight,
-            what: What::Insert {
+            what: OperationKind::Insert {
                 partitions,
                 select,
                 visits: visits.average().max(1),
@@ -394,7 +394,7 @@ impl Planner<'_> {
             kind,
             table,
             weight: weight.weight,
-            what: What::Query {
+            what: OperationKind::Query {
                 same_row: true,
                 returned: Some(profile.all_cells()),
                 must_find: true,

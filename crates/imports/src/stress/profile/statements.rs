@@ -25,7 +25,7 @@ pub(super) fn columns(table: &Table, specs: &BTreeMap<String, Spec>) -> Columns 
     let make = |index: &usize| {
         let column = &table.columns[*index];
         let spec = specs.get(&column.name).copied().unwrap_or_default();
-        Column::of_profile(&column.name, &column.typ, spec)
+        Column::from_profile(&column.name, &column.typ, spec)
     };
     Columns::new(
         table.partition_key.iter().map(make).collect(),

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::Import;
-use crate::Step;
+use crate::ImportStep;
 use workload::Check;
 
 const PROFILE: &str = "\
@@ -35,7 +35,7 @@ fn notes(profile: &str, ops: &str) -> String {
 }
 
 #[test]
-fn of_a_key_that_stands_twice_the_last_counts_and_both_places_are_said() {
+fn the_last_of_duplicate_keys_counts_and_both_places_are_named() {
     let twice = format!("{PROFILE}  get:\n    cql: select v from t where k = ?\n");
     let import = run(&twice, "get=1").expect("a profile");
     assert_eq!(
@@ -52,7 +52,7 @@ fn of_a_key_that_stands_twice_the_last_counts_and_both_places_are_said() {
 }
 
 #[test]
-fn a_query_that_cannot_be_read_is_a_mistake_only_of_a_run_that_uses_it() {
+fn an_unreadable_query_is_a_mistake_only_if_a_run_uses_it() {
     let broken = format!("{PROFILE}  lost:\n    cql: select * from t where gone = ?\n");
     let said = notes(&broken, "insert=1,get=1");
     assert!(
@@ -90,7 +90,7 @@ fn rows_of_a_view_or_of_another_table_are_compared_with_nothing() {
 }
 
 /// Returns the verdict on an empty answer to the first read of a step.
-fn of_nothing(step: &Step) -> Check {
+fn empty_answer(step: &ImportStep) -> Check {
     let mut generator = step.program.generator(step.stage);
     let mut operations = (0..100).map(|n| generator.begin(n));
     let is_read = |statement: u16| step.program.statements()[usize::from(statement)].returns_rows;
@@ -104,14 +104,14 @@ fn of_nothing(step: &Step) -> Check {
 }
 
 #[test]
-fn a_partition_that_is_not_found_is_missing_unless_the_same_run_writes_the_table() {
+fn an_absent_partition_is_missing_unless_the_run_writes_it() {
     for (ops, expected) in [
         ("get=1", Check::Missing),
         ("insert=1,get=1", Check::Unknown),
         ("insert=1,validate=1", Check::Missing),
     ] {
         let import = run(PROFILE, ops).expect("a profile");
-        assert_eq!(of_nothing(&import.steps[0]), expected, "{ops}");
+        assert_eq!(empty_answer(&import.steps[0]), expected, "{ops}");
         let said = import.notes.join("\n");
         let may_miss = said.contains("may not have been written yet");
         assert_eq!(may_miss, expected == Check::Unknown, "{ops}: {said}");
@@ -140,7 +140,7 @@ fn a_divisor_may_be_in_thousands_millions_or_billions() {
 }
 
 #[test]
-fn a_mistake_is_where_it_stands_in_the_file_and_says_what_to_write() {
+fn a_mistake_has_its_place_in_the_file_and_a_correction() {
     for (old, new, line, message, hint) in [
         ("v text);", "v text WITH x);", 6, "is expected here", ""),
         (
@@ -194,7 +194,7 @@ fn a_mistake_is_where_it_stands_in_the_file_and_says_what_to_write() {
 }
 
 #[test]
-fn a_profile_that_cannot_be_read_is_a_mistake_of_the_word_that_names_it() {
+fn an_unreadable_profile_is_a_mistake_of_the_word_that_names_it() {
     let read = |_: &str| Err("no such file".to_owned());
     let words = ["user ops(insert=1) profile=p.yaml".to_owned()];
     let mistakes = crate::stress::plan::import(&words, 1, &read).expect_err("no file");
@@ -202,7 +202,7 @@ fn a_profile_that_cannot_be_read_is_a_mistake_of_the_word_that_names_it() {
 }
 
 #[test]
-fn a_profile_may_be_named_as_a_file_of_this_machine_and_of_no_other() {
+fn a_profile_is_a_file_of_this_machine_only() {
     for (name, path) in [
         ("p.yaml", "p.yaml"),
         ("/a/p.yaml", "/a/p.yaml"),
@@ -231,7 +231,7 @@ fn a_profile_may_be_named_as_a_file_of_this_machine_and_of_no_other() {
 }
 
 #[test]
-fn a_keyspace_without_a_definition_is_made_where_it_is_not_there() {
+fn a_keyspace_without_a_definition_is_made_if_it_is_absent() {
     let start = PROFILE.find("keyspace_definition").expect("a definition");
     let end = PROFILE.find("table:").expect("a table");
     let without = [&PROFILE[..start], &PROFILE[end..]].concat();

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::partition_contents::{Lookup, Possible, STOP_ROWS, all_written};
-use super::{BLOCK, Block, Cell, Op, Operations, Planned, ROWS, SHARES, Seeds, Taken, What};
+use super::{
+    BLOCK, Block, Cell, Consumption, Op, OperationKind, Operations, Planned, ROWS, SHARES, Seeds,
+};
 use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -24,8 +26,8 @@ impl OperationSource for Operations {
     fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn OperationEncoder> {
         Box::new(StressCursor {
             walks: self.tables.iter().cloned().map(Walk::new).collect(),
-            block: self.block(0, Taken::default()),
-            sums: vec![Taken::default()],
+            block: self.block(0, Consumption::default()),
+            sums: vec![Consumption::default()],
             operation: Operation::default(),
             op: 0,
             takes: 1,
@@ -73,7 +75,7 @@ struct StressCursor {
     walks: Vec<Walk>,
     block: Block,
     /// Consumption before each block, as far as it was summed.
-    sums: Vec<Taken>,
+    sums: Vec<Consumption>,
     operation: Operation,
     op: usize,
     takes: u32,
@@ -94,7 +96,7 @@ impl StressCursor {
             if self.operations.takes_one() {
                 let before = number * BLOCK as u64;
                 let (places, partitions) = (before, before);
-                self.block = self.operations.block(number, Taken { places, partitions });
+                self.block = self.operations.block(number, Consumption { places, partitions });
             } else {
                 // Forward from the nearest sum: numbers ascend, so that is usually one block.
                 let mut known = (self.sums.len() as u64 - 1).min(number);
@@ -125,9 +127,9 @@ impl StressCursor {
         let operations = Arc::clone(&self.operations);
         let op = &operations.ops[self.op];
         match &op.what {
-            What::Insert { .. } => self.insert(&operations, op),
-            What::Query { same_row, .. } => self.query(&operations, op, *same_row),
-            What::Tokens { ranges } => {
+            OperationKind::Insert { .. } => self.insert(&operations, op),
+            OperationKind::Query { same_row, .. } => self.query(&operations, op, *same_row),
+            OperationKind::Tokens { ranges } => {
                 let range = self.operation.number % ranges;
                 let bound = |number: u64| {
                     let part = u128::from(u64::MAX) * u128::from(number) / u128::from(*ranges);
@@ -141,7 +143,7 @@ impl StressCursor {
     }
 
     fn insert(&mut self, operations: &Operations, op: &Op) {
-        let What::Insert {
+        let OperationKind::Insert {
             select,
             visits,
             population,
@@ -308,7 +310,7 @@ impl OperationEncoder for StressCursor {
     fn check_until(&mut self, rows: &RawRows, stop: &dyn Fn() -> bool) -> Check {
         let operations = Arc::clone(&self.operations);
         let op = &operations.ops[self.op];
-        let What::Query {
+        let OperationKind::Query {
             returned: Some(returned),
             must_find,
             whole,

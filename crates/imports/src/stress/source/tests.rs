@@ -1,6 +1,6 @@
 //! Tests the verdicts on reads, by the rows that a partition can have.
 
-use crate::import::Step;
+use crate::import::ImportStep;
 use crate::stress::import;
 use core::cell::Cell;
 use cql::response::RawRows;
@@ -17,11 +17,11 @@ columnspec:
   - {name: g, size: fixed(2)}
 ";
 
-fn step(line: &str) -> Step {
+fn step(line: &str) -> ImportStep {
     step_of(PROFILE, line)
 }
 
-fn step_of(profile: &str, line: &str) -> Step {
+fn step_of(profile: &str, line: &str) -> ImportStep {
     let read = |_: &str| Ok(profile.to_owned());
     let imported = import(&[line.to_owned()], 1, &read);
     imported.expect(line).steps.remove(0)
@@ -31,7 +31,7 @@ fn step_of(profile: &str, line: &str) -> Step {
 type Row = Vec<Vec<u8>>;
 
 /// Begins operations from `n` on up to the next one of a kind, and returns its number.
-fn next(step: &Step, generator: &mut Generator, kind: &str, n: u64) -> u64 {
+fn next(step: &ImportStep, generator: &mut Generator, kind: &str, n: u64) -> u64 {
     let kinds = step.program.kinds();
     let found = (n..n + 1000).find(|n| {
         let operation = generator.begin(*n);
@@ -58,13 +58,13 @@ fn written(generator: &mut Generator) -> Vec<Row> {
     rows.collect()
 }
 
-fn judged(generator: &mut Generator, step: &Step, n: u64, rows: &[Row]) -> Check {
+fn judged(generator: &mut Generator, step: &ImportStep, n: u64, rows: &[Row]) -> Check {
     judged_until(generator, step, n, rows, &|| false)
 }
 
 fn judged_until(
     generator: &mut Generator,
-    step: &Step,
+    step: &ImportStep,
     n: u64,
     rows: &[Row],
     stop: &dyn Fn() -> bool,
@@ -87,7 +87,7 @@ fn judged_until(
 /// Judging a partition of 20,000 rows used to compare each returned row with all of them. This took
 /// seconds for each read, and Ctrl-C waited for all running reads.
 #[test]
-fn a_large_partition_is_judged_row_by_row_and_given_up_when_nobody_waits_for_it() {
+fn a_large_partition_is_checked_row_by_row_until_cancelled() {
     let profile = PROFILE.replace("fixed(3)", "fixed(20000)");
     let line = "user profile=p.yaml ops(insert=1,validate=1) n=100 -pop dist=fixed(7)";
     let step = step_of(&profile, line);
@@ -124,7 +124,7 @@ fn a_large_partition_is_judged_row_by_row_and_given_up_when_nobody_waits_for_it(
 }
 
 #[test]
-fn shared_columns_have_the_value_of_any_row_and_lists_those_of_every_write() {
+fn shared_columns_have_any_rows_value_and_lists_all_writes() {
     let step = step("user profile=p.yaml ops(insert=1,validate=1) n=100 -pop dist=fixed(7)");
     let mut generator = step.program.generator(step.stage);
     next(&step, &mut generator, "insert", 0);
@@ -156,7 +156,7 @@ fn shared_columns_have_the_value_of_any_row_and_lists_those_of_every_write() {
 }
 
 #[test]
-fn a_row_that_a_look_back_does_not_find_is_missing_unless_its_write_may_be_under_way() {
+fn a_row_not_found_is_missing_unless_its_write_may_be_in_flight() {
     for (back, expected) in [(10, Check::Unknown), (10_000, Check::Missing)] {
         let step = step(&format!(
             "user profile=p.yaml ops(insert=1,validate=1) n=100k -pop seq=5000000000..5000100000 \

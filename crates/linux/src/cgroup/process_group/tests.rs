@@ -52,7 +52,7 @@ impl Tree {
         for (name, value) in effective.into_iter().zip(["0-7\n", "0-1\n"]) {
             std::fs::write(root.path().join(name), value).unwrap();
         }
-        let group = Group::of(vec![place.clone()]);
+        let group = Group::existing(vec![place.clone()]);
         let tree = Tree { root, place, group };
         tree.empty();
         for (name, value) in [
@@ -132,7 +132,7 @@ fn limited() -> HostSpec {
 /// Java 17 reads the limits of its own group alone: a JVM in a host of 1 GiB took the machine's
 /// memory for its own.
 #[test]
-fn in_version_2_each_group_in_a_host_has_its_limits_when_it_is_made_and_when_they_change() {
+fn each_version_2_group_gets_its_limits_when_made_and_changed() {
     let tree = Tree::new(true);
     tree.empty();
     tree.host("cpuset.mems", "0-1\n");
@@ -171,7 +171,7 @@ fn in_version_2_each_group_in_a_host_has_its_limits_when_it_is_made_and_when_the
 }
 
 #[test]
-fn in_version_2_all_controllers_are_handed_down_in_a_host_and_in_version_1_none() {
+fn version_2_delegates_controllers_in_a_host_unlike_version_1() {
     let tree = Tree::new(true);
     tree.group.make_leaf(&tree.place).unwrap();
     // Each is a write of its own, which a plain file keeps in one place.
@@ -209,7 +209,7 @@ fn limits_wait_for_a_process_that_goes_into_its_group() {
 /// Version 2 accepts any list of numbers, and a group with none of its host's gets all of them. So
 /// a node bound to memory that its host lacks used any memory.
 #[test]
-fn what_the_kernel_gives_is_what_was_asked_for_or_an_error_that_says_both() {
+fn the_kernel_gives_the_requested_limit_or_an_error_has_both() {
     let tree = Tree::new(true);
     for (key, given, error) in [
         ("cpuset.cpus", "4-7", ""),

@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ours_wrote_before_is_not_laid_to_others_when_it_reaches_the_disk() {
+    fn own_earlier_writes_are_not_attributed_to_others_at_writeback() {
         let mut disks = Disks {
             ahead_kb: [0.0, 50.0],
             ..disks()

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_blocked_that_is_within_the_kernel_since_the_last_look() {
+    fn a_thread_in_the_kernel_since_the_last_sample_is_blocked() {
         let of = |state: &str, switches: u32| {
             let text = format!(
                 "Name:\tx\nState:\t{state}\nvoluntary_ctxt_switches:\t{switches}\n\

@@ -2,7 +2,7 @@
 
 use super::super::program::{self, BATCH, TEXT};
 use super::super::server::{Reply, SimRequest};
-use super::{Begun, Oracle, Try};
+use super::{OpenOperation, Oracle, Try};
 use crate::answer::outcome_of;
 use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX, WriteState};
 use crate::sim::shape::START_NS;
@@ -25,7 +25,7 @@ impl Oracle {
     }
 
     /// Records that a request has reached the server.
-    pub fn asked(&mut self, connection: u16, asked: &SimRequest) {
+    pub fn record_request(&mut self, connection: u16, asked: &SimRequest) {
         self.say(|| format!("{connection} is asked {asked:?}"));
         let made = &self.streams[&(asked.stream as u16)];
         assert_eq!(made.connection, connection);
@@ -80,7 +80,7 @@ impl Oracle {
             }
             Reply::Forgotten => {
                 let kind = self.begun[&number].kind;
-                self.recorded.of(kind).counts[KindCount::Reprepared] += 1;
+                self.recorded.counts(kind).counts[KindCount::Reprepared] += 1;
                 self.seen.forgotten += 1;
                 self.stream(stream).prepares = true;
             }
@@ -100,7 +100,7 @@ impl Oracle {
         let statement = &self.program.statements()[usize::from(begun.statement)];
         let is_read = statement.returns_rows || statement.conditional;
         let (then, part) = (statement.then, statement.part);
-        let counts = self.recorded.of(begun.kind);
+        let counts = self.recorded.counts(begun.kind);
         *(if is_read {
             &mut counts.reads
         } else {
@@ -128,7 +128,7 @@ impl Oracle {
             return;
         }
         let is_missing = statement.returns_rows && begun.rows == 0;
-        self.recorded.of(begun.kind).counts[KindCount::RowsMissing] += u64::from(is_missing);
+        self.recorded.counts(begun.kind).counts[KindCount::RowsMissing] += u64::from(is_missing);
         let is_early = self.is_early(begun.intended_ns);
         let since = |ns: u64| self.arrived_ns - ns;
         if let Some(part) = part {
@@ -156,7 +156,7 @@ impl Oracle {
     }
 
     /// Records the expected ledger entry of a write that was answered.
-    fn write_down(&mut self, number: u64, begun: &Begun, is_done: bool) {
+    fn write_down(&mut self, number: u64, begun: &OpenOperation, is_done: bool) {
         let Some(ledger) = &mut self.ledger else {
             return;
         };
@@ -174,7 +174,7 @@ impl Oracle {
     fn win(&mut self, stream: u16, made: Try) {
         let kind = self.begun[&made.number].kind;
         if std::mem::take(&mut self.stream(stream).is_second) {
-            self.recorded.of(kind).counts[KindCount::SpeculationsWon] += 1;
+            self.recorded.counts(kind).counts[KindCount::SpeculationsWon] += 1;
             self.seen.second_won += 1;
         }
         let twin = self.streams.iter().find(|(other, other_made)| {

@@ -4,7 +4,7 @@ use super::*;
 use std::os::unix::process::ExitStatusExt;
 
 /// Returns the sentences for lines that were printed at a stage before an end with `code`.
-fn told(stage: Stage, code: i32, lines: &[&str]) -> String {
+fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
     let wanted = Destination::new("db3", false, None).unwrap();
     let end = End {
         words: "it hung up".to_owned(),
@@ -102,7 +102,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
 #[test]
 fn what_ssh_says_is_told_as_a_cause_with_the_next_step() {
     for (lines, part) in BY_SSH_ROWS {
-        let told = told(Stage::Login, 255, lines);
+        let told = sentences(Stage::Login, 255, lines);
         assert!(told.contains(part), "{lines:?}: {told}");
     }
 }
@@ -199,7 +199,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
 #[test]
 fn what_the_far_side_says_is_told_likewise() {
     for (stage, code, lines, part) in BY_FAR_SIDE_ROWS {
-        let told = told(stage, code, lines);
+        let told = sentences(stage, code, lines);
         assert!(told.contains(part), "{lines:?}: {told}");
     }
 }
@@ -208,7 +208,7 @@ fn what_the_far_side_says_is_told_likewise() {
 fn a_banner_is_neither_understood_nor_told_at_length() {
     let mut lines = vec!["ssh: connect to host db3 port 22: Connection refused"];
     lines.extend(["Everything that you do here is watched, and kept for years."; 100]);
-    let told = told(Stage::Login, 255, &lines);
+    let told = sentences(Stage::Login, 255, &lines);
     assert!(told.starts_with("db3: ssh does not get in: "), "{told}");
     assert!(told.chars().count() < TOLD_CHARS_MAX + 100, "{told}");
 }
@@ -236,11 +236,11 @@ fn only_who_is_hung_up_on_before_login_may_try_again() {
 }
 
 #[test]
-fn what_the_script_cannot_do_is_told_with_the_words_of_what_it_tried() {
+fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
     let wanted = Destination::new("db3", false, None).unwrap();
     let full = ["gzip: stdout: No space left on device".to_owned()];
     let told = |obstacle: &str, lines: &[String]| {
-        Refusal::new(&wanted, Trouble::of_obstacle(&wanted, obstacle, lines)).to_string()
+        Refusal::new(&wanted, Trouble::from_obstacle(&wanted, obstacle, lines)).to_string()
     };
     let said = told("write /u/me/.cache/cassay/agents", &full);
     assert!(
@@ -261,7 +261,7 @@ fn what_the_script_cannot_do_is_told_with_the_words_of_what_it_tried() {
 #[test]
 fn all_that_are_not_reached_are_named() {
     let wanted = |name| Destination::new(name, false, None).unwrap();
-    let refusal = |name, cause| Refusal::new(&wanted(name), Trouble::told(cause, "go there"));
+    let refusal = |name, cause| Refusal::new(&wanted(name), Trouble::with_hint(cause, "go there"));
     let unreached = Unreached {
         count_wanted: 5,
         refusals: vec![refusal("db2", "it is off"), refusal("db4", "it burns")],

@@ -189,7 +189,7 @@ fn the_lines_around_runs_are_the_tools() {
 
 /// The last responses came 5 µs after the last whole second, which printed as 191,287 op/s.
 #[test]
-fn what_the_last_answers_took_is_part_of_the_last_whole_interval() {
+fn time_of_the_last_answers_belongs_to_the_last_whole_interval() {
     let of = |from, to, count| {
         let timing = timing((from, to), [count, count, 0], 1_000_000, 0, count);
         sample([("WRITE", timing)], Gc::default(), 0.0)

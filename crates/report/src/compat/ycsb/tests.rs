@@ -138,7 +138,7 @@ fn the_json_exporters_write_the_same_numbers() {
         (&[], &[]),
         Interval::Op,
         &[],
-        Exporter::of_class(class),
+        Exporter::from_class(class),
     );
     expect![[r#"
         [ {
@@ -157,10 +157,10 @@ fn the_json_exporters_write_the_same_numbers() {
         (&[], &[]),
         Interval::Op,
         &[],
-        Exporter::of_class("com.yahoo.ycsb.measurements.exporter.JSONMeasurementsExporter"),
+        Exporter::from_class("com.yahoo.ycsb.measurements.exporter.JSONMeasurementsExporter"),
     );
     assert!(text.starts_with("{\n") && text.contains("\n} {\n") && text.ends_with("}\n"));
-    assert_eq!(Exporter::of_class("my.Exporter"), Exporter::Text);
+    assert_eq!(Exporter::from_class("my.Exporter"), Exporter::Text);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub fn card(view: &RunView, fault: &FaultRecord) -> Card {
     let mut facts = vec![("Times".to_owned(), times(fault))];
     let mut blocks = Vec::new();
     if let Some(found) = &fault.recovery {
-        facts.extend(of(fault, found));
+        facts.extend(fault_effects(fault, found));
         blocks.push(Block::Table(stretches(found)));
         blocks.extend(failures(found).map(Block::Table));
     }
@@ -70,7 +70,7 @@ fn times(fault: &FaultRecord) -> String {
 }
 
 /// Returns its effects, by name.
-fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
+fn fault_effects(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     let mut facts: Vec<(&str, String)> = vec![("Noticed", noticed(fault, found))];
     if let Some(dip) = found.dip {
         facts.push(("Throughput", dip_of(&dip)));
@@ -229,7 +229,7 @@ fn hints_of(hints: &HintsRecord) -> String {
 }
 
 /// Returns the stretches before, during and after.
-fn named(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &StretchRecord)> {
+fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &StretchRecord)> {
     let all = [
         ("before", &found.before),
         ("broken", &found.during),
@@ -240,7 +240,7 @@ fn named(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &Stretch
 
 /// Returns the clients' view.
 fn stretches(found: &RecoveryRecord) -> Table {
-    Table::of("", named(found))
+    Table::from_records("", three_stretches(found))
         .text("Clients saw", |(name, _)| name)
         .number("Length", "", |(_, stretch)| {
             number::duration(stretch.seconds)
@@ -280,11 +280,11 @@ fn stretches(found: &RecoveryRecord) -> Table {
 
 /// Lists failures by kind and error. `None` without failures.
 fn failures(found: &RecoveryRecord) -> Option<Table> {
-    let each = named(found).flat_map(|(name, stretch)| {
+    let each = three_stretches(found).flat_map(|(name, stretch)| {
         let kinds = stretch.errors.iter();
         kinds.flat_map(move |(kind, errors)| errors.iter().map(move |error| (name, kind, error)))
     });
-    Table::of("", each)
+    Table::from_records("", each)
         .text("Failed", |(name, ..)| name)
         .text("Kind", |(_, kind, _)| kind)
         .text("Error", |(.., (outcome, _))| outcome.as_str())

@@ -46,7 +46,7 @@ pub fn table(view: &RunView) -> Table {
         )
     });
     let caption = "What each fault did";
-    Table::of(caption, faults.iter().map(Subject::Fault).chain(alone))
+    Table::from_records(caption, faults.iter().map(Subject::Fault).chain(alone))
         .text("Fault", |of| match of {
             Subject::Fault(fault) => Cell::new(fault.name()).detail(trial(view, fault)),
             Subject::Claim(claim) => Cell::new(&claim.fault),

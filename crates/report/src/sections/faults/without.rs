@@ -19,7 +19,7 @@ const RATIOS: [(&str, &str); 3] = [
 /// Returns the table. `None` if the study did not ask for it.
 pub fn table(view: &RunView) -> Option<Table> {
     let caption = "Against the same trials without faults";
-    Table::of(caption, &view.findings.without_faults)
+    Table::from_records(caption, &view.findings.without_faults)
         .text("Fault", |record| {
             let of = record.place.as_ref().map(|place| format!(" of {place}"));
             Cell::new(format!("{}{}", record.kind, of.unwrap_or_default())).detail(format!(

@@ -3,7 +3,7 @@
 use crate::run_view::RunView;
 use analysis::rules::seriousness;
 use std::cmp::Reverse;
-use store::record::{CauseKind, Outcome, TrialFinding};
+use store::record::{CauseKind, RuleOutcome, TrialFinding};
 
 /// Maximum number of reasons on a first screen.
 const REASONS_MAX: usize = 3;
@@ -41,7 +41,7 @@ const NOTHING_READ: &str = "Reads found no row, or could not be compared";
 const DATA_LOST: &str = "Data was lost, or differs from the writes";
 
 /// A reason with its sort key: failures before warnings, and the more serious first.
-type Placed = ((Reverse<Option<Outcome>>, usize), String);
+type RankedReason = ((Reverse<Option<RuleOutcome>>, usize), String);
 
 /// Returns at most three reasons. First come those of the whole run, then causes across trials, and
 /// rules that those causes do not explain, with their number of trials. Other programs are always
@@ -51,14 +51,15 @@ pub(super) fn short(view: &RunView) -> Vec<String> {
     let causes = &view.findings.causes;
     let explained = |rule: &str| causes.iter().any(|cause| explains(cause.kind) == Some(rule));
     let of_rules = SHORT_WORDS.iter().filter(|(rule, _)| !explained(rule));
-    let mut placed: Vec<Placed> = of_rules.filter_map(|rule| of_rule(trials, rule)).collect();
+    let mut placed: Vec<RankedReason> =
+        of_rules.filter_map(|rule| rule_reason(trials, rule)).collect();
     placed.extend(causes.iter().map(|cause| {
         let rule = explains(cause.kind).unwrap_or("V12");
         (place(trials, rule), cause.says.clone())
     }));
     placed.sort_by_key(|(place, _)| *place);
-    let is_others = |(place, _): &&Placed| place.1 == seriousness("V18");
-    let mut said: Vec<String> = of_the_whole(view).take(REASONS_MAX).cloned().collect();
+    let is_others = |(place, _): &&RankedReason| place.1 == seriousness("V18");
+    let mut said: Vec<String> = run_reasons(view).take(REASONS_MAX).cloned().collect();
     let room = REASONS_MAX - said.len();
     let others = placed.iter().skip(room).find(is_others).filter(|_| room > 0).cloned();
     placed.truncate(room - usize::from(others.is_some()));
@@ -67,14 +68,14 @@ pub(super) fn short(view: &RunView) -> Vec<String> {
 }
 
 /// Returns a rule's sort key among the reasons, by its worst trial.
-fn place(trials: &[TrialFinding], rule: &str) -> (Reverse<Option<Outcome>>, usize) {
+fn place(trials: &[TrialFinding], rule: &str) -> (Reverse<Option<RuleOutcome>>, usize) {
     let all = trials.iter().flat_map(|trial| &trial.rules);
     let worst = all.filter(|one| one.rule == rule).map(|one| one.result).max();
     (Reverse(worst), seriousness(rule))
 }
 
 /// Returns the short words of a rule, with its number of trials. `None` if it speaks against none.
-fn of_rule(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<Placed> {
+fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<RankedReason> {
     let mut of: Vec<&TrialFinding> =
         trials.iter().filter(|trial| is_against(trial, rule)).collect();
     let mut words = (*words).to_owned();
@@ -115,7 +116,7 @@ fn explains(cause: CauseKind) -> Option<&'static str> {
 }
 
 /// Returns reasons that no trial has: that the run was stopped, that no trial was finished.
-fn of_the_whole(view: &RunView) -> impl Iterator<Item = &String> {
+fn run_reasons(view: &RunView) -> impl Iterator<Item = &String> {
     let of_trials = || view.findings.trials.iter().flat_map(|trial| &trial.reasons);
     let reasons = view.findings.reasons.iter();
     reasons.filter(move |reason| !of_trials().any(|of_one| reason.ends_with(of_one.as_str())))
@@ -148,7 +149,7 @@ fn has_other_data(trial: &TrialFinding) -> bool {
 }
 
 fn is_against(trial: &TrialFinding, rule: &str) -> bool {
-    let is_bad = |result: Outcome| matches!(result, Outcome::Warn | Outcome::Fail);
+    let is_bad = |result: RuleOutcome| matches!(result, RuleOutcome::Warn | RuleOutcome::Fail);
     trial.rules.iter().any(|one| one.rule == rule && is_bad(one.result))
 }
 

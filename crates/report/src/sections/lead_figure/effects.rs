@@ -12,7 +12,7 @@ use store::record::{EffectKind, EffectRecord, EffectVerdict, Finding};
 const ROWS_MAX: usize = 12;
 
 /// Plots main effects at the primary point. `None` for a study without a matrix.
-pub(super) fn of_matrix(view: &RunView) -> Option<LeadFigure> {
+pub(super) fn matrix_figure(view: &RunView) -> Option<LeadFigure> {
     let effects = view.findings.effects.iter().find(|effects| effects.primary)?;
     let mains: Vec<&EffectRecord> = effects
         .effects
@@ -48,7 +48,7 @@ pub(super) fn of_matrix(view: &RunView) -> Option<LeadFigure> {
 }
 
 /// Plots every setting of a screening. `None` without a screening.
-pub(super) fn of_screening(view: &RunView) -> Option<LeadFigure> {
+pub(super) fn screening_figure(view: &RunView) -> Option<LeadFigure> {
     let screen = view.findings.screens.first().filter(|screen| screen.refused.is_none())?;
     let change = |ln: f64| ln.exp_m1() * 100.0;
     let settings = screen.effects.iter().filter(|effect| !effect.setting.is_empty());

@@ -74,7 +74,7 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
 /// For example `Throughput was back to normal 21.8 s after the healing; p99 was not within 90 s of
 /// it.`
 fn as_before(fault: &FaultRecord) -> Option<String> {
-    let said = Aftermath::of(fault)?.words(fault)?;
+    let said = Aftermath::from_fault(fault)?.words(fault)?;
     let is_name = |name: &String| said.starts_with(name.as_str());
     // The name of a node and that of a percentile keep their small letters.
     Some(

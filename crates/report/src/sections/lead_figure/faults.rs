@@ -4,7 +4,7 @@
 use super::{fault_words, trial_over_time};
 use crate::page::{Band, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Tone};
 use crate::run_view::RunView;
-use crate::sections::faults::of_fault;
+use crate::sections::faults::fault_bands;
 use analysis::procedure::Point;
 use store::record::FaultRecord;
 
@@ -90,7 +90,7 @@ fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Opt
     let [begin, end] = trial_over_time::window_of(finding);
     let injected = fault.injected_s?;
     let inside = |at: f64| at.clamp(begin, end);
-    let bands = of_fault(fault);
+    let bands = fault_bands(fault);
     let last = bands.iter().map(|band| band.to).fold(injected, f64::max);
     let around = ((inside(last) - injected) * AROUND).max(AROUND_MIN_S);
     let shown = [inside(injected - around), inside(last + around)];

@@ -18,7 +18,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
         label: "ideal".into(),
     }];
     for (index, arm) in arms.iter().enumerate() {
-        marks.extend(of_arm(arm, ColorRole::Category(index)));
+        marks.extend(arm_marks(arm, ColorRole::Category(index)));
     }
     Some(LeadFigure {
         title: format!("Speed-up by {}", first.unit),
@@ -41,7 +41,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-fn of_arm(arm: &ScaleUpRecord, paint: ColorRole) -> Vec<LeadMark> {
+fn arm_marks(arm: &ScaleUpRecord, paint: ColorRole) -> Vec<LeadMark> {
     // One unit is the base of all others, and has no speed-up of its own.
     let speed_up = |point: &ScalePointRecord| match &point.speed_up {
         Some(ratio) => Some((ratio.value, ratio.ci95)),

@@ -24,7 +24,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let firsts: Vec<usize> = (0..searches.len()).filter(|at| by_variant(*at)).collect();
     let left_out = firsts.len().saturating_sub(SEARCHES_MAX);
     if left_out > 0
-        && let Some(figure) = of_many(view, &firsts)
+        && let Some(figure) = many_searches_figure(view, &firsts)
     {
         return Some(figure);
     }
@@ -89,7 +89,7 @@ fn color(result: SearchResult) -> ColorRole {
 }
 
 /// Plots the result for each of many variants. `None` if none has a result.
-fn of_many(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> {
+fn many_searches_figure(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> {
     let searches = &view.findings.searches;
     let names = variants(view);
     let row = |at: &usize| {

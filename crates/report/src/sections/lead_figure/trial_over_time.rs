@@ -13,7 +13,7 @@ const SECONDS_MIN: f64 = 0.5;
 const CLIENT: &str = "client";
 
 /// Plots throughput and p99 of the long trial, with its changes of level.
-pub(super) fn of_endurance(view: &RunView) -> Option<LeadFigure> {
+pub(super) fn endurance_figure(view: &RunView) -> Option<LeadFigure> {
     let long = view.findings.trials.iter().find(|trial| trial.endurance.is_some())?;
     let found = long.endurance.as_ref()?;
     let begins = window_of(long)[0];
@@ -26,7 +26,7 @@ pub(super) fn of_endurance(view: &RunView) -> Option<LeadFigure> {
             paint: ColorRole::Warn,
         })
     };
-    let mut figure = of_trial(view, long)?;
+    let mut figure = trial_figure(view, long)?;
     for (plot, of) in figure.plots.iter_mut().zip(["ops_per_s", "latency_ms.p99"]) {
         if let Plot::Curve(plot) = plot {
             plot.marks.extend(changes(of));
@@ -37,14 +37,14 @@ pub(super) fn of_endurance(view: &RunView) -> Option<LeadFigure> {
 }
 
 /// Plots throughput and p99 of the first usable trial.
-pub(super) fn of_one_trial(view: &RunView) -> Option<LeadFigure> {
+pub(super) fn first_trial_figure(view: &RunView) -> Option<LeadFigure> {
     let trials = &view.findings.trials;
     let used = trials.iter().find(|t| t.verdict != store::record::Verdict::Invalid);
-    of_trial(view, used.or(trials.first())?)
+    trial_figure(view, used.or(trials.first())?)
 }
 
 /// Plots throughput and p99 of a trial over its window. `None` without intervals.
-pub fn of_trial(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
+pub fn trial_figure(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
     let trial = view.trials.iter().find(|trial| trial.index == finding.index)?;
     let [from, to] = window_of(finding);
     let rates = rates(trial, [from, to]);

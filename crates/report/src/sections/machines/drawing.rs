@@ -4,7 +4,7 @@
 //! Small machines show every core. On large ones, equal neighbouring cores are one tile, and if
 //! even that is too much, an L3 group is one.
 
-use super::machine_records::{Cpus, MachineView, Placed, list, named};
+use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus, list};
 use crate::number;
 use crate::page::{BoxGroup, Leaf, Part, Picture, Style};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -39,11 +39,11 @@ enum Detail {
 }
 
 /// Place of a core: package, NUMA node and L3, by their indexes in the record.
-type Place = (usize, usize, usize);
+type CorePlace = (usize, usize, usize);
 
 struct Drawing<'a> {
     seen: &'a MachineView<'a>,
-    placed: &'a [Placed<'a>],
+    placed: &'a [PlacedProcess<'a>],
     /// Number of each node's colour.
     colors: &'a BTreeMap<&'a str, usize>,
     l3: Vec<(&'a L3Record, Cpus)>,
@@ -54,7 +54,7 @@ struct Drawing<'a> {
 pub fn picture(
     (id, title): (String, String),
     seen: &MachineView<'_>,
-    placed: &[Placed<'_>],
+    placed: &[PlacedProcess<'_>],
     colors: &BTreeMap<&str, usize>,
 ) -> Option<Picture> {
     let l3 = seen.record.l3.iter().map(|one| (one, numbers_of(&one.cpus)));
@@ -114,7 +114,7 @@ impl Drawing<'_> {
     }
 
     /// Returns the cores of each innermost box, in the order of the record.
-    fn places(&self) -> BTreeMap<Place, Vec<&Cpus>> {
+    fn places(&self) -> BTreeMap<CorePlace, Vec<&Cpus>> {
         let at = |groups: &mut dyn Iterator<Item = &Cpus>| {
             let pairs =
                 groups.enumerate().flat_map(|(at, cpus)| cpus.iter().map(move |c| (*c, at)));
@@ -123,7 +123,7 @@ impl Drawing<'_> {
         let packages = at(&mut self.seen.packages.iter());
         let numa = at(&mut self.seen.numa_nodes.iter());
         let l3 = at(&mut self.l3.iter().map(|(_, cpus)| cpus));
-        let mut places: BTreeMap<Place, Vec<&Cpus>> = BTreeMap::new();
+        let mut places: BTreeMap<CorePlace, Vec<&Cpus>> = BTreeMap::new();
         for core in &self.seen.cores {
             let Some(cpu) = core.first() else { continue };
             let of = |groups: &HashMap<u32, usize>| groups.get(cpu).copied().unwrap_or(usize::MAX);
@@ -132,7 +132,7 @@ impl Drawing<'_> {
         places
     }
 
-    fn packages(&self, places: &BTreeMap<Place, Vec<&Cpus>>, detail: Detail) -> Vec<BoxGroup> {
+    fn packages(&self, places: &BTreeMap<CorePlace, Vec<&Cpus>>, detail: Detail) -> Vec<BoxGroup> {
         let mut packages: Vec<(usize, BoxGroup)> = Vec::new();
         let mut numa: Vec<(usize, usize)> = Vec::new();
         for ((package, node, l3), cores) in places {
@@ -192,7 +192,7 @@ impl Drawing<'_> {
             .map(number::bytes)
             .map(|bytes| format!("{bytes} {}", node.kind).trim().to_owned());
         details.extend(memory);
-        let takes = |one: &&Placed<'_>| numbers_of(&one.record.mems).contains(&node.os);
+        let takes = |one: &&PlacedProcess<'_>| numbers_of(&one.record.mems).contains(&node.os);
         let users: Vec<&str> =
             self.placed.iter().filter(takes).map(|one| one.record.who.as_str()).collect();
         if !users.is_empty() {
@@ -312,7 +312,7 @@ impl Drawing<'_> {
     fn legend(&self, nests: &[BoxGroup]) -> Vec<(Style, String)> {
         let mut legend = Vec::new();
         for one in self.placed {
-            let cpus = format!("{}: {}", one.record.who, named(&one.cpus));
+            let cpus = format!("{}: {}", one.record.who, describe_cpus(&one.cpus));
             let color = self.colors.get(one.record.who.as_str());
             match (one.record.is_client(), color) {
                 _ if one.cpus.is_empty() => {}
@@ -343,7 +343,7 @@ impl Drawing<'_> {
             } else {
                 one.record.who.as_str()
             };
-            words.push(format!("{who} may run on {}.", named(&one.cpus)));
+            words.push(format!("{who} may run on {}.", describe_cpus(&one.cpus)));
         }
         words.join(" ")
     }

@@ -19,7 +19,7 @@ pub struct MachineView<'a> {
 }
 
 /// A node or the client on a machine.
-pub struct Placed<'a> {
+pub struct PlacedProcess<'a> {
     pub record: &'a PlacementRecord,
     pub cpus: Cpus,
     /// CPUs that its host may use.
@@ -43,14 +43,14 @@ impl<'a> MachineView<'a> {
     }
 
     /// Returns the processes on it.
-    pub fn placed(&self, of: &'a NodesRecord) -> Vec<Placed<'a>> {
+    pub fn placed(&self, of: &'a NodesRecord) -> Vec<PlacedProcess<'a>> {
         let mine = |one: &&PlacementRecord| {
             machine_of(one, of).is_some_and(|machine| std::ptr::eq(machine, self.record))
         };
         let placed = |record: &'a PlacementRecord| {
             let mut hosts = self.record.hosts.iter();
             let host = hosts.find(|host| host.name == record.host && !host.cpus.is_empty());
-            Placed {
+            PlacedProcess {
                 record,
                 cpus: numbers_of(&record.cpus),
                 allowed: host.map_or_else(|| self.allowed.clone(), |host| numbers_of(&host.cpus)),
@@ -84,7 +84,7 @@ pub fn machine_of<'a>(
 }
 
 /// Names CPUs in a sentence: `CPU 3`, `CPUs 0-1,4`.
-pub fn named(cpus: &Cpus) -> String {
+pub fn describe_cpus(cpus: &Cpus) -> String {
     match cpus.len() {
         1 => format!("CPU {}", list(cpus)),
         _ => format!("CPUs {}", list(cpus)),

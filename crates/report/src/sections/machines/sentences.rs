@@ -1,13 +1,13 @@
 //! Interprets a machine and its places in sentences: what the client shares with nodes, whether
 //! that could be avoided, and what a machine of this size cannot show. Pure functions.
 
-use super::machine_records::{Cpus, MachineView, Placed, named};
+use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus};
 
 /// Maximum number of names; the others are counted.
 const NAMES_MAX: usize = 4;
 
 /// Says what the client shares with the nodes on its machine. Empty if either is missing.
-pub fn about_client(seen: &MachineView<'_>, placed: &[Placed<'_>]) -> Vec<String> {
+pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec<String> {
     let (client, nodes): (Vec<_>, Vec<_>) = placed
         .iter()
         .filter(|one| !one.cpus.is_empty())
@@ -19,7 +19,7 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[Placed<'_>]) -> Vec<String
         return Vec::new();
     }
     let with = |mine: &Cpus| {
-        let shares = |node: &&&Placed<'_>| !node.cpus.is_disjoint(mine);
+        let shares = |node: &&&PlacedProcess<'_>| !node.cpus.is_disjoint(mine);
         nodes
             .iter()
             .filter(shares)
@@ -35,7 +35,7 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[Placed<'_>]) -> Vec<String
         let shared: Cpus = client.cpus.intersection(&taken).copied().collect();
         return vec![format!(
             "The client may run on {} on which {} may run too. {}",
-            named(&shared),
+            describe_cpus(&shared),
             names(&by_cpu),
             avoided(&free(&seen.cores), "core", seen.cores.len())
         )];
@@ -81,7 +81,7 @@ fn avoided(free: &Cpus, what: &str, count: usize) -> String {
     if !free.is_empty() {
         return format!(
             "It could have been avoided: no node may run on any {what} of {}.",
-            named(free)
+            describe_cpus(free)
         );
     }
     match count {

@@ -116,7 +116,7 @@ fn written([low, high]: [String; 2]) -> String {
 /// Returns the table of places.
 pub fn table(of: &str, group: &Group<'_>) -> Table {
     let caption = format!("Where nodes and client ran{of}");
-    Table::of(caption, group.placements())
+    Table::from_records(caption, group.placements())
         .text("Who", |one| Cell::new(&one.who).tone(Tone::Strong))
         .text("Host", |one| {
             let is_known = machine_of(one, group.first()).is_some();

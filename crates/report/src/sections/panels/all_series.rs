@@ -154,7 +154,7 @@ fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)])
                     },
                     group: owner.into(),
                     in_legend: first,
-                    color: Color::Category(places.of(owner)),
+                    color: Color::Category(places.color(owner)),
                     x: XValues::Numbers(drawn.x),
                     y: drawn.y.iter().map(|y| y.map(|v| v * factor)).collect(),
                     unit: unit.into(),

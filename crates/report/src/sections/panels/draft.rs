@@ -286,7 +286,7 @@ fn line(
     values: Vec<(f64, f64)>,
 ) -> Line {
     let (factor, unit) = scaled(unit);
-    let index = places.of(place);
+    let index = places.color(place);
     let name = match (place.is_empty(), label.is_empty()) {
         (false, false) => format!("{place} {label}"),
         (true, false) => label.to_owned(),

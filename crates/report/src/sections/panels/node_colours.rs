@@ -38,7 +38,7 @@ impl<'a> PlaceColors<'a> {
     }
 
     /// Returns the colour number of a host, a node or a part of one.
-    pub fn of(&self, place: &str) -> usize {
+    pub fn color(&self, place: &str) -> usize {
         self.index.get(owner(place)).copied().unwrap_or(0)
     }
 

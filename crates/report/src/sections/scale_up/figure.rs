@@ -10,7 +10,7 @@ const PLACES: usize = 60;
 
 /// Draws all arms in one figure. `None` without measurements.
 pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
-    let of = |(index, arm): (usize, &&ScaleUpRecord)| of_arm(index, arm);
+    let of = |(index, arm): (usize, &&ScaleUpRecord)| arm_series(index, arm);
     let series: Vec<Series> = arms.iter().enumerate().flat_map(of).collect();
     let unit = units_name(&arms.first()?.unit);
     (!series.is_empty()).then(|| Chart {
@@ -31,7 +31,7 @@ pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
     })
 }
 
-fn of_arm(index: usize, arm: &ScaleUpRecord) -> Vec<Series> {
+fn arm_series(index: usize, arm: &ScaleUpRecord) -> Vec<Series> {
     let mut measured: Vec<&ScalePointRecord> = arm.points.iter().collect();
     measured.retain(|point| point.ops_per_s.is_some());
     measured.sort_by_key(|point| (point.units, point.sockets));
@@ -53,16 +53,16 @@ fn of_arm(index: usize, arm: &ScaleUpRecord) -> Vec<Series> {
     let best = drawn(arm);
     if let Some(x1) = x1(&measured, best) {
         let ends = [1.0, last].map(|units| (units, Some(units * x1)));
-        let name = named(arm, "N times one unit");
+        let name = label(arm, "N times one unit");
         series.push(line(name, Dash::Dot, ends.into()));
     }
     for (what, places) in best.map_or_else(Vec::new, |fit| curves(fit, &measured)) {
-        series.push(line(named(arm, &what), Dash::Solid, places));
+        series.push(line(label(arm, &what), Dash::Solid, places));
     }
     series
 }
 
-fn named(arm: &ScaleUpRecord, what: &str) -> String {
+fn label(arm: &ScaleUpRecord, what: &str) -> String {
     match &arm.arm {
         None => what.to_owned(),
         Some(name) => format!("{name}, {what}"),

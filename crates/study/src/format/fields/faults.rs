@@ -4,7 +4,7 @@ use super::row::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
 use crate::settings::{FaultDraft, FaultWhere};
 use std::time::Duration;
-use target_spec::fault::{Back, Hit};
+use target_spec::fault::{Hit, Rollback};
 use versions::Release;
 
 const MS: u64 = S / 1000;
@@ -191,7 +191,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.to",
         Type::Name(|d, text| {
-            let release = Release::of(text).ok();
+            let release = Release::parse(text).ok();
             d.fault().options.to = release;
         }),
         "Release that a rolling upgrade installs: `5.0.9`, or a line such as `5.0`.",
@@ -220,7 +220,7 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     with(
         "faults.back",
-        choice!(|d| d.fault().options.back; "never" => Back::Never, "snapshot" => Back::Snapshot),
+        choice!(|d| d.fault().options.back; "never" => Rollback::Never, "snapshot" => Rollback::Snapshot),
         "never",
         "Rollback of an upgrade. `never`: none. `snapshot`: each node gets the files back that it \
          had before, kept as hard links after it drained and stopped. The upgrade then holds for \

@@ -2,7 +2,7 @@
 
 use super::row::{RATE_MAX, SECTION, optional, with};
 use crate::format::field::{Field, Type};
-use crate::settings::{Untold, Where};
+use crate::settings::{IfInconclusive, Where};
 
 /// Range of latencies, ms: up to an hour.
 const MS: (f64, f64) = (0.001, 3_600_000.0);
@@ -85,9 +85,9 @@ pub const FIELDS: &[Field] = &[
     with(
         "require.untold",
         Type::Choice(&[
-            ("estimate", |d| d.require.untold = Untold::Estimate),
-            ("pass", |d| d.require.untold = Untold::Pass),
-            ("miss", |d| d.require.untold = Untold::Miss),
+            ("estimate", |d| d.require.untold = IfInconclusive::Estimate),
+            ("pass", |d| d.require.untold = IfInconclusive::Pass),
+            ("miss", |d| d.require.untold = IfInconclusive::Miss),
         ]),
         "estimate",
         "Treatment of an untold requirement, whose interval contains the limit or is missing. With \

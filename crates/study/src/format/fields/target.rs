@@ -2,7 +2,7 @@
 
 use super::row::{DAY, LOCAL_NODES_MAX, RATE_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
-use crate::settings::draft::Kind;
+use crate::settings::draft::TargetKind;
 use cql::response::ErrorCode;
 use std::time::Duration;
 use target_spec::fault::{Commands, DataLoss};
@@ -17,7 +17,7 @@ pub(super) const FIELDS: &[Field] = &[
     // A local target.
     optional(
         "target.local",
-        Type::Section(|d| d.kind = Kind::Local),
+        Type::Section(|d| d.kind = TargetKind::Local),
         "Cassandra nodes on this machine, which cassay starts and stops.",
     ),
     optional(
@@ -208,7 +208,7 @@ pub(super) const FIELDS: &[Field] = &[
     // An attached target.
     optional(
         "target.attach",
-        Type::Section(|d| d.kind = Kind::Attach),
+        Type::Section(|d| d.kind = TargetKind::Attach),
         "Existing cluster. cassay starts and stops nothing there that the command line does not \
          allow, and writes only to the keyspace.",
     ),
@@ -385,7 +385,7 @@ pub(super) const FIELDS: &[Field] = &[
     // The null target.
     optional(
         "target.null",
-        Type::Section(|d| d.kind = Kind::Null),
+        Type::Section(|d| d.kind = TargetKind::Null),
         "Server inside cassay that answers immediately, for measuring the client itself.",
     ),
     optional(
@@ -481,7 +481,7 @@ pub(super) const FIELDS: &[Field] = &[
         "target.null.errors",
         Type::Map(&Type::Number(0.0, 1.0, |d, n| {
             // An unknown name is a mistake that the rules report.
-            let code = ErrorCode::of_any_request(&d.key);
+            let code = ErrorCode::parse_for_any_request(&d.key);
             d.null.errors.extend(code.map(|code| (code, n)));
         })),
         "Share of answers that are this error: `{overloaded: 0.01}`.",

@@ -77,7 +77,7 @@ fn whoever_runs_it_has_to_stand_behind_what_is_done_there() {
 }
 
 #[test]
-fn what_is_no_name_no_address_and_no_folder_is_told_of_whoever_says_it() {
+fn invalid_names_addresses_and_folders_are_always_refused() {
     for (text, part) in [
         ("{ssh: '-oProxyCommand=x'}", "is not a destination for ssh"),
         (

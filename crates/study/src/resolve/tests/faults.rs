@@ -66,7 +66,7 @@ fn variants_may_differ_by_what_is_broken() {
 
 /// Everything that a study may state, and the result.
 #[test]
-fn what_repeats_and_what_is_chosen_at_random_follows_from_the_seed() {
+fn repetitions_and_random_choices_of_faults_follow_the_seed() {
     let text = broken(
         "  - {at: 10s, kind: [node-pause, node-kill], for: 5s, every: 10s}
   - {at: 1s, kind: node-stop, where: {role: not-contact-point}, for: 2s, seed: 4}
@@ -223,7 +223,7 @@ fn trusted() -> Overrides {
 }
 
 #[test]
-fn who_owns_the_nodes_says_how_they_are_broken_and_is_trusted_first() {
+fn fault_programs_of_an_owner_need_trust_first() {
     let good = ATTACHED.replace("      node-kill: {inject: [a], see: [b], heal: [c]}\n", "");
     let study = resolve("s.yaml", &good, &trusted()).unwrap();
     let fault = &study.variants[0].settings.faults[0];
@@ -269,7 +269,7 @@ fn who_owns_the_nodes_says_how_they_are_broken_and_is_trusted_first() {
 }
 
 #[test]
-fn a_replica_of_the_hottest_partition_needs_one_that_is_hotter_than_others() {
+fn the_hottest_partitions_replica_needs_a_hotter_partition() {
     let hottest =
         "  - {at: 20s, kind: node-kill, for: 10s, where: {role: replica-of-hottest-partition}}\n";
     let zipf = "workload: {use: standard1, mix: {write: 1}, params: {distribution: zipf}}";

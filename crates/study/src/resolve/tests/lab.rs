@@ -51,7 +51,7 @@ fn check(cases: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn hosts_have_what_is_said_of_them_and_nodes_alone_are_on_loopback() {
+fn hosts_have_their_settings_and_nodes_alone_use_loopback() {
     let hosts = |target: &str| settings(target, "").target.local().unwrap().hosts.clone();
     assert_eq!(hosts("local: {nodes: 3}"), None);
     assert_eq!(hosts("local: {}"), None);
@@ -324,7 +324,7 @@ fn options_of_tables_are_read_and_judged() {
 
 /// They used to be refused only when the nodes were about to start.
 #[test]
-fn keys_of_cassandra_yaml_that_are_cassays_are_refused_in_the_plan() {
+fn cassandra_yaml_keys_that_cassay_sets_are_refused_in_the_plan() {
     let cases = [
         (
             "local: {yaml: {listen_address: 1.2.3.4}}",

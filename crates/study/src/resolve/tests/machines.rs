@@ -26,7 +26,7 @@ fn study(target: &str) -> String {
 }
 
 #[test]
-fn a_file_says_which_machines_the_hosts_are_and_a_study_how_many() {
+fn a_file_names_the_machines_of_hosts_and_a_study_their_number() {
     let named = with("target.local.machines=lab.yaml");
     let settings = |target: &str| {
         let study = resolve("s.yaml", &study(target), &named).unwrap();
@@ -56,7 +56,7 @@ fn a_file_says_which_machines_the_hosts_are_and_a_study_how_many() {
 }
 
 #[test]
-fn what_a_study_names_itself_needs_trust_also_what_its_file_holds() {
+fn names_in_a_study_need_trust_including_those_in_its_file() {
     let mut overrides = with("seed=2");
     let text = study("{local: {machines: lab.yaml}}");
     let said = resolve("s.yaml", &text, &overrides).unwrap_err().to_string();

@@ -4,7 +4,7 @@ use super::*;
 
 /// Conflicting keys for the number of blocks, and a study with nothing to answer.
 #[test]
-fn blocks_that_are_added_until_answered_are_refused_where_nothing_can_be() {
+fn blocks_added_until_answered_are_refused_without_a_question() {
     let study = |rest: &str| {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n{rest}"

@@ -139,7 +139,7 @@ fn all_that_needs_trust_is_said_with_the_other_mistakes() {
 }
 
 #[test]
-fn what_stands_on_the_command_line_needs_no_trust_and_what_a_record_says_does() {
+fn the_command_line_needs_no_trust_and_a_record_does() {
     let text = "target: {local: {}}";
     let set = |o: &mut Overrides| o.set = vec!["target.local.jvm=['-Xrunjdwp']".to_owned()];
     assert!(resolved(text, &given(set)).is_ok());

@@ -46,7 +46,7 @@ fn refused_in(folder: &Path, local: &str, trust: bool) -> String {
 }
 
 #[test]
-fn a_line_means_its_pinned_release_and_what_is_none_is_refused_at_its_place() {
+fn a_line_means_its_pinned_release_and_others_are_refused() {
     for line in ::versions::LINES {
         let local = spec_of(&study_of(&format!("cassandra: {}", line.name)));
         assert_eq!(local.release.version(), line.pinned);
@@ -74,7 +74,7 @@ fn a_line_means_its_pinned_release_and_what_is_none_is_refused_at_its_place() {
 }
 
 #[test]
-fn settings_have_the_names_of_the_line_and_what_it_does_not_have_is_refused() {
+fn settings_have_the_lines_names_and_absent_ones_are_refused() {
     let old = "yaml: {compaction_throughput_mb_per_sec: 64}";
     let study = study_of(old);
     assert_eq!(spec_of(&study).yaml["compaction_throughput"], "64MiB/s");
@@ -228,7 +228,7 @@ fn a_tarball_needs_its_digest_which_is_compared() {
 }
 
 #[test]
-fn a_file_of_settings_is_one_word_and_what_stands_beside_it_holds() {
+fn a_settings_file_is_one_word_and_keys_beside_it_win() {
     let study = study_of(
         "cassandra: 5.0, yaml: {use: latest, column_index_size_in_kb: 8, concurrent_reads: 16}",
     );

@@ -1,7 +1,7 @@
 //! Tests of which upgrades can be rolled back: those that lose no acknowledged write.
 
 use super::*;
-use ::target_spec::fault::{Back, Length};
+use ::target_spec::fault::{Length, Rollback};
 use ::versions::Release;
 
 /// Resolves an upgrade of `nodes` nodes with `copies` copies, written at a level.
@@ -30,7 +30,7 @@ fn refused(study: Result<Study, Diagnostics>) -> String {
 }
 
 #[test]
-fn as_many_nodes_go_back_as_leave_a_copy_of_what_was_acknowledged() {
+fn rollback_leaves_one_copy_of_every_acknowledged_write() {
     let back = |nodes: &str| format!("rolling-upgrade, to: 5.0, {nodes}back: snapshot");
     let (one, two, all) = (back("nodes: [1], "), back("nodes: [1, 3], "), back(""));
     for (copies, level, fault, most) in [
@@ -178,7 +178,7 @@ fn an_upgrade_that_goes_back_holds_for_its_time() {
     let stays = fault("");
     assert_eq!(
         (stays.kind.length, stays.options.back),
-        (Length::Task, Back::Never)
+        (Length::Task, Rollback::Never)
     );
     let back = fault(", back: snapshot, upgrade_sstables: after");
     assert_eq!(back.kind.length, Length::Staged);
@@ -187,5 +187,5 @@ fn an_upgrade_that_goes_back_holds_for_its_time() {
         "{}",
         back.words()
     );
-    assert_eq!(back.options.to, Release::of("5.0").ok());
+    assert_eq!(back.options.to, Release::parse("5.0").ok());
 }

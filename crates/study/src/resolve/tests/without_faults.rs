@@ -26,7 +26,7 @@ fn names(study: &Study) -> Vec<&str> {
 }
 
 #[test]
-fn a_trial_with_faults_has_one_without_them_in_each_block_that_is_asked_the_same() {
+fn a_faulty_trial_has_a_fault_free_twin_in_each_block() {
     let study = study(&format!("{PAUSE}\n{FIXED}{ASKED}")).unwrap();
     assert_eq!(names(&study), ["with-faults", "without-faults"]);
     let [with, without] = &study.variants[..] else {

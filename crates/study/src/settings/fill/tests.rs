@@ -9,7 +9,7 @@ fn range(text: &str) -> Vec<u64> {
     let text = format!("study: s\nprocedure: {{sweep: {{threads: {text}}}}}");
     let node = yaml::parse(0, &text, yaml::Limits::STUDY, &mut diagnostics).unwrap();
     let tree = crate::check::study(&node, &mut diagnostics);
-    let points = Draft::of(&tree).points();
+    let points = Draft::from_tree(&tree).points();
     points.iter().map(|point| point.value() as u64).collect()
 }
 

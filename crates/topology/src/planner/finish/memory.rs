@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::machine::Machine;
-use crate::place::Placed;
+use crate::place::PlacedCell;
 use crate::plan::NodeBytes;
 use crate::planner::Attempt;
 use crate::request::PlacementRequest;
@@ -66,7 +66,7 @@ fn fits(machine: &Machine, attempt: &Attempt, bytes: u64) -> bool {
 pub(super) fn by_node(
     machine: &Machine,
     attempt: &Attempt,
-    placed: &[Placed],
+    placed: &[PlacedCell],
     assumed: Option<u64>,
 ) -> Vec<NodeBytes> {
     let parts: Vec<(usize, u64)> = match assumed {
@@ -86,7 +86,7 @@ pub(super) fn by_node(
 
 /// Counts the CPUs of a cell by the node that provides their memory: their own, or the nearest that
 /// has any.
-fn cpus_by_node(machine: &Machine, attempt: &Attempt, cell: &Placed) -> BTreeMap<usize, u64> {
+fn cpus_by_node(machine: &Machine, attempt: &Attempt, cell: &PlacedCell) -> BTreeMap<usize, u64> {
     let pool = &attempt.pool;
     let units = cell.units.iter().map(|&unit| &pool.units[unit]);
     let nodes = units.flat_map(|unit| unit.cpus.iter().map(|_| unit.node));

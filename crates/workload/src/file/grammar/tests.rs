@@ -3,7 +3,7 @@
 use super::*;
 use crate::schema::tokens;
 
-fn read(cql: &str) -> Result<Clauses, Fault> {
+fn read(cql: &str) -> Result<Clauses, GrammarMistake> {
     let tokens = tokens(cql).expect(cql);
     let verb = match tokens[0].text.as_str() {
         "select" => Verb::Select,

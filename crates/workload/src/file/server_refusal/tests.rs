@@ -31,7 +31,7 @@ fn checked() -> Checked {
 }
 
 #[test]
-fn all_of_a_file_goes_to_another_keyspace_and_nothing_of_it_stays() {
+fn a_whole_file_moves_to_another_keyspace_without_remains() {
     let checked = checked();
     let own = checked.placed("shop");
     assert_eq!(own.schema, checked.program().schema().create_tables);
@@ -49,7 +49,7 @@ fn all_of_a_file_goes_to_another_keyspace_and_nothing_of_it_stays() {
 }
 
 #[test]
-fn a_file_that_names_a_keyspace_of_others_is_refused_where_it_does() {
+fn a_file_that_names_a_foreign_keyspace_is_refused_in_place() {
     for (from, to, line) in [
         ("FROM shop.t", "FROM live.t", "13:19"),
         ("ON t (b)", "ON live.t (b)", "5:23"),

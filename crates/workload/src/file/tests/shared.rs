@@ -25,7 +25,7 @@ load: write
 verify: read
 ";
 
-fn said(from: &str, to: &str) -> String {
+fn reason(from: &str, to: &str) -> String {
     assert!(SHARED.contains(from), "{from}");
     let made = compile_file("w.yaml", &SHARED.replacen(from, to, 1), &spec(), &no_files);
     made.map_or_else(|mistakes| mistakes.to_string(), |_| "nothing".to_owned())
@@ -49,7 +49,7 @@ fn the_inbox_compiles_and_its_reads_are_checked() {
 }
 
 #[test]
-fn rows_of_one_quotient_share_a_value_and_a_modulus_brings_it_back() {
+fn rows_of_one_quotient_share_a_value_that_a_modulus_repeats() {
     let divided = column(&program(SHARED), 2, 30);
     assert!(divided[..10].iter().all(|name| *name == divided[0]));
     assert!(divided[0] != divided[10] && divided[10] != divided[20]);
@@ -61,15 +61,15 @@ fn rows_of_one_quotient_share_a_value_and_a_modulus_brings_it_back() {
 }
 
 #[test]
-fn a_key_of_quotient_and_rest_is_unique_and_a_smaller_rest_is_not() {
-    assert_eq!(said("modulo=10", "modulo=10"), "nothing");
-    assert_eq!(said("modulo=10", "modulo=25"), "nothing");
+fn a_smaller_rest_makes_the_primary_key_ambiguous() {
+    assert_eq!(reason("modulo=10", "modulo=10"), "nothing");
+    assert_eq!(reason("modulo=10", "modulo=25"), "nothing");
     for (from, to) in [
         ("modulo=10", "modulo=9"),
         ("row(divide=10)", "row(divide=10, modulo=3)"),
         ("row(modulo=10)", "uniform(0..9)"),
     ] {
-        let found = said(from, to);
+        let found = reason(from, to);
         assert!(
             found.contains("may have the same primary key"),
             "{to}: {found}"
@@ -107,7 +107,7 @@ fn what_other_rows_write_or_time_takes_away_is_not_checked() {
             "s writes rows of other keys: u is another value there",
         ),
     ] {
-        let found = said(from, to);
+        let found = reason(from, to);
         assert!(found.contains("read cannot be checked"), "{to}: {found}");
         assert!(found.contains(expected), "{to}: {found}");
     }
@@ -115,10 +115,10 @@ fn what_other_rows_write_or_time_takes_away_is_not_checked() {
         "UPDATE t SET name = :name WHERE u = :u",
         "UPDATE t SET v = :v WHERE u = :u AND m = :m",
     ] {
-        let found = said("statements:\n", &format!("statements:\n  s: {harmless}\n"));
+        let found = reason("statements:\n", &format!("statements:\n  s: {harmless}\n"));
         assert_eq!(found, "nothing", "{harmless}");
     }
-    let found = said("m))", "m)) WITH default_time_to_live = 0");
+    let found = reason("m))", "m)) WITH default_time_to_live = 0");
     assert_eq!(found, "nothing", "0 is no time to live");
 }
 

@@ -76,7 +76,7 @@ fn errors(back: &Value) -> [u64; 5] {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn every_acknowledged_write_is_there_and_what_is_planted_is_found() {
+fn acknowledged_writes_are_found_and_planted_losses_detected() {
     let target = format!("attach:{}", one_node::address());
     let allow = "create=accounts,create=planted";
     let arguments = [
@@ -147,7 +147,7 @@ fn every_acknowledged_write_is_there_and_what_is_planted_is_found() {
 /// The ledgers and histories of both clients are collected and merged.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn what_two_clients_were_told_is_one_account_and_their_registers_one_history() {
+fn two_clients_share_one_account_and_one_register_history() {
     let target = format!("attach:{}", one_node::address());
     let arguments = [
         "run",

@@ -143,7 +143,7 @@ fn what_is_asked_of_a_table_that_is_there_is_looked_for() {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn rows_of_another_tool_are_told_as_such_and_reads_of_nothing_are_no_reads() {
+fn rows_of_another_tool_are_named_and_empty_reads_do_not_count() {
     let node = one_node::address();
     let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
     let keyspace = "CREATE KEYSPACE others WITH replication = \
@@ -194,7 +194,7 @@ verify: {reads: all, sample: 100}
 /// Cassandra 6.0 counts requests on such tables for all keyspaces together, not by table.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn requests_on_a_table_of_accord_are_not_held_against_the_client() {
+fn requests_on_an_accord_table_are_not_held_against_the_client() {
     if !is_of_line("6.0") {
         return;
     }
@@ -212,7 +212,11 @@ fn requests_on_a_table_of_accord_are_not_held_against_the_client() {
     let findings = lab.run().findings.expect("it has ended");
     let mut rules = findings.trials.iter().flat_map(|trial| &trial.rules);
     let counts = rules.find(|rule| rule.rule == "V7").expect("it is judged");
-    assert_eq!(counts.result, store::record::Outcome::Unknown, "{counts:?}");
+    assert_eq!(
+        counts.result,
+        store::record::RuleOutcome::Unknown,
+        "{counts:?}"
+    );
     assert!(counts.detail.contains("is a table of Accord"), "{counts:?}");
 }
 

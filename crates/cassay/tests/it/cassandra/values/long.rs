@@ -73,7 +73,7 @@ fn is_refused(line: &Line, name: &str, value: &Value) -> bool {
 /// server.
 #[test]
 #[ignore = "needs a Cassandra: cargo xtask ci"]
-fn values_are_refused_that_the_server_s_own_reader_refuses_and_no_others() {
+fn values_that_the_servers_reader_refuses_are_refused() {
     let values = values();
     for line in &LINES {
         let asked: Vec<(&str, &Value)> = line
@@ -88,7 +88,7 @@ fn values_are_refused_that_the_server_s_own_reader_refuses_and_no_others() {
         let texts: Vec<String> =
             asked.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
         let cache = dirs_with(std::path::Path::new("unused")).cache;
-        let release = Release::of(line.pinned).expect("a release");
+        let release = Release::parse(line.pinned).expect("a release");
         let answers = answered(&cache, &release, "Values.java", &texts);
         let said: Vec<&str> =
             answers.lines().filter_map(|line| line.strip_prefix("ANSWER ")).collect();
@@ -198,7 +198,7 @@ fn settings() -> Vec<(Value, bool)> {
 fn what_a_node_refuses_when_it_begins_is_refused_before() {
     let cache = dirs_with(std::path::Path::new("unused")).cache;
     for line in &LINES {
-        let release = Release::of(line.pinned).expect("a release");
+        let release = Release::parse(line.pinned).expect("a release");
         for (settings, begins) in settings() {
             let own = settings.as_object().expect("settings");
             if own

@@ -10,7 +10,7 @@ fn who_runs_anywhere_keeps_off_the_cpus_of_the_client() {
             client: Some(4),
             ..placed(placing)
         };
-        let layout = Layout::of(&spec(2, topology), &xeon()).unwrap();
+        let layout = Layout::plan(&spec(2, topology), &xeon()).unwrap();
         let cores = xeon().parts(Units::Cores);
         let last: CpuSet = cores[54..].iter().flat_map(|core| core.cpus.iter()).collect();
         assert_eq!(client_of(&layout), last);
@@ -23,13 +23,13 @@ fn who_runs_anywhere_keeps_off_the_cpus_of_the_client() {
         client: Some(2),
         ..placed(Placing::OneSocketPerVcpu)
     };
-    let error = format!("{:#}", Layout::of(&spec(1, all), &small()).unwrap_err());
+    let error = format!("{:#}", Layout::plan(&spec(1, all), &small()).unwrap_err());
     assert!(error.contains("none is left for nodes"), "{error}");
 }
 
 /// The reservation was lost if hosts may use only a part of the machine.
 #[test]
-fn what_the_client_is_to_have_beyond_what_hosts_may_not_use_is_theirs_to_give() {
+fn client_cpus_outside_the_hosts_allowance_can_be_assigned() {
     let host = HostSpec {
         cpus: Some((0..110).collect()),
         ..HostSpec::default()
@@ -41,7 +41,7 @@ fn what_the_client_is_to_have_beyond_what_hosts_may_not_use_is_theirs_to_give() 
             ..placed(Placing::OneSocketPerVcpu)
         };
         let spec = on_hosts(spec(1, topology), host.clone());
-        let layout = Layout::of(&spec, &xeon()).unwrap();
+        let layout = Layout::plan(&spec, &xeon()).unwrap();
         assert!(layout.client.as_ref().unwrap().len() >= client as usize);
         assert_eq!(layout.taken().len(), nodes, "{client}");
     }
@@ -53,7 +53,10 @@ fn who_runs_anywhere_can_keep_no_core_free() {
         housekeeping: 2,
         ..placed(Placing::OneSocketPerVcpu)
     };
-    let error = format!("{:#}", Layout::of(&spec(1, topology), &xeon()).unwrap_err());
+    let error = format!(
+        "{:#}",
+        Layout::plan(&spec(1, topology), &xeon()).unwrap_err()
+    );
     assert!(
         error.contains("2 cores of each NUMA node are to be free"),
         "{error}"
@@ -80,7 +83,7 @@ fn nothing_is_said_of_an_l3_that_nobody_tells() {
             cpus: Some(16),
             ..placed(Placing::Pinned)
         };
-        let said = Layout::of(&spec(nodes, topology), &machine).unwrap().of_client.unwrap();
+        let said = Layout::plan(&spec(nodes, topology), &machine).unwrap().of_client.unwrap();
         assert!(said.contains(expected), "{said}");
     }
 }

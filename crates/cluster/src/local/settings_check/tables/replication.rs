@@ -20,7 +20,7 @@ struct Replication {
 const EVERYWHERE: &str = "replication_factor";
 
 impl Replication {
-    fn of(entries: impl Iterator<Item = (String, String)>) -> Replication {
+    fn from_entries(entries: impl Iterator<Item = (String, String)>) -> Replication {
         let mut found = Replication {
             class: String::new(),
             copies: BTreeMap::new(),
@@ -64,15 +64,17 @@ pub(super) fn proof(
     let wanted = wanted.iter().map(|(key, value)| (key.clone(), plain(value)));
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let shown = shown.iter();
-    let shown = Replication::of(shown.filter_map(|(key, value)| Some((text(key)?, text(value)?))));
-    let wanted = Replication::of(wanted);
+    let shown = Replication::from_entries(
+        shown.filter_map(|(key, value)| Some((text(key)?, text(value)?))),
+    );
+    let wanted = Replication::from_entries(wanted);
     let words = wanted.words();
     let holds = wanted.spread(&shown) == shown;
     Proof {
         node: node.to_owned(),
         key: format!("{whose} replication"),
         wanted: words,
-        effect: Effect::of(Some((shown.words(), holds)), ""),
+        effect: Effect::from_comparison(Some((shown.words(), holds)), ""),
         source,
     }
 }

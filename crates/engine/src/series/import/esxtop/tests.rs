@@ -108,7 +108,7 @@ fn a_file_in_another_language_has_the_same_series() {
 
 /// VMs named after a host, an address or a version were taken for processes of the hypervisor.
 #[test]
-fn vms_whose_names_end_in_a_number_are_no_processes_of_the_hypervisor() {
+fn vms_whose_names_end_in_digits_are_not_hypervisor_processes() {
     let column = |object: &str| format!(",\"\\\\esx1\\{object}\\% Used\"");
     let groups = [
         "Group Cpu(1:db.1)",

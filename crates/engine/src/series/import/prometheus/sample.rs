@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     Gauge,
     Counter,
     /// Histogram or summary: `_count`, `_sum` and `_bucket` are counters, quantiles are not.
@@ -13,17 +13,17 @@ pub(super) enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl MetricKind {
     /// Parses the word for a kind.
     ///
     /// # Errors
     /// There is no such kind.
-    pub fn parse(word: &str) -> Result<Kind> {
+    pub fn parse(word: &str) -> Result<MetricKind> {
         Ok(match word {
-            "counter" => Kind::Counter,
-            "gauge" => Kind::Gauge,
-            "histogram" | "summary" => Kind::Distribution,
-            "untyped" | "unknown" | "info" | "stateset" | "gaugehistogram" => Kind::Unknown,
+            "counter" => MetricKind::Counter,
+            "gauge" => MetricKind::Gauge,
+            "histogram" | "summary" => MetricKind::Distribution,
+            "untyped" | "unknown" | "info" | "stateset" | "gaugehistogram" => MetricKind::Unknown,
             other => bail!("{other:?} is not a kind of metric"),
         })
     }

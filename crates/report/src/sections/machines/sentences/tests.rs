@@ -36,7 +36,7 @@ fn machine(l3: &[&str], cores: &[&str], allowed: &str) -> MachineTopologyRecord 
     }
 }
 
-fn said(machine: MachineTopologyRecord, client: &str, nodes: &[&str]) -> String {
+fn sentences(machine: MachineTopologyRecord, client: &str, nodes: &[&str]) -> String {
     let placement = |who: &str, cpus: &str| PlacementRecord {
         who: who.into(),
         host: "here".into(),
@@ -61,7 +61,7 @@ fn large() -> MachineTopologyRecord {
 }
 
 #[test]
-fn what_the_client_shares_is_said_with_whether_it_could_be_avoided() {
+fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
     let small = || machine(&["0-1"], &["0", "1"], "0-1");
     for (machine, client, nodes, expected) in [
         (
@@ -122,7 +122,7 @@ fn what_the_client_shares_is_said_with_whether_it_could_be_avoided() {
         (small(), "", &["0"], ""),
         (small(), "0", &[], ""),
     ] {
-        assert_eq!(said(machine, client, nodes), expected);
+        assert_eq!(sentences(machine, client, nodes), expected);
     }
 }
 
@@ -131,7 +131,7 @@ fn what_the_client_shares_is_said_with_whether_it_could_be_avoided() {
 fn only_what_the_client_may_use_could_have_been_taken() {
     let mut machine = large();
     machine.hosts[0].cpus = "0-3".into();
-    let text = said(machine, "2-3", &["0-1"]);
+    let text = sentences(machine, "2-3", &["0-1"]);
     assert!(
         text.ends_with("every L3 that the client may use."),
         "{text}"
@@ -140,7 +140,7 @@ fn only_what_the_client_may_use_could_have_been_taken() {
 
 #[test]
 fn many_names_are_counted() {
-    let text = said(large(), "0", &["0-7"; 7]);
+    let text = sentences(large(), "0", &["0-7"; 7]);
     let expected = "on which node1, node2, node3, node4 and 3 other nodes may run too.";
     assert!(text.contains(expected), "{text}");
 }

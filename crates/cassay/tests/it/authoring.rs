@@ -94,7 +94,7 @@ fn a_run_of_format_1_and_its_plan_are_what_the_schemas_say() {
 }
 
 #[test]
-fn a_file_that_is_there_is_kept_and_a_wrong_answer_writes_nothing() {
+fn an_existing_file_is_kept_and_a_wrong_answer_writes_nothing() {
     let lab = Lab::with("mine");
     let said = lab.cassay(&["new", "sweep", "--to", "study.yaml"]).ended_with(1);
     said.says(&["study.yaml exists already", "hint: --to"]);
@@ -133,7 +133,7 @@ fn a_file_that_is_there_is_kept_and_a_wrong_answer_writes_nothing() {
 
 /// The answers come from a terminal, which is closed before the last of them.
 #[test]
-fn questions_are_asked_on_a_terminal_and_its_end_is_the_defaults() {
+fn a_terminal_gets_questions_and_its_end_means_defaults() {
     if command("script").arg("--version").output().is_err() {
         return skip("`script` of util-linux is not installed");
     }

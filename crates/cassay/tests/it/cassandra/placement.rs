@@ -31,7 +31,7 @@ fn one_core(isolation: Isolation) -> LocalSpec {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn a_node_on_one_core_shows_it_in_all_threads_and_in_its_jvm_until_it_is_undone() {
+fn a_node_pinned_to_one_core_shows_it_until_the_undo() {
     let Some(all) = cpus() else {
         skip("this machine has one CPU");
         return;
@@ -73,7 +73,7 @@ fn a_node_on_one_core_shows_it_in_all_threads_and_in_its_jvm_until_it_is_undone(
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn a_kept_cluster_is_placed_by_command_and_what_cannot_be_is_refused() {
+fn a_kept_cluster_is_placed_and_impossible_plans_are_refused() {
     if cpus().is_none() {
         skip("this machine has one CPU");
         return;
@@ -132,7 +132,7 @@ mod long {
 
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-    fn from_one_core_to_two_there_is_an_efficiency_with_its_interval() {
+    fn one_core_to_two_gives_an_efficiency_with_its_interval() {
         if cpus().is_none() {
             skip("this machine has one CPU");
             return;

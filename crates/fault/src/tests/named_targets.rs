@@ -19,7 +19,7 @@ fn what_a_study_names_takes_the_same_course() {
         within: Duration::from_secs(90),
         loses: DataLoss::Nothing,
     };
-    let kind = Kind::from(&commands);
+    let kind = FaultKind::from(&commands);
     let options = Options::default();
     let course = |mut sim: Sim| {
         sim.ordered_ns = 10 * S;

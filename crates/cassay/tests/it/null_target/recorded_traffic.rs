@@ -164,7 +164,7 @@ fn mistakes_about_recorded_traffic_are_shown_where_they_stand() {
 
 /// A run stores a digest, because its folder may come from a stranger.
 #[test]
-fn a_run_is_taken_up_again_with_the_same_recording_or_not_at_all() {
+fn a_run_resumes_with_the_same_recording_or_not_at_all() {
     let lab = lab(STUDY);
     lab.cassay(&["run", "study.yaml", "--trust"]).measured(&lab);
     let path = lab.run().path;

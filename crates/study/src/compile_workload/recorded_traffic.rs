@@ -1,7 +1,7 @@
 //! Recorded traffic as the workload of a study.
 
 use crate::inputs::Inputs;
-use crate::settings::{Data, Load, Recorded, Sample, Settings, Warmup, Window};
+use crate::settings::{Data, Load, RecordedTraffic, Sample, Settings, Warmup, Window};
 use ::query_log::{Recording, left_out};
 use analysis::procedure::{Fixed, Point};
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
@@ -10,7 +10,7 @@ use target_spec::Target;
 use workload::{Problem, Program};
 
 /// Returns the program of recorded traffic.
-pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Program, Problem> {
+pub(super) fn program(recorded: &RecordedTraffic, inputs: &Inputs<'_>) -> Result<Program, Problem> {
     let problem = |key: &str, message: String| Problem {
         path: vec!["recorded".to_owned(), key.to_owned()],
         message,
@@ -21,7 +21,7 @@ pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Progra
     if let Some(name) = &recorded.schema {
         let text = inputs.read(name).map_err(|why| problem("schema", why))?;
         let statements = cql::text::split(&text)
-            .map_err(|fault| problem("schema", format!("{name}, {}", fault.said(&text))))?;
+            .map_err(|fault| problem("schema", format!("{name}, {}", fault.describe(&text))))?;
         schema.extend(statements.into_iter().map(|(_, cql)| cql.to_owned()));
     }
     Ok(::query_log::program(&recording, &recorded.name(), &schema))
@@ -31,7 +31,7 @@ pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Progra
 /// mistakes.
 pub(super) fn apply(
     settings: &mut Settings,
-    recorded: &Recorded,
+    recorded: &RecordedTraffic,
     inputs: &Inputs<'_>,
 ) -> Vec<String> {
     let Ok(recording) = inputs.recording(recorded) else {

@@ -42,7 +42,7 @@ blocks:
 "#;
 
 #[test]
-fn a_scenario_is_refused_for_what_it_chooses_and_for_nothing_else() {
+fn a_scenario_is_refused_only_for_its_own_choices() {
     let import = imported(VECTORS, &["default"]).expect("nothing of it needs a file");
     let steps: Vec<_> = import.steps.iter().map(|step| step.limit).collect();
     assert_eq!(steps, [StepLimit::Operations(10)]);

@@ -36,7 +36,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
                     a cluster that has them";
         subject.say("workload.recorded", message, Some(hint), out);
     }
-    let draft = Draft::of(subject.tree);
+    let draft = Draft::from_tree(subject.tree);
     let recorded = draft.workload().recorded.unwrap_or_default();
     let mut names = recorded.files.iter().chain(&recorded.schema);
     if names.any(String::is_empty) {

@@ -21,7 +21,7 @@ use study::settings::Variant;
 
 /// Choice for a variant.
 #[derive(Clone, Debug, Default)]
-pub struct Chosen {
+pub struct VariantChoice {
     /// Throughput by block, op/s. `None` for a block whose trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
     /// Verdict over its trials.
@@ -34,19 +34,19 @@ pub struct Chosen {
     pub grid: Option<f64>,
 }
 
-impl Chosen {
-    fn none(missing: Option<String>) -> Chosen {
-        Chosen {
+impl VariantChoice {
+    fn none(missing: Option<String>) -> VariantChoice {
+        VariantChoice {
             verdict: Verdict::Invalid,
             missing,
-            ..Chosen::default()
+            ..VariantChoice::default()
         }
     }
 }
 
 impl<'a> ScaleFacts<'a> {
     /// Chooses the throughput of a variant, within the bound if there is one.
-    pub fn chosen(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
+    pub fn chosen(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> VariantChoice {
         let mut chosen = if is_search(variant) {
             self.searched(variant)
         } else {
@@ -61,14 +61,14 @@ impl<'a> ScaleFacts<'a> {
         chosen
     }
 
-    fn searched(&self, variant: &Variant) -> Chosen {
+    fn searched(&self, variant: &Variant) -> VariantChoice {
         let own = || {
             let all = self.searches.iter();
             all.filter(|search| search.variant == variant.name)
         };
         let is_open = |search: &&SearchRecord| matches!(search.found(), Some(Known::AtLeast(_)));
         if let Some(open) = own().find(is_open) {
-            return Chosen::none(Some(format!("more may be possible: {}", open.words)));
+            return VariantChoice::none(Some(format!("more may be possible: {}", open.words)));
         }
         let of = |block: usize| match own().find(|one| one.block == block)?.found_ops_per_s()? {
             Known::Exactly(ops) => Some(ops),
@@ -82,7 +82,7 @@ impl<'a> ScaleFacts<'a> {
         } else {
             None
         };
-        Chosen {
+        VariantChoice {
             ops_per_s,
             verdict: Verdict::worst(trials.map(|trial| trial.verdict)),
             missing,
@@ -90,12 +90,12 @@ impl<'a> ScaleFacts<'a> {
                 .filter_map(SearchRecord::found)
                 .map(|found| grid(found.least()))
                 .max_by(f64::total_cmp),
-            ..Chosen::default()
+            ..VariantChoice::default()
         }
     }
 
     /// Chooses the load with the variant's highest throughput.
-    fn at_best(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
+    fn at_best(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> VariantChoice {
         let points = self.points_of(variant, p99_bound_ms.is_some());
         let is_rate = points.iter().any(|point| point.point.is_some_and(Point::is_rate));
         let reading = sweep(&points, p99_bound_ms);
@@ -105,7 +105,7 @@ impl<'a> ScaleFacts<'a> {
             (None, false) => reading.best,
         };
         let Some(at) = best else {
-            return Chosen::none(match (points.is_empty(), p99_bound_ms) {
+            return VariantChoice::none(match (points.is_empty(), p99_bound_ms) {
                 (true, _) => None,
                 (false, Some(bound)) => {
                     let bound = significant(bound, 3);
@@ -123,15 +123,15 @@ impl<'a> ScaleFacts<'a> {
         let grid = match (is_rate, p99_bound_ms, next) {
             (true, Some(bound), None) => {
                 let bound = significant(bound, 3);
-                return Chosen::none(Some(format!(
+                return VariantChoice::none(Some(format!(
                     "the highest rate was within a p99 of {bound} ms: more may be possible"
                 )));
             }
             (true, Some(_), Some(next)) => Some(load(next) / load(points[at])),
             _ => None,
         };
-        let trials = self.of_target(variant, points[at], p99_bound_ms.is_some());
-        Chosen {
+        let trials = self.target_throughput(variant, points[at], p99_bound_ms.is_some());
+        VariantChoice {
             ops_per_s: trials,
             verdict: points[at].verdict,
             missing: None,
@@ -160,7 +160,7 @@ impl<'a> ScaleFacts<'a> {
 
     /// Returns throughput by block. It uses the trials of a point that show what the target can do,
     /// on the data that the block's last trials used.
-    fn of_target(
+    fn target_throughput(
         &self,
         variant: &Variant,
         point: &PointRecord,

@@ -73,11 +73,11 @@ type Values = [Histogram; 8];
 
 /// Expected records of the kinds in many runs.
 #[derive(Clone, Debug, Default)]
-pub struct Expected(Vec<Values>);
+pub struct ExpectedRecords(Vec<Values>);
 
-impl Expected {
-    pub fn new(kinds_count: usize) -> Expected {
-        Expected(vec![Values::default(); kinds_count])
+impl ExpectedRecords {
+    pub fn new(kinds_count: usize) -> ExpectedRecords {
+        ExpectedRecords(vec![Values::default(); kinds_count])
     }
 
     /// Returns the first difference from the sum of `parts`, whose histograms it empties.
@@ -149,9 +149,9 @@ pub enum InjectedDefect {
 
 /// Expected records of one run.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RunRecords {
     pub planted: Option<InjectedDefect>,
-    expected: Expected,
+    expected: ExpectedRecords,
     counts: Vec<Counts>,
     taken: Vec<Counts>,
     /// Outcomes since the last part, by kind and outcome, early or not.
@@ -168,11 +168,11 @@ pub struct Recorded {
     pub is_over: bool,
 }
 
-impl Recorded {
+impl RunRecords {
     /// Starts a run whose expectations are added to those of earlier runs.
-    pub fn new(expected: Expected) -> Recorded {
+    pub fn new(expected: ExpectedRecords) -> RunRecords {
         let kinds = expected.0.len();
-        Recorded {
+        RunRecords {
             planted: None,
             expected,
             counts: vec![Counts::default(); kinds],
@@ -190,7 +190,7 @@ impl Recorded {
         }
     }
 
-    pub fn of(&mut self, kind: u8) -> &mut Counts {
+    pub fn counts(&mut self, kind: u8) -> &mut Counts {
         &mut self.counts[usize::from(kind)]
     }
 
@@ -288,7 +288,7 @@ impl Recorded {
 
     /// Compares the totals that are known only at the end, and returns the expected records of all
     /// runs.
-    pub fn end(mut self) -> Expected {
+    pub fn end(mut self) -> ExpectedRecords {
         assert!(self.is_over, "no part was the last");
         for (kind, ok) in self.succeeded.iter().enumerate() {
             let of = &mut self.counts[kind];

@@ -59,9 +59,9 @@ fn while_recorded(folder: &Path, act: impl FnOnce()) {
         json!(10),
     ];
     let enable = format!("enableFullQueryLogger({types})");
-    agent::told(&one_node::clusters(), &enable, &arguments);
+    agent::call(&one_node::clusters(), &enable, &arguments);
     act();
-    agent::told(&one_node::clusters(), "stopFullQueryLogger", &[]);
+    agent::call(&one_node::clusters(), "stopFullQueryLogger", &[]);
 }
 
 /// Returns the recorded operations of this test's keyspace. Other tests use the same node.

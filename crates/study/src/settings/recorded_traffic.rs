@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Recorded traffic as a workload.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
+pub struct RecordedTraffic {
     /// Folders or files of logs, one for each node.
     pub files: Vec<String>,
     /// Speed relative to the recorded rate; `None` if `procedure` states the rate.
@@ -27,9 +27,9 @@ pub struct Recorded {
     pub schema: Option<String>,
 }
 
-impl Default for Recorded {
-    fn default() -> Recorded {
-        Recorded {
+impl Default for RecordedTraffic {
+    fn default() -> RecordedTraffic {
+        RecordedTraffic {
             files: Vec::new(),
             speed: None,
             only: Only::All,
@@ -44,7 +44,7 @@ impl Default for Recorded {
 
 const MS_NS: u64 = 1_000_000;
 
-impl Recorded {
+impl RecordedTraffic {
     /// Returns the selection of the logs.
     pub fn choice(&self) -> Choice {
         Choice {

@@ -1,0 +1,101 @@
+//! Checks the names of functions. A function is a verb or a clear constructor; a test is a short
+//! proposition.
+
+use super::Violation;
+use crate::tree::Tree;
+
+/// Maximum length of a test's name, characters. A longer name fills a line of its own in lists of
+/// results, and cannot be quoted in a sentence.
+const TEST_NAME_MAX: usize = 60;
+/// Names that say neither what a function does nor what it makes: a preposition, and participles.
+const NO_NAMES: [&str; 7] = ["asked", "known", "named", "of", "said", "seen", "told"];
+/// Words that may stand before `fn`.
+const MODIFIERS: [&str; 5] = ["async", "const", "default", "extern", "unsafe"];
+
+/// Checks that no function has only one of those words as its name.
+pub fn function_names(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        for (number, line) in file.text().lines().enumerate() {
+            if let Some(name) = defined(line).filter(|name| NO_NAMES.contains(name)) {
+                let what = format!("`{name}` does not say what the function does");
+                found.push(Violation::at(&file.path, number + 1, what));
+            }
+        }
+    }
+    found
+}
+
+/// Checks that the name of each test has at most [`TEST_NAME_MAX`] characters.
+pub fn test_names(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        let mut is_test = false;
+        for (number, line) in file.text().lines().enumerate() {
+            is_test |= line.trim() == "#[test]";
+            let Some(name) = defined(line) else { continue };
+            if is_test && name.len() > TEST_NAME_MAX {
+                let what = format!(
+                    "`{name}` has {} characters, limit {TEST_NAME_MAX}",
+                    name.len()
+                );
+                found.push(Violation::at(&file.path, number + 1, what));
+            }
+            is_test = false;
+        }
+    }
+    found
+}
+
+/// Returns the name of the function whose definition begins on a line.
+fn defined(line: &str) -> Option<&str> {
+    let (before, rest) = line.split_once("fn ")?;
+    let is_modifier = |word: &str| {
+        MODIFIERS.contains(&word) || word.starts_with("pub") || word.ends_with(['"', ')'])
+    };
+    if !before.split_whitespace().all(is_modifier) {
+        return None;
+    }
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+    Some(&rest[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_participle_as_function_name_is_found() {
+        let text = "\
+impl A {
+    pub(in crate::a) const fn of<T>(x: T) -> A {}
+    unsafe extern \"C\" fn seen() {}
+    fn seen_by(&self, f: fn (u8)) {}
+    // fn told() is a comment.
+}
+";
+        let tree = Tree::from_texts(&[("crates/a/src/lib.rs", text)]);
+        let messages: Vec<String> = function_names(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            messages,
+            [
+                "crates/a/src/lib.rs:2: `of` does not say what the function does",
+                "crates/a/src/lib.rs:3: `seen` does not say what the function does",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_long_name_is_found_for_tests_only() {
+        let long = "a".repeat(TEST_NAME_MAX + 1);
+        let fits = "b".repeat(TEST_NAME_MAX);
+        let text = format!(
+            "#[test]\n#[ignore = \"a\"]\nfn {long}() {{}}\nfn {long}() {{}}\n#[test]\nfn {fits}() {{}}\n"
+        );
+        let tree = Tree::from_texts(&[("crates/a/src/lib.rs", &text)]);
+        let messages: Vec<String> = test_names(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        let expected = format!("lib.rs:3: `{long}` has 61 characters, limit 60");
+        assert!(messages[0].ends_with(&expected), "{messages:?}");
+    }
+}
