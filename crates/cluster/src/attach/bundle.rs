@@ -169,8 +169,8 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     Ok((config, material))
 }
 
-/// Builds the TLS configuration. No command mends a file inside a bundle, so the hint is another one
-/// than for a file of its own.
+/// Builds the TLS configuration. No command mends a file inside a bundle, so the hint differs from
+/// that for a file of its own.
 fn usable(material: &TlsMaterial) -> Result<Tls> {
     material.clone().tls().map_err(|error| {
         let said = format!("{error:#}");

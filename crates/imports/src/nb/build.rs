@@ -34,7 +34,7 @@ pub(super) struct Builder<'a> {
     pub(super) tables: Vec<Table>,
     /// Settings of the current line for all its operations.
     pub(super) defaults: Settings,
-    file: &'a File,
+    pub(super) file: &'a File,
     keyspace: String,
     notes: Vec<String>,
     /// Notes on places in the file, with their lines.
