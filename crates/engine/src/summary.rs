@@ -166,7 +166,7 @@ fn verdict_and_reasons(
         None => Verdict::worst(believed.iter().map(|trial| trial.verdict)),
     };
     let mut reasons: Vec<String> = stopped
-        .map(|why| format!("the run stopped before its plan did: {why}"))
+        .map(|why| format!("the run ended before its last trial: {why}"))
         .into_iter()
         .collect();
     reasons.extend(all::reasons(&believed));

@@ -16,6 +16,7 @@ mod tls_files;
 mod ycsb;
 
 pub use import::{Connection, Import, ImportStep, Offer, ReadFile, Secret, StepLimit, Tool};
+pub use tls_files::without_store_passwords;
 pub use ycsb::property as ycsb_property;
 
 /// Imports the command line of a tool, without the tool's own name. Every random choice is a

@@ -51,6 +51,31 @@ pub(crate) fn note_for_nb(key: &str, value: &str) -> Option<String> {
     Some(format!("{key}={value}{join} {why}"))
 }
 
+/// Keys of the passwords of keystores. cassay opens no keystore, so these have no effect.
+const STORE_PASSWORDS: [&str; 5] = [
+    "truststore-password=",
+    "keystore-password=",
+    "kspass=",
+    "tspass=",
+    "keyPassword=",
+];
+
+/// Returns a word of a command line with `***` in place of each keystore's password, up to a blank:
+/// a word may be a whole command line in quotes.
+pub fn without_store_passwords(word: &str) -> String {
+    let mut out = word.to_owned();
+    for key in STORE_PASSWORDS {
+        let mut from = 0;
+        while let Some(found) = out[from..].find(key) {
+            let begin = from + found + key.len();
+            let end = out[begin..].find(char::is_whitespace).map_or(out.len(), |at| begin + at);
+            out.replace_range(begin..end, "***");
+            from = begin;
+        }
+    }
+    out
+}
+
 /// Returns a path as an argument of a shell.
 fn argument(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%,:=".contains(c);
@@ -89,5 +114,22 @@ mod tests {
             assert!(note.contains(part) && !note.contains("hunter2"), "{note}");
         }
         assert_eq!(note_for_nb("tlsversion", "TLSv1.2"), None);
+    }
+
+    /// They stood in the question of the study, and so in all results.
+    #[test]
+    fn the_passwords_of_keystores_are_hidden_in_words_and_in_whole_lines() {
+        for (word, hidden) in [
+            ("truststore-password=hunt,er2", "truststore-password=***"),
+            ("kspass=x", "kspass=***"),
+            (
+                "write -transport keystore=k keystore-password=x truststore-password=y n=1",
+                "write -transport keystore=k keystore-password=*** truststore-password=*** n=1",
+            ),
+            ("keystore=k.jks", "keystore=k.jks"),
+            ("keyPassword=", "keyPassword=***"),
+        ] {
+            assert_eq!(without_store_passwords(word), hidden);
+        }
     }
 }

@@ -61,9 +61,10 @@ fn script() -> String {
 const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
 /// Sentences that only paper has: the parts that a print leaves out.
-const ON_PAPER: &str = "A print has the answer and the first charts of the evidence. The rest stays \
-                        in the file: tables, settings, reasons, and charts of hosts and JVMs. Open \
-                        a section in the browser before printing, and the print has all of it.";
+const ON_PAPER: &str = "A print has the answer and the first charts of the evidence. The rest \
+                        stays in the file: tables, settings, reasons, and charts of hosts and \
+                        JVMs. Open a section in the browser before printing, and the print has all \
+                        of it.";
 
 /// Renders a page.
 pub fn html(page: &Page) -> String {

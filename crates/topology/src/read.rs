@@ -81,8 +81,8 @@ impl Machine {
                 Some(what) => Err(ReadError::new(
                     place,
                     format!("{what}, which leaves out what shares what"),
-                    "write the machine with `LC_ALL=C lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`, or \
-                     with hwloc's `lstopo --of xml`",
+                    "write the machine with `LC_ALL=C lscpu -J \
+                     -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`, or with hwloc's `lstopo --of xml`",
                 )),
                 None => synthetic::read(text, place),
             },

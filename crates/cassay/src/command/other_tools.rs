@@ -241,10 +241,14 @@ struct Secret {
 const SECRET: &str = "password";
 
 impl Secret {
-    /// Returns the words without the password.
+    /// Returns the words without the password, and without those of keystores.
     fn hidden_in(&self, tool: Tool, words: &[String]) -> Vec<String> {
-        let password = self.password.as_deref();
-        password.map_or_else(|| words.to_vec(), |p| tool.without_password(words, p))
+        let words: Vec<String> =
+            words.iter().map(|word| imports::without_store_passwords(word)).collect();
+        match &self.password {
+            Some(password) => tool.without_password(&words, password),
+            None => words,
+        }
     }
 
     fn for_connection(connection: &Connection) -> Result<Secret> {

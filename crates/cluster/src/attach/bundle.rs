@@ -169,8 +169,8 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     Ok((config, material))
 }
 
-/// Builds the TLS configuration. No command mends a file inside a bundle, so the hint is another one
-/// than for a file of its own.
+/// Builds the TLS configuration. No command mends a file inside a bundle, so the hint differs from
+/// that for a file of its own.
 fn usable(material: &TlsMaterial) -> Result<Tls> {
     material.clone().tls().map_err(|error| {
         let said = format!("{error:#}");
@@ -266,7 +266,7 @@ mod tests {
         other[0].1 = &large;
         let said = format!("{:#}", read(bundle(&other).path()).unwrap_err());
         assert!(said.contains("larger than 1048576 bytes"), "{said}");
-        let said = format!("{:#}", BehindProxy::of(bundle(&whole).path()).unwrap_err());
+        let said = format!("{:#}", BehindProxy::read(bundle(&whole).path()).unwrap_err());
         assert!(
             said.contains("certificates of authorities must be here")
                 && said.contains("hint: download the bundle again")

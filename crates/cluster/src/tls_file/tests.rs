@@ -32,17 +32,13 @@ const SECRET: &[u8] = b"hunter2hunter2";
 /// One file, its form, and a part of the hints for certificates and for a private key.
 type Example = (Vec<u8>, &'static str, &'static str, &'static str);
 
-/// Returns keystores, and DER.
-fn binary() -> Vec<Example> {
-    let ((certificate, key), secret) = (made(), || der(0x04, &[SECRET.to_vec()]));
+/// Returns keystores, and other bytes that are no DER of keys and certificates.
+fn stores() -> Vec<Example> {
     let store = |magic: [u8; 4]| [magic.to_vec(), SECRET.to_vec()].concat();
-    let number = |number: u8| der(0x02, &[vec![number]]);
-    let content = || der(0x30, &[der(0x06, &[vec![42]]), der(0xA0, &[secret()])]);
-    let utf16 = [
-        vec![0xFF, 0xFE],
-        pem("CERTIFICATE", b"x").encode_utf16().flat_map(u16::to_le_bytes).collect(),
-    ]
-    .concat();
+    let part = || der(0x30, &[der(0x06, &[vec![42]]), der(0xA0, &[secret()])]);
+    let pkcs12 = der(0x30, &[number(3), part(), der(0x30, &[secret()])]);
+    let mut utf16 = vec![0xFF, 0xFE];
+    utf16.extend(pem("CERTIFICATE", b"x").encode_utf16().flat_map(u16::to_le_bytes));
     vec![
         (
             store([0xFE, 0xED, 0xFE, 0xED]),
@@ -57,11 +53,44 @@ fn binary() -> Vec<Example> {
             "-srcstoretype JCEKS",
         ),
         (
-            der(0x30, &[number(3), content(), der(0x30, &[secret()])]),
+            pkcs12,
             "PKCS #12",
             "openssl pkcs12 -in 'my file' -nokeys",
             "openssl pkcs12 -in 'my file' -nocerts -nodes",
         ),
+        (
+            utf16,
+            "UTF-16",
+            "iconv -f UTF-16 -t UTF-8 'my file'",
+            "iconv",
+        ),
+        (
+            SECRET.to_vec(),
+            "a file of another kind",
+            "BEGIN CERTIFICATE",
+            "openssl pkey",
+        ),
+        (
+            vec![0x30, 0x82, 0xFF, 0xFF, 0x02],
+            "a file of another kind",
+            "",
+            "",
+        ),
+    ]
+}
+
+fn number(number: u8) -> Vec<u8> {
+    der(0x02, &[vec![number]])
+}
+
+fn secret() -> Vec<u8> {
+    der(0x04, &[SECRET.to_vec()])
+}
+
+/// Returns keys and certificates in DER.
+fn ders() -> Vec<Example> {
+    let (certificate, key) = made();
+    vec![
         (
             certificate,
             "a certificate in DER",
@@ -104,34 +133,16 @@ fn binary() -> Vec<Example> {
             "openssl pkcs7 -inform DER",
             "no command",
         ),
-        (
-            utf16,
-            "UTF-16",
-            "iconv -f UTF-16 -t UTF-8 'my file'",
-            "iconv",
-        ),
-        (
-            SECRET.to_vec(),
-            "a file of another kind",
-            "BEGIN CERTIFICATE",
-            "openssl pkey",
-        ),
-        (
-            vec![0x30, 0x82, 0xFF, 0xFF, 0x02],
-            "a file of another kind",
-            "",
-            "",
-        ),
     ]
 }
 
-/// Returns texts.
-fn texts() -> Vec<Example> {
-    let (certificate, key) = made();
+/// Like [`Example`], with a text.
+type Text = (String, &'static str, &'static str, &'static str);
+
+/// Returns keys that are no plain private key, and an empty file.
+fn keys() -> Vec<Text> {
     let of = |label: &str| pem(label, SECRET);
-    let cut = |text: String| text.lines().take(2).collect::<Vec<_>>().join("\n");
-    let both = pem("CERTIFICATE", &certificate) + &pem("PRIVATE KEY", &key);
-    let rows: Vec<(String, &str, &str, &str)> = vec![
+    vec![
         (" \r\n".to_owned(), "an empty file", "again", "again"),
         (
             "PuTTY-User-Key-File-3: ssh-rsa\n".to_owned(),
@@ -163,13 +174,13 @@ fn texts() -> Vec<Example> {
             "",
             "openssl pkey -in",
         ),
-        (
-            of("CERTIFICATE").replace('\n', "\\n"),
-            "in place of line ends",
-            "printf '%b'",
-            "printf '%b'",
-        ),
-        (cut(of("CERTIFICATE")), "cut short", "again", "again"),
+    ]
+}
+
+/// Returns PEM blocks of other kinds.
+fn blocks() -> Vec<Text> {
+    let of = |label: &str| pem(label, SECRET);
+    vec![
         (
             of("CERTIFICATE REQUEST"),
             "CSR",
@@ -197,6 +208,23 @@ fn texts() -> Vec<Example> {
             "openssl x509 -in",
             "no command",
         ),
+    ]
+}
+
+/// Returns texts that hold a certificate or a key, but not as PEM.
+fn damaged() -> Vec<Text> {
+    let (certificate, key) = made();
+    let of = |label: &str| pem(label, SECRET);
+    let cut = |text: String| text.lines().take(2).collect::<Vec<_>>().join("\n");
+    let both = pem("CERTIFICATE", &certificate) + &pem("PRIVATE KEY", &key);
+    vec![
+        (
+            of("CERTIFICATE").replace('\n', "\\n"),
+            "in place of line ends",
+            "printf '%b'",
+            "printf '%b'",
+        ),
+        (cut(of("CERTIFICATE")), "cut short", "again", "again"),
         (both.replace("M", "-"), "a damaged block", "again", "again"),
         (
             pem("CERTIFICATE", &certificate).replace("M", "-"),
@@ -229,17 +257,21 @@ fn texts() -> Vec<Example> {
             "openssl pkey -inform DER",
         ),
         ("<!doctype html>".to_owned(), "HTML", "again", "again"),
-    ];
-    let with_bytes = |(text, called, certificates, key): (String, _, _, _)| {
-        (text.into_bytes(), called, certificates, key)
-    };
-    rows.into_iter().map(with_bytes).collect()
+    ]
+}
+
+/// Returns all examples.
+fn examples() -> Vec<Example> {
+    let in_bytes =
+        |(text, called, certificates, key): Text| (text.into_bytes(), called, certificates, key);
+    let texts = [keys(), blocks(), damaged()].concat().into_iter().map(in_bytes);
+    stores().into_iter().chain(ders()).chain(texts).collect()
 }
 
 #[test]
 fn each_file_form_is_refused_with_the_command_that_helps() {
     let mut met = Vec::new();
-    for (bytes, called, for_certificates, for_key) in binary().into_iter().chain(texts()) {
+    for (bytes, called, for_certificates, for_key) in examples() {
         let form = Form::recognize(&bytes).called();
         assert!(form.contains(called), "{called}: {form}");
         met.push(form);

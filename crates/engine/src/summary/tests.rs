@@ -357,7 +357,7 @@ fn a_run_that_stopped_is_invalid_and_says_why() {
     assert_eq!(
         found.reasons,
         [
-            "the run stopped before its plan did: node1 has died",
+            "the run ended before its last trial: node1 has died",
             "no trial was finished"
         ]
     );

@@ -104,7 +104,7 @@ mod tests {
             assert!(said.contains(part), "{cql}: {said}");
         }
         for cql in [
-            "insert into shop.t (k, v) values ('{k}', 'a?b') using ttl {n}",
+            "insert into shop.t (k, v) values ('{k}', 'a? b') using ttl {n}",
             "select v from t where k = ?k and m['x'] = {v} limit {n}",
             "update t set m = {'a': {v}} where k in ({k}, {l})",
         ] {

@@ -150,7 +150,7 @@ fn answer(history: &History) -> Vec<String> {
     let most = history.lines.iter().map(|line| line.values.len()).max();
     if most.unwrap_or(0) < RUNS_MIN {
         answer.push(format!(
-            "A change is called from {RUNS_MIN} runs on; there {}.",
+            "Changes are looked for from {RUNS_MIN} runs on; there {}.",
             if runs == 1 {
                 "is one".to_owned()
             } else {

@@ -1,5 +1,5 @@
-//! Lines of a collector log of Java 8 (`-Xloggc:… -XX:+PrintGCDetails -XX:+PrintGCDateStamps
-//! -XX:+PrintGCApplicationStoppedTime`), which Cassandra 4.0 can write.
+//! Lines of a collector log of Java 8, which Cassandra 4.0 can write: with details, dates and the
+//! times for which application threads were stopped.
 //!
 //! A line begins with a date, an uptime or both, each followed by `: `. Other settings spread a
 //! pause over several lines; its safepoint has a line of its own in any case. A pause has the time

@@ -176,8 +176,7 @@ fn utc_ahead(first: &str) -> Result<i64> {
 
 fn time(text: &str, ahead_minutes: i64) -> Result<u64> {
     let trimmed = text.trim();
-    // Dots are of languages that write the day first. With slashes, only the tool's own order can be
-    // told.
+    // Dates with dots begin with the day. Dates with slashes are taken for the tool's own.
     let format = if trimmed.get(..10).is_some_and(|date| date.contains('.')) {
         "%d.%m.%Y %H:%M:%S%.f"
     } else {

@@ -23,15 +23,15 @@ const MACHINE: &str = "cassay records CPU, memory, disks and network of the node
 const TABLE: &str = "if its first column has seconds since 1970, this command makes a file \
                      that can be imported: awk -F',' '{gsub(/\"/, \"\")} NR==1 {split($0, name, \
                      FS); next} {for (i=2; i<=NF; i++) {sub(/,/, \".\", $i); \
-                     gsub(/[^A-Za-z0-9_]/, \"_\", name[i]); print \"table_\" name[i], $i, \
-                     $1*1000}}' FILE > samples.prom";
+                     gsub(/[^A-Za-z0-9_]/, \"_\", name[i]); printf \
+                     \"table_%s %s %.0f\\n\", name[i], $i, $1*1000}}' FILE > samples.prom";
 
 /// The same command for a table that may have decimal commas.
 const TABLE_OF_SEMICOLONS: &str = "if its first column has seconds since 1970, this command \
                      makes a file that can be imported: awk -F'[;\\t]' '{gsub(/\"/, \"\")} NR==1 \
                      {split($0, name, FS); next} {for (i=2; i<=NF; i++) {sub(/,/, \".\", $i); \
-                     gsub(/[^A-Za-z0-9_]/, \"_\", name[i]); print \"table_\" name[i], $i, \
-                     $1*1000}}' FILE > samples.prom";
+                     gsub(/[^A-Za-z0-9_]/, \"_\", name[i]); printf \
+                     \"table_%s %s %.0f\\n\", name[i], $i, $1*1000}}' FILE > samples.prom";
 
 /// Command that turns an answer of Prometheus's HTTP API into samples.
 const PROMETHEUS: &str = "this command makes a file that can be imported: jq -r \
@@ -216,8 +216,8 @@ const FORMATS: &[Format] = &[
         way: "this command makes a file that can be imported, if it was written with `-U` (seconds \
               since 1970): awk -F';' '/^#/ {split($0, name, FS); next} {for (i=4; i<=NF; i++) \
               {sub(/,/, \".\", $i); if ($i ~ /^[0-9.]+$/) {n = name[i]; \
-              gsub(/[^A-Za-z0-9_]/, \"_\", n); print \"sar_\" n, $i, $3*1000}}}' FILE \
-              > samples.prom",
+              gsub(/[^A-Za-z0-9_]/, \"_\", n); printf \"sar_%s %s %.0f\\n\", n, $i, $3*1000}}}' \
+              FILE > samples.prom",
     },
     Format {
         is: |head| {
@@ -271,74 +271,77 @@ fn like(bytes: &[u8]) -> Option<&'static Format> {
 mod tests {
     use super::*;
 
+    /// First texts of files, and a part of the name of their format.
+    const TEXTS: &[(&str, &str)] = &[
+        ("cpu,host=a usage=3.2 1700000000000000000\n", "InfluxDB"),
+        (
+            "Linux 6.1.0 (db1) \t11/29/2026 \t_x86_64_\t(8 CPU)\n",
+            "sar",
+        ),
+        (
+            "Linux 6.1.0 (db1) \t29.11.2026 \t_x86_64_\t(8 CPU)\n",
+            "sar",
+        ),
+        (
+            "Linux 6.1.0 (db1) \t29/11/26 \t_x86_64_\t(8 processeurs)\n",
+            "sar",
+        ),
+        (
+            "procs -----------memory----------\n r  b   swpd   free\n",
+            "vmstat",
+        ),
+        (
+            "procs -----------Speicher---------- ---Swap--\n r  b   swpd   frei\n",
+            "vmstat",
+        ),
+        (
+            "--procs-- -----mémoire-----\n   r    b         swpd\n",
+            "vmstat",
+        ),
+        ("AAA,progname,nmon\n", "nmon"),
+        ("\"pcp-dstat 5.3.7 CSV Output\"\n", "dstat"),
+        ("\"dool 1.3.2 CSV output\"\n", "dstat"),
+        ("----total-usage---- -dsk/total-\nusr sys\n", "dstat"),
+        (
+            "################\n# Collectl:   V4.3.1-1\n#Date Time [CPU]User%\n",
+            "collectl",
+        ),
+        (
+            "#<--------CPU--------><----------Disks----------->\n",
+            "collectl",
+        ),
+        ("top - 10:00:00 up 3 days\n", "top"),
+        ("# hostname;interval;timestamp;CPU;%user\n", "sadf -d"),
+        ("{\"sysstat\": {\"hosts\": []}}", "JSON of sar"),
+        (
+            "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\"}}",
+            "HTTP API, in JSON",
+        ),
+        (
+            "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\"}}",
+            "one point of time",
+        ),
+        (
+            "{\"metric\":{\"__name__\":\"up\"},\"values\":[1]}",
+            "VictoriaMetrics",
+        ),
+        (
+            "[{\"target\":\"a.b\",\"datapoints\":[[1,1700000000]]}]",
+            "Graphite",
+        ),
+        ("{\"a\": 1}", "JSON"),
+        ("<!doctype html><html>", "web page"),
+        ("<?xml version=\"1.0\"?>", "XML"),
+        ("\"(PDH-TSV 4.0)\"\t\"x\"", "performance counters"),
+        ("time;cpu\n1700000000;3\n", "CSV"),
+        ("\u{feff}time,cpu\n", "CSV"),
+    ];
+
     #[test]
-    fn files_of_other_tools_are_recognised_in_any_language() {
-        for (head, part) in [
-            ("cpu,host=a usage=3.2 1700000000000000000\n", "InfluxDB"),
-            (
-                "Linux 6.1.0 (db1) \t11/29/2026 \t_x86_64_\t(8 CPU)\n",
-                "sar",
-            ),
-            (
-                "Linux 6.1.0 (db1) \t29.11.2026 \t_x86_64_\t(8 CPU)\n",
-                "sar",
-            ),
-            (
-                "Linux 6.1.0 (db1) \t29/11/26 \t_x86_64_\t(8 processeurs)\n",
-                "sar",
-            ),
-            (
-                "procs -----------memory----------\n r  b   swpd   free\n",
-                "vmstat",
-            ),
-            (
-                "procs -----------Speicher---------- ---Swap--\n r  b   swpd   frei\n",
-                "vmstat",
-            ),
-            (
-                "--procs-- -----mémoire-----\n   r    b         swpd\n",
-                "vmstat",
-            ),
-            ("AAA,progname,nmon\n", "nmon"),
-            ("\"pcp-dstat 5.3.7 CSV Output\"\n", "dstat"),
-            ("\"dool 1.3.2 CSV output\"\n", "dstat"),
-            ("----total-usage---- -dsk/total-\nusr sys\n", "dstat"),
-            (
-                "################\n# Collectl:   V4.3.1-1\n#Date Time [CPU]User%\n",
-                "collectl",
-            ),
-            (
-                "#<--------CPU--------><----------Disks----------->\n",
-                "collectl",
-            ),
-            ("top - 10:00:00 up 3 days\n", "top"),
-            ("# hostname;interval;timestamp;CPU;%user\n", "sadf -d"),
-            ("{\"sysstat\": {\"hosts\": []}}", "JSON of sar"),
-            (
-                "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\"}}",
-                "HTTP API, in JSON",
-            ),
-            (
-                "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\"}}",
-                "one point of time",
-            ),
-            (
-                "{\"metric\":{\"__name__\":\"up\"},\"values\":[1]}",
-                "VictoriaMetrics",
-            ),
-            (
-                "[{\"target\":\"a.b\",\"datapoints\":[[1,1700000000]]}]",
-                "Graphite",
-            ),
-            ("{\"a\": 1}", "JSON"),
-            ("<!doctype html><html>", "web page"),
-            ("<?xml version=\"1.0\"?>", "XML"),
-            ("\"(PDH-TSV 4.0)\"\t\"x\"", "performance counters"),
-            ("time;cpu\n1700000000;3\n", "CSV"),
-            ("\u{feff}time,cpu\n", "CSV"),
-        ] {
+    fn files_of_other_tools_are_recognised_by_how_they_begin_in_any_language() {
+        for (head, part) in TEXTS {
             let called = like(head.as_bytes()).map_or("", |format| format.called);
-            assert!(called.contains(part), "{head}: {called}");
+            assert!(called.contains(*part), "{head}: {called}");
         }
         for (head, part) in [
             (&[0x1F, 0x8B, 8][..], "gzip"),

@@ -38,71 +38,69 @@ fn yaml_quotes_around_names_and_recipes_change_nothing() {
 }
 
 #[test]
-fn forms_that_nosqlbench_misreads_are_refused_with_advice() {
-    let raw = |values: &str| format!("raw: \"insert into shop.t (k, v, n) values ({values})\"");
-    for (bindings, operation, message, hint) in [
+fn bindings_that_nosqlbench_would_not_understand_are_refused_with_a_way_out() {
+    for (bindings, message, hint) in [
         (
             "\n  - k: Mod(100); ToString()",
-            INSERT.to_owned(),
             "bindings must be a map, not a list",
             "without a dash",
         ),
         (
             " \"k=Identity()\"",
-            INSERT.to_owned(),
             "bindings must be a map, not",
             "`name: Recipe()`",
         ),
         (
             "\n  k: 5\n  v: NumberNameToString()\n  n: Identity()",
-            INSERT.to_owned(),
             "expected a function",
             "FixedValue(5)",
         ),
         (
             "\n  k: \"'Identity()'\"\n  v: NumberNameToString()\n  n: Identity()",
-            INSERT.to_owned(),
             "expected a function",
             "remove the inner ones",
         ),
         (
             "\n  k: [Identity()]\n  v: NumberNameToString()\n  n: Identity()",
-            INSERT.to_owned(),
             "must be a recipe, not a list",
             "",
         ),
         (
-            PLAIN,
+            "\n  k: Mod(TEMPLATE(keys)); ToString()\n  v: NumberNameToString()\n  n: Identity()",
+            "template parameter keys has neither",
+            "TEMPLATE(keys,DEFAULT)",
+        ),
+    ] {
+        let said = imported(&file(bindings, INSERT), &[]).unwrap_err();
+        assert!(
+            said.contains(message) && said.contains(hint),
+            "{bindings}: {said}"
+        );
+    }
+}
+
+#[test]
+fn anchors_where_no_value_can_stand_are_refused_with_a_way_out() {
+    let raw = |values: &str| format!("raw: \"insert into shop.t (k, v, n) values ({values})\"");
+    for (operation, message, hint) in [
+        (
             raw("'user-{k}', {v}, {n}"),
             "stands within quotes",
             "Template('a-{}'",
         ),
+        (raw("{{k}}, {v}, {n}"), "holds a recipe in NoSQLBench", ""),
         (
-            PLAIN,
-            raw("{{k}}, {v}, {n}"),
-            "holds a recipe in NoSQLBench",
-            "",
-        ),
-        (
-            PLAIN,
             INSERT.replace("shop.t", "shop.{v}"),
             "in place of the name of a table",
             "TEMPLATE(v,NAME)",
         ),
         (
-            PLAIN,
             INSERT.replace("shop.t", "<<keyspace>>.t"),
             "template parameter keyspace has neither",
             "add keyspace=VALUE",
         ),
-        (
-            "\n  k: Mod(TEMPLATE(keys)); ToString()\n  v: NumberNameToString()\n  n: Identity()",
-            INSERT.to_owned(),
-            "template parameter keys has neither",
-            "TEMPLATE(keys,DEFAULT)",
-        ),
     ] {
-        let said = imported(&file(bindings, &operation), &[]).unwrap_err();
+        let said = imported(&file(PLAIN, &operation), &[]).unwrap_err();
         assert!(
             said.contains(message) && said.contains(hint),
             "{operation}: {said}"

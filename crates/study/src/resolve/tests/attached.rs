@@ -155,8 +155,8 @@ fn what_the_cluster_calls_a_node_is_reached_elsewhere() {
 #[test]
 fn an_address_in_place_of_the_section_is_told_how_to_write_it() {
     let text = "study: s\nquestion: q?\ntarget: {attach: 10.0.0.1}\ndefaults: {}\n";
-    let said = resolve("s", text, &Overrides::default()).map_err(|out| out.to_string());
-    let said = said.expect_err("two mistakes");
+    let study = resolve("s", text, &Overrides::default());
+    let said = study.map_err(|out| out.to_string()).expect_err("two mistakes");
     for part in ["attach: {contact_points: ['10.0.0.1']}", "use `variants`"] {
         assert!(said.contains(part), "{said}");
     }
