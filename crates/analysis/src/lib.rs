@@ -2,7 +2,8 @@
 //! procedures, verdict rules.
 //!
 //! Pure functions of measurements: no I/O, no clock, no chance. A number without sufficient support
-//! is `None`, never a guess. A rule without its input is [`rules::RuleOutcome::Unknown`], never a pass.
+//! is `None`, never a guess. A rule without its input is [`rules::RuleOutcome::Unknown`], never a
+//! pass.
 //!
 //! - Errors: [`series`] of a mean, [`blocks`] of percentiles, [`robust`] without one odd block.
 //! - Trends: [`mod@trend`] of a series, [`run_course`] over the trials of a run, [`steady`] for the

@@ -129,9 +129,7 @@ impl Show {
                     let names = self.shared.state().trials.clone();
                     let names = names.iter().map(|trial| trial.name.as_str());
                     let columns = FigureColumns::for_lines(terminal::size().columns, names);
-                    terminal::say_line(
-                        &columns.finished(&name, &TrialFigures::from_finding(&finding)),
-                    );
+                    terminal::say_line(&columns.finished(&name, &TrialFigures::new(&finding)));
                 }
             },
             Event::TrialFailed { name, reason, .. } => {

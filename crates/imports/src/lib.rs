@@ -5,8 +5,8 @@
 //! reads. Each difference from the tool becomes a note, or a refusal at its place; no word is
 //! silently reinterpreted.
 //!
-//! Reading order: [`import`] turns words into [`ImportStep`]s, each with a [`workload::Program`]; there
-//! is a module for each tool.
+//! Reading order: [`import`] turns words into [`ImportStep`]s, each with a [`workload::Program`];
+//! there is a module for each tool.
 
 mod easy;
 mod import;

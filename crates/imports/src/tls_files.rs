@@ -118,7 +118,7 @@ mod tests {
 
     /// They stood in the question of the study, and so in all results.
     #[test]
-    fn the_passwords_of_keystores_are_hidden_in_words_and_in_whole_lines() {
+    fn passwords_of_keystores_are_hidden_in_words_and_lines() {
         for (word, hidden) in [
             ("truststore-password=hunt,er2", "truststore-password=***"),
             ("kspass=x", "kspass=***"),

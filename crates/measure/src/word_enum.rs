@@ -2,8 +2,8 @@
 //! output.
 
 /// Defines an enum whose variants are words: with [`Display`](std::fmt::Display) and serde's traits
-/// as that word, and with `name`, `from_name` and `ALL`. A word after a bar is an older one, which is
-/// only read.
+/// as that word, and with `name`, `from_name` and `ALL`. A word after a bar is an older one, which
+/// is only read.
 ///
 /// ```
 /// measure::word_enum! {

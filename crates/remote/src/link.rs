@@ -81,8 +81,11 @@ struct Shared {
     news: Condvar,
 }
 
+/// The stream of an agent's messages.
+type Input = Box<dyn Read + Send>;
+
 /// A child process that leads to an agent.
-pub(crate) struct TransportProcess {
+pub(crate) struct Tunnel {
     pub(crate) child: Child,
     /// Its last words at its end. `None` if the child itself is the agent.
     pub(crate) last_words: Option<Arc<LastWords>>,
@@ -171,7 +174,7 @@ impl Link {
         };
         // If it has ended already, the code below notices it.
         let sent = frame::write(&mut writer, begin);
-        let way = TransportProcess {
+        let way = Tunnel {
             child,
             last_words: None,
             fate: None,
@@ -188,7 +191,7 @@ impl Link {
         name: &str,
         writer: ChildStdin,
         reader: ChildStdout,
-        way: TransportProcess,
+        way: Tunnel,
     ) -> Result<Link, NoHello> {
         Link::new(name, Writer::Pipe(writer), Box::new(reader), Some(way))
     }
@@ -208,12 +211,7 @@ impl Link {
             .map_err(|no| no.why.context(format!("the agent of {name}")))
     }
 
-    fn new(
-        name: &str,
-        writer: Writer,
-        reader: Box<dyn Read + Send>,
-        way: Option<TransportProcess>,
-    ) -> Result<Link, NoHello> {
+    fn new(name: &str, writer: Writer, input: Input, way: Option<Tunnel>) -> Result<Link, NoHello> {
         let shared = Arc::new(Shared {
             writer: Mutex::new(Some(writer)),
             heard: Mutex::new(Heard::default()),
@@ -227,7 +225,7 @@ impl Link {
         let listening = Arc::clone(&shared);
         thread(
             "hear",
-            Box::new(move || hear(reader, way, sender, &listening)),
+            Box::new(move || hear(input, way, sender, &listening)),
         )?;
         let hello = shared.hello(&hello).inspect_err(|_| shared.hang_up())?;
         let talking = Arc::clone(&shared);
@@ -432,12 +430,7 @@ impl Shared {
 }
 
 /// Reads messages until the agent ends.
-fn hear(
-    mut reader: Box<dyn Read + Send>,
-    way: Option<TransportProcess>,
-    hello: Sender<Hello>,
-    shared: &Shared,
-) {
+fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &Shared) {
     lock(&shared.heard).is_way_open = way.is_some();
     let mut hello = Some(hello);
     let why = loop {
@@ -460,9 +453,8 @@ fn hear(
                 }
             }
             Ok(None) => {
-                break stderr_tail::silence_reason(
-                    way.as_ref().and_then(|way| way.last_words.as_deref()),
-                );
+                let last_words = way.as_ref().and_then(|way| way.last_words.as_deref());
+                break stderr_tail::silence_reason(last_words);
             }
             Err(error) => break format!("{error:#}"),
         }

@@ -14,7 +14,7 @@ mod upload;
 pub use destination::{Destination, Fate, Pod, is_context_name, is_kubernetes_name};
 pub use refusal::{Refusal, Unreached};
 
-use crate::link::{Link, STATUS_LIMIT, TransportProcess};
+use crate::link::{Link, STATUS_LIMIT, Tunnel};
 use crate::process::{self, Identity, Life};
 use crate::stderr_tail::{LAST_WORDS_LIMIT, LastWords};
 use anyhow::anyhow;
@@ -336,7 +336,7 @@ impl Connection {
         }
         let way_there = Identity::from_child(&self.child);
         let last_words = Arc::clone(&self.last_words);
-        let way = TransportProcess {
+        let way = Tunnel {
             child: self.child,
             last_words: Some(Arc::clone(&last_words)),
             fate: wanted.fate(),

@@ -170,12 +170,9 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
         parts.push("the same processes and settings at the end".to_owned());
     }
     if let Some(steal) = environment.steal_share {
-        let stolen = steal >= limits.steal_share;
-        outcome = outcome.max(if stolen {
-            RuleOutcome::Warn
-        } else {
-            RuleOutcome::Pass
-        });
+        if steal >= limits.steal_share {
+            outcome = outcome.max(RuleOutcome::Warn);
+        }
         let limit = percent(limits.steal_share);
         parts.push(format!(
             "{} of the CPU time stolen (limit {limit})",

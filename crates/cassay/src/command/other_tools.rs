@@ -65,10 +65,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let import = match import {
         Ok(import) => import,
         Err(mistakes) => {
-            return Ok(study_errors::refuse(
-                &defined.add_answer(mistakes),
-                common.json,
-            ));
+            return Ok(study_errors::refuse(&defined.add_to(mistakes), common.json));
         }
     };
     if let Some(count) = options.sample {

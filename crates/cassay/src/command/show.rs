@@ -34,7 +34,7 @@ fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     let columns = FigureColumns::for_lines(usize::MAX, names.iter().map(String::as_str));
     let mut lines = Vec::new();
     for (trial, name) in trials.iter().zip(&names) {
-        lines.push(columns.finished(name, &TrialFigures::from_finding(trial)));
+        lines.push(columns.finished(name, &TrialFigures::new(trial)));
         lines.extend(trial.reasons.iter().map(|reason| Line::from_text(&format!("    {reason}"))));
         lines.extend(missed_rows(trial));
     }

@@ -98,7 +98,7 @@ pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
 
 /// Returns the plain line of a finished trial, with the first reason after the figures.
 pub fn finished(name: &str, finding: &TrialFinding) -> String {
-    let figures = TrialFigures::from_finding(finding);
+    let figures = TrialFigures::new(finding);
     let mut line = format!(
         "{INDENT}{name}: {} op/s · p50 {} ms · p99 {} ms · {} · {}",
         whole(figures.ops_per_s),

@@ -89,7 +89,7 @@ pub struct TrialFigures {
 
 impl TrialFigures {
     /// Returns the figures of a trial's finding.
-    pub fn from_finding(finding: &TrialFinding) -> TrialFigures {
+    pub fn new(finding: &TrialFinding) -> TrialFigures {
         TrialFigures {
             ops_per_s: finding.all.ops_per_s,
             p50_ms: finding.all.latency_ms.p50,
@@ -209,10 +209,7 @@ impl RunState {
                 progress, interval, ..
             } => self.interval(*progress, interval),
             Event::TrialFinished { index, finding, .. } => {
-                self.end(
-                    *index,
-                    TrialEnd::Finished(TrialFigures::from_finding(finding)),
-                );
+                self.end(*index, TrialEnd::Finished(TrialFigures::new(finding)));
             }
             Event::TrialFailed { index, reason, .. } => {
                 self.end(*index, TrialEnd::Failed(reason.clone()));

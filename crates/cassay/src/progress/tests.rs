@@ -394,7 +394,7 @@ fn finished_trials_stand_below_each_other() {
     let name = "mixed reads and writes, 128 threads";
     let figures = TrialFigures {
         cause: Some("The clock was set"),
-        ..TrialFigures::from_finding(&finding(Verdict::Invalid))
+        ..TrialFigures::new(&finding(Verdict::Invalid))
     };
     let shown = |columns: usize| {
         let line = FigureColumns::for_lines(columns, [name].into_iter()).finished(name, &figures);

@@ -360,7 +360,7 @@ impl Builder<'_> {
         match Recipe::compile(text, &mut self.env) {
             Ok(recipe) => Some(recipe),
             Err(mut fault) => {
-                fault.hint = fault.hint.or_else(|| of_no_recipe(text));
+                fault.hint = fault.hint.or_else(|| without_recipe(text));
                 let mut place = node.place.clone();
                 let end = place.span.end;
                 // In quotes or on several lines, the offset in the text is only approximate.
@@ -387,7 +387,7 @@ impl Builder<'_> {
 }
 
 /// Returns the hint for a text that is no recipe but a value, or a recipe in quotes of its own.
-fn of_no_recipe(text: &str) -> Option<String> {
+fn without_recipe(text: &str) -> Option<String> {
     let text = text.trim();
     let is_quoted =
         text.len() > 1 && ['\'', '"'].iter().any(|q| text.starts_with(*q) && text.ends_with(*q));

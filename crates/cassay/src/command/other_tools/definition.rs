@@ -25,7 +25,7 @@ pub(super) struct Defined {
 
 impl Defined {
     /// Adds the cluster's answer to mistakes about a missing definition.
-    pub(super) fn add_answer(&self, mut mistakes: Diagnostics) -> Diagnostics {
+    pub(super) fn add_to(&self, mut mistakes: Diagnostics) -> Diagnostics {
         for mistake in &mut mistakes.list {
             let source = mistakes.sources.get(mistake.place.source);
             let answer = source.and_then(|source| self.absent.get(&source.name));
@@ -114,10 +114,10 @@ mod tests {
         let profile = |_: &str| Ok("keyspace: k\ntable: t\ncolumnspec: []\n".to_owned());
         let mistakes = imports::stress::import(&words, 1, &profile).expect_err("undefined");
         let mut defined = Defined::default();
-        assert_eq!(defined.add_answer(mistakes.clone()), mistakes);
+        assert_eq!(defined.add_to(mistakes.clone()), mistakes);
         let answer = "10.0.0.1 was asked for table k.t and has none".to_owned();
         defined.absent.insert("p.yaml".to_owned(), answer);
-        let told = defined.add_answer(mistakes).to_string();
+        let told = defined.add_to(mistakes).to_string();
         assert!(told.contains("10.0.0.1 was asked"), "{told}");
     }
 }

@@ -338,7 +338,7 @@ mod tests {
     ];
 
     #[test]
-    fn files_of_other_tools_are_recognised_by_how_they_begin_in_any_language() {
+    fn files_of_other_tools_are_recognised_in_any_language() {
         for (head, part) in TEXTS {
             let called = like(head.as_bytes()).map_or("", |format| format.called);
             assert!(called.contains(*part), "{head}: {called}");

@@ -38,7 +38,7 @@ fn yaml_quotes_around_names_and_recipes_change_nothing() {
 }
 
 #[test]
-fn bindings_that_nosqlbench_would_not_understand_are_refused_with_a_way_out() {
+fn bindings_that_nosqlbench_misreads_are_refused_with_advice() {
     for (bindings, message, hint) in [
         (
             "\n  - k: Mod(100); ToString()",

@@ -220,7 +220,8 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     with(
         "faults.back",
-        choice!(|d| d.fault().options.back; "never" => Rollback::Never, "snapshot" => Rollback::Snapshot),
+        choice!(|d| d.fault().options.back;
+            "never" => Rollback::Never, "snapshot" => Rollback::Snapshot),
         "never",
         "Rollback of an upgrade. `never`: none. `snapshot`: each node gets the files back that it \
          had before, kept as hard links after it drained and stopped. The upgrade then holds for \
