@@ -467,10 +467,8 @@ fn finish(done: &[FaultRun], common: &Common) -> Result<Exit> {
 }
 
 fn to_json(done: &FaultRun) -> Value {
-    let steps = done.outcome.steps.iter();
-    let steps: Vec<Value> = steps
-        .map(|step| json!({"at_ns": step.at_ns, "step": step.what, "said": step.words}))
-        .collect();
+    let step = |step: &::fault::LifeCycleStep| json!({"at_ns": step.at_ns, "step": step.what, "said": step.words});
+    let steps: Vec<Value> = done.outcome.steps.iter().map(step).collect();
     json!({
         "kind": done.kind.name,
         "place": done.on,

@@ -64,9 +64,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let (import, inputs) = compiled;
     let import = match import {
         Ok(import) => import,
-        Err(mistakes) => {
-            return Ok(study_errors::refuse(&defined.add_to(mistakes), common.json));
-        }
+        Err(mistakes) => return Ok(study_errors::refuse(&defined.add_to(mistakes), common.json)),
     };
     if let Some(count) = options.sample {
         print_samples(&import, count, common);
