@@ -266,7 +266,10 @@ mod tests {
         other[0].1 = &large;
         let said = format!("{:#}", read(bundle(&other).path()).unwrap_err());
         assert!(said.contains("larger than 1048576 bytes"), "{said}");
-        let said = format!("{:#}", BehindProxy::read(bundle(&whole).path()).unwrap_err());
+        let said = format!(
+            "{:#}",
+            BehindProxy::read(bundle(&whole).path()).unwrap_err()
+        );
         assert!(
             said.contains("certificates of authorities must be here")
                 && said.contains("hint: download the bundle again")
