@@ -467,7 +467,10 @@ fn finish(done: &[FaultRun], common: &Common) -> Result<Exit> {
 }
 
 fn to_json(done: &FaultRun) -> Value {
-    let step = |step: &::fault::LifeCycleStep| json!({"at_ns": step.at_ns, "step": step.what, "said": step.words});
+    let step = |step: &::fault::LifeCycleStep| {
+        let said = &step.words;
+        json!({"at_ns": step.at_ns, "step": step.what, "said": said})
+    };
     let steps: Vec<Value> = done.outcome.steps.iter().map(step).collect();
     json!({
         "kind": done.kind.name,
