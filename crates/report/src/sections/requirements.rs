@@ -49,7 +49,7 @@ fn table(view: &RunView) -> Table {
             one.ci95
                 .map(|[low, high]| format!("{} to {}", amount(one, low), amount(one, high)))
         })
-        .text("RequirementOutcome", |one| {
+        .text("Outcome", |one| {
             let (word, tone) = outcome(one);
             Cell::new(word).tone(tone).hint(one.says.as_str())
         })
