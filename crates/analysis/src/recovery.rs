@@ -343,11 +343,11 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
             free.len()
         ));
     }
-    let of = |value: &dyn Fn(&Slice) -> Option<f64>| -> Option<BaselineLevel> {
+    let level = |value: &dyn Fn(&Slice) -> Option<f64>, worse| -> Option<BaselineLevel> {
         let values: Vec<f64> = free.iter().filter_map(|at| value(&slices[*at])).collect();
-        (values.len() >= BEFORE_MIN).then(|| BaselineLevel::from_values(&values))?
+        (values.len() >= BEFORE_MIN).then(|| BaselineLevel::from_values(&values, worse))?
     };
-    let ops_per_s = of(&|slice| Some(slice.ops_per_s()))
+    let ops_per_s = level(&|slice| Some(slice.ops_per_s()), Worse::Below)
         .ok_or("throughput before the fault was 0 in at least half of the intervals")?;
     if ops_per_s.within > NOISE_MAX {
         return Err(format!(
@@ -358,7 +358,7 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
         ));
     }
     Ok(Before {
-        p99_ms: of(&|slice| slice.p99_ms),
+        p99_ms: level(&|slice| slice.p99_ms, Worse::Above),
         slices: free,
         ops_per_s,
     })

@@ -12,6 +12,9 @@ pub struct BaselineLevel {
     pub within: f64,
     /// Robust standard deviation of an interval, as a share of the median.
     pub deviation: f64,
+    /// Expected share of normal intervals that are outside all the same: (k + 1) / (n + 2), of n
+    /// intervals before the fault of which k were outside (Laplace's rule of succession).
+    pub outside: f64,
 }
 
 /// Direction that is worse.
@@ -39,13 +42,20 @@ const MEDIAN_ERROR: f64 = 1.2533;
 
 impl BaselineLevel {
     /// Returns the level of the values before a fault. `None` if half of them are 0.
-    pub(super) fn from_values(values: &[f64]) -> Option<BaselineLevel> {
+    pub(super) fn from_values(values: &[f64], worse: Worse) -> Option<BaselineLevel> {
         let (middle, deviation) = autocorrelation::median_and_deviation(values);
+        if middle <= 0.0 {
+            return None;
+        }
         let deviation = deviation / middle;
-        (middle > 0.0).then(|| BaselineLevel {
+        let within = WITHIN.max(DEVIATIONS * deviation);
+        let is_outside = |value: &&f64| worse.is_beyond(**value, at(middle, within, worse));
+        let outside = values.iter().filter(is_outside).count();
+        Some(BaselineLevel {
             middle,
-            within: WITHIN.max(DEVIATIONS * deviation),
+            within,
             deviation,
+            outside: (outside + 1) as f64 / (values.len() + 2) as f64,
         })
     }
 
@@ -58,6 +68,16 @@ impl BaselineLevel {
     pub fn near(&self, count: usize) -> f64 {
         let error = MEDIAN_ERROR * self.deviation / (count.max(1) as f64).sqrt();
         WITHIN.max(2.0 * error)
+    }
+}
+
+impl Worse {
+    /// Returns true if a value is worse than an edge.
+    fn is_beyond(self, value: f64, edge: f64) -> bool {
+        match self {
+            Worse::Below => value < edge,
+            Worse::Above => value > edge,
+        }
     }
 }
 
@@ -113,11 +133,7 @@ impl IntervalSeries {
     }
 
     fn is_beyond(&self, value: f64, share: f64) -> bool {
-        let edge = at(self.level.middle, share, self.worse);
-        match self.worse {
-            Worse::Below => value < edge,
-            Worse::Above => value > edge,
-        }
+        self.worse.is_beyond(value, at(self.level.middle, share, self.worse))
     }
 
     fn is_outside(&self, point: &Point) -> bool {
@@ -125,29 +141,35 @@ impl IntervalSeries {
     }
 
     /// Returns when it was back, counted from `from_s`. It may leave its level until `leaves_by_s`,
-    /// and is observed until `until_s`.
+    /// and is observed until `until_s`. A single interval outside is not a departure if as many
+    /// were outside before the fault.
     pub fn back(&self, from_s: f64, leaves_by_s: f64, until_s: f64) -> ReturnTime {
         let points = self.between(from_s, until_s);
         let since = |at_s: f64| (at_s - from_s).max(0.0);
-        let in_time = points.iter().take_while(|point| point.from_s < leaves_by_s);
-        let left = in_time.into_iter().position(|point| self.is_outside(point));
-        let mut at = left.unwrap_or(0);
-        let mut back_s = None;
-        while let Some(stretch) = stretch(&points[at.min(points.len())..]) {
-            if let Some(last) = stretch.iter().rposition(|point| self.is_outside(point)) {
-                at += last + 1;
-            } else if self.is_near(stretch) && self.is_near(&stretch[..FIRST.min(stretch.len())]) {
-                back_s = Some(since(stretch[0].from_s));
-                break;
-            } else {
-                at += 1;
-            }
-        }
+        let leaves = |at: &usize| {
+            let stays = || stretch(&points[*at..]).is_some_and(|stretch| self.is_normal(stretch));
+            self.is_outside(&points[*at]) && !stays()
+        };
+        let in_time = points.partition_point(|point| point.from_s < leaves_by_s);
+        let left = (0..in_time).find(leaves);
+        let stretches = (left.unwrap_or(0)..points.len()).map_while(|at| stretch(&points[at..]));
+        let mut normal = stretches.filter(|stretch| {
+            (left.is_none() || !self.is_outside(&stretch[0])) && self.is_normal(stretch)
+        });
         ReturnTime {
             left_s: left.map(|left| since(points[left].from_s)),
-            back_s,
+            back_s: normal.next().map(|stretch| since(stretch[0].from_s)),
             watched_s: since(until_s),
         }
+    }
+
+    /// Returns true for a stretch that is like those before the fault: as few intervals are
+    /// outside, and the medians of all and of the first ones are normal.
+    fn is_normal(&self, stretch: &[Point]) -> bool {
+        let outside = stretch.iter().filter(|point| self.is_outside(point)).count();
+        outside <= (self.level.outside * stretch.len() as f64) as usize
+            && self.is_near(stretch)
+            && self.is_near(&stretch[..FIRST.min(stretch.len())])
     }
 
     /// Returns true if the median of some intervals is normal.
