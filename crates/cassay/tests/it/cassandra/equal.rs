@@ -47,12 +47,13 @@ repeat: {until: answered, min: 4, max: 8, primary: ops_per_s}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// A program that uses one CPU half of the time, until it is dropped.
+/// A program that uses one CPU half of the time, until it is dropped or the test is killed.
 struct Neighbour(Child);
 
 impl Neighbour {
     fn start() -> Neighbour {
-        let half = "while :; do timeout 0.5 sh -c 'while :; do :; done'; sleep 0.5; done";
+        let half = "while kill -0 $PPID; do timeout 0.5 sh -c 'while :; do :; done'; \
+                    sleep 0.5; done";
         let mut shell = command("sh");
         shell.args(["-c", half]).stdout(Stdio::null()).stderr(Stdio::null());
         Neighbour(shell.spawn().expect("a shell"))
