@@ -12,9 +12,10 @@ pub struct BaselineLevel {
     pub within: f64,
     /// Robust standard deviation of an interval, as a share of the median.
     pub deviation: f64,
-    /// Expected share of normal intervals that are outside all the same: (k + 1) / (n + 2), of n
-    /// intervals before the fault of which k were outside (Laplace's rule of succession).
-    pub outside: f64,
+    /// Number of its intervals.
+    pub count: usize,
+    /// Number of its intervals that are outside all the same.
+    pub outside: usize,
 }
 
 /// Direction that is worse.
@@ -55,8 +56,16 @@ impl BaselineLevel {
             middle,
             within,
             deviation,
-            outside: (outside + 1) as f64 / (values.len() + 2) as f64,
+            count: values.len(),
+            outside,
         })
+    }
+
+    /// Returns how many of `count` normal intervals may be outside: as many as before the fault,
+    /// and two standard deviations of such a count, its square root.
+    fn outside_max(&self, count: usize) -> usize {
+        let expected = count as f64 * self.outside as f64 / self.count as f64;
+        (expected + 2.0 * expected.sqrt()) as usize
     }
 
     /// Returns the value at which the outside begins.
@@ -167,7 +176,7 @@ impl IntervalSeries {
     /// outside, and the medians of all and of the first ones are normal.
     fn is_normal(&self, stretch: &[Point]) -> bool {
         let outside = stretch.iter().filter(|point| self.is_outside(point)).count();
-        outside <= (self.level.outside * stretch.len() as f64) as usize
+        outside <= self.level.outside_max(stretch.len())
             && self.is_near(stretch)
             && self.is_near(&stretch[..FIRST.min(stretch.len())])
     }

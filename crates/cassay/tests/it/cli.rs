@@ -436,8 +436,8 @@ fn plans_of_shipped_studies_equal_those_of_earlier_versions() {
     assert_eq!(
         plans,
         [
-            -4280605422214025553,
-            9199671403730601838,
+            3207216597161731880,
+            4489170780018626538,
             6215008828241684913
         ]
     );
