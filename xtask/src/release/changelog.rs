@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// earlier releases.
 ///
 /// # Errors
-/// There is no change.
+/// `sections` is empty.
 pub fn with_release(
     text: &str,
     sections: &[Section],

@@ -386,7 +386,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the hint for a text that is no recipe but a value, or a recipe in quotes of its own.
+/// Returns the hint for a plain value in place of a recipe, or for a recipe in a second pair of
+/// quotes.
 fn without_recipe(text: &str) -> Option<String> {
     let text = text.trim();
     let is_quoted =

@@ -55,17 +55,12 @@ pub(super) fn misplaced(anchored: &Anchored) -> Option<Refusal> {
 /// Returns the refusal for a text that has a template parameter without value and default.
 pub(super) fn unset(text: &str, parameters: &BTreeSet<String>) -> Option<Refusal> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-    let mut found = text.split("UNSET:").skip(1).map(|rest| {
+    let name = text.split("UNSET:").skip(1).find_map(|rest| {
         let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
-        &rest[..end]
-    });
-    let name = found.find(|name| {
         // The text may go on behind the parameter: `<<keyspace>>.t`.
-        let mut prefixes = (1..=name.len()).rev().map(|end| &name[..end]);
-        prefixes.any(|prefix| parameters.contains(prefix))
+        let mut prefixes = (1..=end).rev().map(|end| &rest[..end]);
+        prefixes.find(|prefix| parameters.contains(*prefix))
     })?;
-    let mut prefixes = (1..=name.len()).rev().map(|end| &name[..end]);
-    let name = prefixes.find(|prefix| parameters.contains(*prefix))?;
     Some((
         format!("the template parameter {name} has neither a value nor a default"),
         format!("add {name}=VALUE to the command line, or write TEMPLATE({name},DEFAULT)"),

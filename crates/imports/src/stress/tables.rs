@@ -36,8 +36,8 @@ pub(crate) const COMMON: [KnownParam; 12] = [
         "0.02",
         "Until the standard error of the mean rate is below this share",
     ),
-    new("n>", UNCERTAINTY, "30", "At least so many intervals"),
-    new("n<", UNCERTAINTY, "200", "At most so many intervals"),
+    new("n>", UNCERTAINTY, "30", "Minimum number of intervals"),
+    new("n<", UNCERTAINTY, "200", "Maximum number of intervals"),
     new(
         "n=",
         COUNT,
@@ -231,7 +231,7 @@ pub(crate) const RATE: [KnownParam; 7] = [
         "throttle=",
         FIRST,
         "0/s",
-        "At most so many operations per second, without a schedule",
+        "Maximum rate, in operations per second, without a schedule",
     ),
     new("limit=", FIRST, "0/s", "Old spelling of throttle="),
     new(
@@ -240,8 +240,8 @@ pub(crate) const RATE: [KnownParam; 7] = [
         "0/s",
         "So many operations per second, each with its due time",
     ),
-    new("threads>=", SECOND, "4", "Begin with so many threads"),
-    new("threads<=", SECOND, "1000", "End with so many threads"),
+    new("threads>=", SECOND, "4", "Number of threads at the start"),
+    new("threads<=", SECOND, "1000", "Number of threads at the end"),
     new("auto", SECOND, "", "Stop when more threads no longer help"),
 ];
 

@@ -19,19 +19,20 @@ const MACHINE: &str = "cassay records CPU, memory, disks and network of the node
                        run: `mkdir scrapes; while sleep 1; do curl -s HOST:9100/metrics > \
                        scrapes/$(date +%s).prom; done`";
 
-/// Command that turns a table with times in its first column into samples.
-const TABLE: &str = "if its first column has seconds since 1970, this command makes a file \
-                     that can be imported: awk -F',' '{gsub(/\"/, \"\")} NR==1 {split($0, name, \
-                     FS); next} {for (i=2; i<=NF; i++) {sub(/,/, \".\", $i); \
-                     gsub(/[^A-Za-z0-9_]/, \"_\", name[i]); printf \
-                     \"table_%s %s %.0f\\n\", name[i], $i, $1*1000}}' FILE > samples.prom";
-
-/// The same command for a table that may have decimal commas.
-const TABLE_OF_SEMICOLONS: &str = "if its first column has seconds since 1970, this command \
-                     makes a file that can be imported: awk -F'[;\\t]' '{gsub(/\"/, \"\")} NR==1 \
-                     {split($0, name, FS); next} {for (i=2; i<=NF; i++) {sub(/,/, \".\", $i); \
-                     gsub(/[^A-Za-z0-9_]/, \"_\", name[i]); printf \
-                     \"table_%s %s %.0f\\n\", name[i], $i, $1*1000}}' FILE > samples.prom";
+/// Command that turns a table with times in its first column into samples. Numbers may have decimal
+/// commas if cells are not between commas.
+macro_rules! table_command {
+    ($separator:literal) => {
+        concat!(
+            "if its first column has seconds since 1970, this command makes a file that can be \
+             imported: awk -F'",
+            $separator,
+            "' '{gsub(/\"/, \"\")} NR==1 {split($0, name, FS); next} {for (i=2; i<=NF; i++) \
+             {sub(/,/, \".\", $i); gsub(/[^A-Za-z0-9_]/, \"_\", name[i]); printf \"table_%s %s \
+             %.0f\\n\", name[i], $i, $1*1000}}' FILE > samples.prom"
+        )
+    };
+}
 
 /// Command that turns an answer of Prometheus's HTTP API into samples.
 const PROMETHEUS: &str = "this command makes a file that can be imported: jq -r \
@@ -231,12 +232,12 @@ const FORMATS: &[Format] = &[
     Format {
         is: |head| head.has_cells() && head.first.contains([';', '\t']),
         called: "a table of another tool (CSV)",
-        way: TABLE_OF_SEMICOLONS,
+        way: table_command!("[;\\t]"),
     },
     Format {
         is: |head| head.has_cells(),
         called: "a table of another tool (CSV)",
-        way: TABLE,
+        way: table_command!(","),
     },
 ];
 

@@ -235,7 +235,10 @@ impl<'a> Reader<'a> {
             _ => word.parse().ok().map(Arg::Int),
         };
         parsed.ok_or_else(|| {
-            let mut fault = RecipeMistake::new(format!("`{word}` is no number that fits"), at);
+            let mut fault = RecipeMistake::new(
+                format!("`{word}` is not a number in the range of its type"),
+                at,
+            );
             if word.parse::<i64>().is_ok() {
                 fault.hint = Some(format!("beyond 31 bits write `{word}L`"));
             }
