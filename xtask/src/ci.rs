@@ -307,8 +307,18 @@ pub fn cassandra(options: &CassandraOptions) -> Result<()> {
     let filter = options.filter.as_deref().unwrap_or(CASSANDRA);
     let line = options.line.as_deref().unwrap_or_default();
     let rounds = (options.rounds, line);
-    let (failed, _) =
-        tests_on_cassandra(&programs::built()?, &Times::stored()?, filter, rounds, &[])?;
+    // The audits are studies of hours, one at a time on an idle machine: `cargo xtask audit`.
+    let audits: &[&str] = match options.filter {
+        Some(_) => &[],
+        None => &["--skip", "::audit_"],
+    };
+    let (failed, _) = tests_on_cassandra(
+        &programs::built()?,
+        &Times::stored()?,
+        filter,
+        rounds,
+        audits,
+    )?;
     failed.alone()?;
     clear_shared_nodes()?;
     busy.as_mut().map_or(Ok(()), Busy::still)?;

@@ -185,7 +185,7 @@ impl Guest<'_> {
     fn compare_with_files(&self, told: &AllTold, machine: &Value) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         let files = self.folder.join(qemu::LINES[2]);
-        let files = files.to_str().context("the path of the tree is no UTF-8")?;
+        let files = files.to_str().context("the path of the tree is not a UTF-8")?;
         let (mut inside, mut outside) = (machine.clone(), self.ask("show --json", files)?);
         for one in [&mut inside, &mut outside] {
             // The source differs by design.
@@ -220,7 +220,7 @@ impl Guest<'_> {
         let words = words.split(' ');
         let words: Vec<&str> =
             ["topology"].into_iter().chain(words).chain(["--machine", machine]).collect();
-        let program = self.cassay.to_str().context("the path of the tree is no UTF-8")?;
+        let program = self.cassay.to_str().context("the path of the tree is not a UTF-8")?;
         json(&process::output(program, &words)?)
     }
 }

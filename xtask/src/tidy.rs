@@ -11,8 +11,10 @@ mod code;
 mod comments;
 mod counts;
 mod function_names;
+mod identifiers;
 mod limits;
 mod manifests;
+mod messages;
 mod opening;
 mod sentences;
 mod text;
@@ -59,7 +61,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 33] = [
+const RULES: [(&str, Rule); 36] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -102,6 +104,7 @@ const RULES: [(&str, Rule); 33] = [
     ("comments of an item are sentences", comments::sentences),
     ("comments name their subject", comments::plain),
     ("documents are in plain English", sentences::sentences),
+    ("messages are in plain English", messages::messages),
     ("lines fit", text::line_lengths),
     ("files fit", text::file_lengths),
     ("nothing is left over", text::leftovers),
@@ -109,6 +112,11 @@ const RULES: [(&str, Rule); 33] = [
     ("changes have the form of a changelog", changes::changes),
     ("links between documents resolve", text::links),
     ("commands and files that documents name exist", text::names),
+    (
+        "developers' documents name what is in the code",
+        identifiers::identifiers,
+    ),
+    ("crates are sorted by their layers", manifests::layers),
     (
         "docs/measurement.md states the limits of the code",
         limits::limits,

@@ -33,7 +33,7 @@ pub fn run() -> Result<()> {
 }
 
 fn text(path: &Path) -> Result<&str> {
-    path.to_str().context("the path of the tree is no UTF-8")
+    path.to_str().context("the path of the tree is not a UTF-8")
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {

@@ -24,7 +24,7 @@ impl Serve<AgentState> for GrantReadOnly {
         let folder = self.0;
         anyhow::ensure!(
             folder.is_absolute(),
-            "{} is no absolute path",
+            "{} is not an absolute path",
             folder.display()
         );
         std::fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;

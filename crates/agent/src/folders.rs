@@ -93,7 +93,7 @@ impl Folders {
         let inside = self.admit(path)?;
         let why = match self.find(path)?.1 {
             Bar::Frozen => "its volume is frozen at present",
-            Bar::Lent => "it is somebody else's, and only read",
+            Bar::Lent => "another program owns it, so cassay only reads it",
             Bar::None | Bar::Away => return Ok(inside),
         };
         anyhow::bail!("{} cannot be written: {why}", path.display())

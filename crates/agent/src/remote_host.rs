@@ -149,11 +149,15 @@ impl Serve<AgentState> for ClearCluster {
         };
         ensure!(
             is_one(&self.id) && self.folder.ends_with(&self.id),
-            "{} is no folder of the cluster {:?}",
+            "{} is not a folder of the cluster {:?}",
             self.folder.display(),
             self.id
         );
-        ensure!(is_one(&self.host), "{:?} is no name of a host", self.host);
+        ensure!(
+            is_one(&self.host),
+            "{:?} is not a name of a host",
+            self.host
+        );
         let group = host::group_name(&self.id, &self.host);
         let mut places = cgroup::places(&cgroup::hierarchies()?, &group);
         // The groups of a cluster may be below another parent if it was started in another login.

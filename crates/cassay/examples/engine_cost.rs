@@ -117,7 +117,7 @@ fn imported(name: &str, words: &str) -> Result<Program> {
     let tool = Tool::ALL
         .into_iter()
         .find(|tool| tool.name() == name)
-        .with_context(|| format!("{name} is no tool"))?;
+        .with_context(|| format!("{name} is not a tool"))?;
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     let read = |file: &str| std::fs::read_to_string(file).map_err(|error| error.to_string());
     let import = imports::import(tool, &words, 1, &read).map_err(|why| anyhow!("{why}"))?;

@@ -75,7 +75,7 @@ pub fn as_step<T>(work: impl FnOnce() -> T) -> T {
 /// Writes to stdout; no other function does.
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is where data is written; nobody else does"
+    reason = "the only function that writes data"
 )]
 fn write_data(text: &str) {
     let mut out = io::stdout().lock();

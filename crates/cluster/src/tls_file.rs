@@ -11,6 +11,7 @@ mod tests;
 use anyhow::{Result, anyhow, bail};
 use forms::{Form, Way};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use yaml::shell_word;
 
 /// Role of a file in a TLS configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,10 +62,10 @@ pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'st
     match all.ok().as_deref_mut() {
         Some([key]) => Ok(key.clone_key()),
         Some([_, _, ..]) => bail!(
-            "{place} has several private keys, and one is wanted\nhint: this command writes the \
-             first one: openssl pkey -in {} -out key.pem; to use another, copy its PEM block into \
-             a file of its own",
-            argument(place)
+            "{place} has several private keys, and one is wanted\nhint: `openssl pkey -in {} -out \
+             key.pem` writes the first one; to use another, copy its PEM block into a file of its \
+             own",
+            shell_word(place)
         ),
         _ => Err(refusal(Role::PrivateKey, place, bytes)),
     }
@@ -83,10 +84,10 @@ pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) ->
         ),
         None => anyhow!(
             "the private key {key} does not belong to the certificate {certificate}: their public \
-             keys differ\nhint: of a pair, these commands print the same: openssl x509 -in {} \
-             -noout -pubkey; openssl pkey -in {} -pubout",
-            argument(certificate),
-            argument(key)
+             keys differ\nhint: of a pair, these commands print the same: `openssl x509 -in {} \
+             -noout -pubkey` and `openssl pkey -in {} -pubout`",
+            shell_word(certificate),
+            shell_word(key)
         ),
     }
 }
@@ -96,7 +97,7 @@ fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
     let form = Form::recognize(bytes);
     let way = match form.way(role) {
         Way::Command(command) => {
-            let command = command.replace("FILE", &argument(place));
+            let command = command.replace("FILE", &shell_word(place));
             format!("this command writes a file that can be used: {command}")
         }
         Way::Advice(advice) => advice.to_owned(),
@@ -111,14 +112,4 @@ pub(crate) fn plain(bytes: &[u8]) -> Vec<u8> {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
     lines.collect::<Vec<_>>().join(&b'\n')
-}
-
-/// Returns a path as an argument of a shell.
-fn argument(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%,:=".contains(c);
-    if !path.is_empty() && path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
 }

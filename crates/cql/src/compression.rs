@@ -151,7 +151,9 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
         }
         Err(_) => {
             out.clear();
-            Err(refuse("it is no LZ4 block of the length that it announces"))
+            Err(refuse(
+                "it is not an LZ4 block of the length that it announces",
+            ))
         }
     }
 }
@@ -200,7 +202,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
         _ => {
             out.clear();
             Err(refuse(
-                "it is no Snappy block of the length that it announces",
+                "it is not a Snappy block of the length that it announces",
             ))
         }
     }

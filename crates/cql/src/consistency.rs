@@ -36,7 +36,7 @@ pub enum Consistency {
 
 /// A name or code that is not a consistency level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no consistency level; the levels are {names}", names = names())]
+#[error("`{0}` is not a consistency level; the levels are {names}", names = names())]
 pub struct UnknownConsistency(pub String);
 
 impl Consistency {
@@ -132,7 +132,7 @@ mod tests {
     fn an_unknown_level_is_named_beside_the_known_ones() {
         let error = "QUORUMM".parse::<Consistency>().unwrap_err().to_string();
         assert!(
-            error.starts_with("`QUORUMM` is no consistency level"),
+            error.starts_with("`QUORUMM` is not a consistency level"),
             "{error}"
         );
         assert!(error.contains("LOCAL_QUORUM"), "{error}");

@@ -62,20 +62,20 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
         design.expect(metric, noise, 0.0),
     );
     let percent = |share: f64| format!("{} %", (share * 1e6).round() / 1e4);
-    let of_hundred = |share: f64| format!("{:.0} of 100", share * 100.0);
+    let of_hundred = |share: f64| format!("{:.0} of 100 studies", share * 100.0);
     let blocks = match looks {
         Looks::Once => format!("{most} blocks"),
         _ => format!("about {} blocks", significant(there.blocks, 2)),
     };
     let found = if there.different >= SHARE_MIN {
         format!(
-            "{blocks} for a difference of {}, found in {} studies",
+            "{blocks} find a difference of {} in {}",
             percent(detect),
             of_hundred(there.different)
         )
     } else {
         format!(
-            "a difference of {} is found in {} studies only",
+            "{most} blocks find a difference of {} in only {}",
             percent(detect),
             of_hundred(there.different)
         )
@@ -83,17 +83,17 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     let margin = percent(metric.margin);
     let same = if equal.equivalent >= SHARE_MIN {
         format!(
-            "equivalence within {margin} in {} studies of equal variants",
+            "they show equal variants equivalent within {margin} in {}",
             of_hundred(equal.equivalent)
         )
     } else {
         format!(
-            "equivalence within {margin} cannot be had within {most} blocks ({} studies)",
+            "{most} blocks show equal variants equivalent within {margin} in only {}",
             of_hundred(equal.equivalent)
         )
     };
     let noise = significant(noise * 100.0, 2);
-    format!("at a noise of {noise} %: {found}; {same}.")
+    format!("with {noise} % scatter {found}; {same}.")
 }
 
 /// Returns the metric of the primary comparison, as far as it is known before anything is measured.
@@ -158,12 +158,15 @@ mod tests {
     fn the_noise_of_the_last_run_says_how_many_blocks() {
         let said = expected(&study(ANSWERED), Some(("r1", &ran(0.02))));
         assert_eq!(said.len(), 1);
-        let begin = "By the run r1, at a noise of 2.0 %: about 5";
+        let begin = "By the run r1, with 2.0 % scatter about 5";
         assert!(said[0].starts_with(begin), "{said:?}");
-        assert!(said[0].contains("found in 100 of 100 studies"), "{said:?}");
+        assert!(
+            said[0].contains("find a difference of 5 % in 100 of 100 studies"),
+            "{said:?}"
+        );
         let loud = expected(&study(ANSWERED), Some(("r1", &ran(0.1))));
-        assert!(loud[0].contains("studies only"), "{loud:?}");
-        let cannot = "equivalence within 3 % cannot be had within 12 blocks (0 of 100 studies)";
+        assert!(loud[0].contains("of 5 % in only "), "{loud:?}");
+        let cannot = "12 blocks show equal variants equivalent within 3 % in only 0 of 100 studies";
         assert!(loud[0].contains(cannot), "{loud:?}");
     }
 
@@ -174,14 +177,14 @@ mod tests {
         assert!(said[0].starts_with("No run of this study"), "{said:?}");
         for (line, noise) in said[1..].iter().zip(["2.0 %", "5.0 %", "10 %"]) {
             assert!(
-                line.starts_with(&format!("  at a noise of {noise}: ")),
+                line.starts_with(&format!("  with {noise} scatter ")),
                 "{line}"
             );
         }
         let fixed = study("variants: {a: {}, b: {}}\nrepeat: {blocks: 5, detect: 5%}\n");
         let said = expected(&fixed, Some(("r1", &ran(0.02))));
         assert!(
-            said[0].contains(": 5 blocks for a difference of 5 %"),
+            said[0].contains("scatter 5 blocks find a difference of 5 %"),
             "{said:?}"
         );
         for rest in [

@@ -277,9 +277,9 @@ pub fn busy_neighbours() -> Option<String> {
     let [limit, _] = Limits::default().others_pressure_share;
     (share > limit).then(|| {
         format!(
-            "other programs keep this machine busy: some task waited for a CPU {:.0} % of the last \
-             10 s; close them, or trials will be suspect, and invalid where client or nodes cannot \
-             run (CASSAY_SHARED_MACHINE=1 makes that suspect as well)",
+            "other programs keep this machine busy: some task waited for a CPU {:.0} % of the \
+             last 10 s\nhint: close them, or expect suspect trials, and invalid ones where client \
+             or nodes cannot run (CASSAY_SHARED_MACHINE=1: suspect)",
             share * 100.0
         )
     })

@@ -62,7 +62,7 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
             ),
             command: format!(
                 "cassay resume {} --more {more}",
-                units::quoted(&run.display().to_string())
+                yaml::shell_word(&run.display().to_string())
             ),
             seconds: Some(took_s / blocks as f64 * more as f64),
         });
@@ -84,7 +84,7 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
         says: "Repeat the trials in which a client was lost".to_owned(),
         command: format!(
             "cassay resume {}",
-            units::quoted(&run.display().to_string())
+            yaml::shell_word(&run.display().to_string())
         ),
         seconds: None,
     })
@@ -136,7 +136,7 @@ fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
         ),
         command: format!(
             "cassay show --trials {}",
-            units::quoted(&run.display().to_string())
+            yaml::shell_word(&run.display().to_string())
         ),
         seconds: None,
     }

@@ -221,10 +221,10 @@ where
 /// `window.warmup=60s`.
 pub fn rerun(study: &Study, more: &[String]) -> String {
     let overrides = &study.overrides;
-    let run = || format!("cassay run {}", units::quoted(&study.source));
+    let run = || format!("cassay run {}", yaml::shell_word(&study.source));
     let mut words = vec![overrides.command.clone().unwrap_or_else(run)];
     let mut option =
-        |name: &str, value: &str| words.push(format!("{name} {}", units::quoted(value)));
+        |name: &str, value: &str| words.push(format!("{name} {}", yaml::shell_word(value)));
     if let Some(target) = &overrides.target {
         option("--target", target);
     }

@@ -234,8 +234,7 @@ impl<'a> Scratch<'a> {
         }
         let error = error.context(
             "make a keyspace for the check, as not all tables of the workload are there\n\
-             hint: make them first, and nothing is created; or use a user who may CREATE on ALL \
-             KEYSPACES",
+             hint: create them first; or use a user who may CREATE on ALL KEYSPACES",
         );
         // Without an answer the keyspace may exist. That it cannot be dropped either is the lesser
         // problem.

@@ -423,7 +423,7 @@ impl Revival {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
             // A node that was just started takes a while.
-            "it runs and answers nobody, though what was broken is whole"
+            "it runs and answers no request, though the broken part is whole"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
             "it answers clients, and all others hold it to be down"
         } else {

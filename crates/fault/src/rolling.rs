@@ -193,7 +193,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
         words: if unknown.is_empty() {
             said
         } else {
-            format!("{said}; nobody could look at {}", unknown.join(", "))
+            format!("{said}; no probe reached {}", unknown.join(", "))
         },
     }
 }

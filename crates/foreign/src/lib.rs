@@ -155,7 +155,7 @@ struct NoFile(&'static str);
 
 impl std::fmt::Display for NoFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "it is no file, but {}", self.0)
+        write!(f, "it is not a file, but {}", self.0)
     }
 }
 

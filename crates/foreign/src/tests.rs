@@ -28,7 +28,7 @@ fn what_is_no_file_is_refused_by_its_name_and_not_waited_for() {
             assert!(is_no_file(&error), "{}: {error}", path.display());
             let said = error.to_string();
             assert!(
-                said.starts_with(&format!("it is no file, but {what}")),
+                said.starts_with(&format!("it is not a file, but {what}")),
                 "{said}"
             );
         }

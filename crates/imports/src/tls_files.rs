@@ -1,6 +1,8 @@
 //! Notes on the TLS files that another tool's command line names. An import reads no secrets, so a
 //! note tells the user which keys of a target name such files, and how to convert Java keystores.
 
+use yaml::shell_word;
+
 /// Keys of a study that name certificates, as the option that sets them.
 const CA: &str = "--set target.attach.tls.ca=";
 const CERT: &str = "--set target.attach.tls.cert=";
@@ -8,7 +10,7 @@ const KEY: &str = "--set target.attach.tls.key=";
 
 /// Note on a Java keystore with certificates of authorities.
 pub(crate) fn java_truststore(path: &str) -> String {
-    let file = argument(path);
+    let file = shell_word(path);
     format!(
         "Java keystores are not read. `keytool -list -rfc -keystore {file} > ca.pem` writes its \
          certificates, and `{CA}ca.pem` names them"
@@ -17,7 +19,7 @@ pub(crate) fn java_truststore(path: &str) -> String {
 
 /// Note on a Java keystore with the client's private key and certificate.
 pub(crate) fn java_keystore(path: &str) -> String {
-    let file = argument(path);
+    let file = shell_word(path);
     format!(
         "Java keystores are not read. `keytool -importkeystore -srckeystore {file} -destkeystore \
          client.p12 -deststoretype PKCS12` makes a file for openssl. `openssl pkcs12 -in \
@@ -32,7 +34,7 @@ pub(crate) fn note_for_nb(key: &str, value: &str) -> Option<String> {
     let pem = |set: &str| {
         format!(
             "is not read here; `{set}{}` names this file",
-            argument(value)
+            shell_word(value)
         )
     };
     let why = match key {
@@ -74,16 +76,6 @@ pub fn without_store_passwords(word: &str) -> String {
         }
     }
     out
-}
-
-/// Returns a path as an argument of a shell.
-fn argument(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%,:=".contains(c);
-    if !path.is_empty() && path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

@@ -270,8 +270,8 @@ fn credentials(secret: &Value) -> Result<(String, Secret)> {
     let read = |key: &str| -> Result<String> {
         let kept = secret["data"][key].as_str().with_context(|| format!("it has no `{key}`"))?;
         // The error must not reveal any of the content.
-        let bytes = BASE64.decode(kept).ok().with_context(|| format!("`{key}` is no base64"))?;
-        String::from_utf8(bytes).ok().with_context(|| format!("`{key}` is no text"))
+        let bytes = BASE64.decode(kept).ok().with_context(|| format!("`{key}` is not base64"))?;
+        String::from_utf8(bytes).ok().with_context(|| format!("`{key}` is not text"))
     };
     Ok((read("username")?, Secret::new(read("password")?)))
 }

@@ -50,11 +50,11 @@ impl Kubectl {
     pub fn new(context: Option<&str>, namespace: Option<&str>) -> Result<Kubectl> {
         ensure!(
             context.is_none_or(is_context_name),
-            "{context:?} is no context of kubectl: see `kubectl config get-contexts`"
+            "{context:?} is not a context of kubectl: see `kubectl config get-contexts`"
         );
         ensure!(
             namespace.is_none_or(is_kubernetes_name),
-            "{namespace:?} is no namespace: write lower case letters, digits and `-`"
+            "{namespace:?} is not a namespace: write lower case letters, digits and `-`"
         );
         Ok(Kubectl {
             program: "kubectl".into(),

@@ -235,7 +235,10 @@ fn may_go(pod: &Value) -> Result<()> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let owners = list(&pod["metadata"]["ownerReferences"]);
     if !owners.iter().any(|owner| owner["controller"] == true) {
-        bail!("nobody would make the pod {name} again: it belongs to no StatefulSet or the like");
+        bail!(
+            "no controller would make the pod {name} again: it does not belong to a StatefulSet \
+             or the like"
+        );
     }
     let volumes = list(&pod["spec"]["volumes"]);
     let lasts = |volume: &Value| LASTING.iter().any(|kind| !volume[*kind].is_null());
@@ -264,7 +267,9 @@ mod tests {
             || json!([{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]);
         may_go(&pod(set(), claim())).unwrap();
         let said = |pod: Value| may_go(&pod).unwrap_err().to_string();
-        assert!(said(pod(json!([]), claim())).contains("nobody would make the pod db-0 again"));
+        assert!(
+            said(pod(json!([]), claim())).contains("no controller would make the pod db-0 again")
+        );
         let ours = json!([{"name": "data", "emptyDir": {}}, {"name": "c", "configMap": {}}]);
         assert!(said(pod(set(), ours)).contains("the data of the pod db-0 would go"));
     }

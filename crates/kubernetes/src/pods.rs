@@ -106,7 +106,7 @@ impl PodSeen {
                 describe(disrupted)
             ))
         } else if !meta["deletionTimestamp"].is_null() {
-            Some(format!("somebody has deleted it on node {node}"))
+            Some(format!("it is deleted on node {node}"))
         } else {
             stuck
                 .is_some()

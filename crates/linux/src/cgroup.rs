@@ -375,8 +375,8 @@ fn is_group(dir: &Path) -> Result<()> {
     };
     anyhow::ensure!(
         CONTROL_GROUPS.contains(&kind),
-        "{} is no control group, so nothing in it is killed or removed\nhint: state.json of the \
-         cluster is not what cassay has written; if no cluster of yours runs, remove its folder",
+        "{} is not a control group, so nothing in it is killed or removed\nhint: state.json of \
+         the cluster is not as cassay wrote it. If no cluster of yours runs, remove its folder",
         dir.display()
     );
     Ok(())

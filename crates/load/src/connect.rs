@@ -161,7 +161,7 @@ impl Wire {
             });
         }
         if self.segments.is_some_and(|reader| !reader.is_empty()) {
-            return Err(io::Error::other("the node says what nobody has asked for"));
+            return Err(io::Error::other("the node sends more than its answer"));
         }
         self.link.stream.stream().set_nonblocking(true)?;
         self.link.stream.time_arrivals();

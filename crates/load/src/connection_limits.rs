@@ -52,7 +52,7 @@ pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
         format!(
             "{in_flight} operations in flight (`client.in_flight_max`, or the threads of a load) \
              are more than the {most} that {} (`client.workers`) can hold, each \
-             with {each} stream ids of CQL: lower it, or use more workers",
+             with {each} stream ids of CQL\nhint: lower it, or use more workers",
             counted(workers, "worker")
         )
     })

@@ -37,7 +37,7 @@ pub enum ReadError {
     )]
     NoLog(String),
     /// The file is not a log.
-    #[error("{name} is no query log: {why}")]
+    #[error("{name} is not a query log: {why}")]
     OtherFile {
         /// Its name.
         name: String,

@@ -326,9 +326,9 @@ fn what_is_no_log_is_refused_with_its_name() {
         (&[("a.txt", &b"x"[..])][..], "log has no query log"),
         (
             &[("a.cq4", &b"PK\x03\x04 something else"[..])],
-            "a.cq4 is no query log",
+            "a.cq4 is not a query log",
         ),
-        (&[("a.cq4", &[0; 4096][..])], "a.cq4 is no query log"),
+        (&[("a.cq4", &[0; 4096][..])], "a.cq4 is not a query log"),
     ] {
         let (_held, path) = folder(files);
         let found = files::read(&[("log".to_owned(), path)], Choice::default());

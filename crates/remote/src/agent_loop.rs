@@ -89,7 +89,7 @@ pub fn pipes() -> Result<(File, File)> {
 pub fn first<T: DeserializeOwned>(reader: &mut (impl Read + AsFd), limit: Duration) -> Result<T> {
     let deadline = Deadline::after(limit);
     let mut reader = Until { reader, deadline };
-    frame::read(&mut reader)?.ok_or_else(|| anyhow!("nobody has said what is to be done"))
+    frame::read(&mut reader)?.ok_or_else(|| anyhow!("the controller sent no request"))
 }
 
 /// Reads until a deadline.
@@ -105,7 +105,7 @@ impl<R: Read + AsFd> Read for Until<'_, R> {
         match poll(&mut polled, Some(&left))? {
             0 => Err(std::io::Error::new(
                 std::io::ErrorKind::TimedOut,
-                "nobody has said in time what is to be done",
+                "the controller sent no request in time",
             )),
             _ => self.reader.read(into),
         }
@@ -235,7 +235,7 @@ mod tests {
         let limit = Duration::from_millis(10);
         let error = first::<u64>(&mut ours, limit).unwrap_err();
         assert!(
-            format!("{error:#}").contains("in time what is to be done"),
+            format!("{error:#}").contains("no request in time"),
             "{error:#}"
         );
         frame::write(&mut theirs, &7).unwrap();

@@ -38,7 +38,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     let length = u32::from_le_bytes(length) as usize;
     ensure!(
         length <= BYTES_MAX,
-        "a message of {length} bytes is announced, and {BYTES_MAX} is the most: this is no \
+        "a message of {length} bytes is announced, and {BYTES_MAX} is the most: this is not a \
          conversation with an agent"
     );
     // Memory grows with the bytes that arrive.
@@ -133,6 +133,6 @@ mod tests {
         assert!(said.contains("is too long"), "{said}");
         // "HTTP" as a length.
         let said = read::<Value>(&mut &b"HTTP/1.1 400"[..]).unwrap_err();
-        assert!(said.to_string().contains("no conversation"), "{said}");
+        assert!(said.to_string().contains("not a conversation"), "{said}");
     }
 }

@@ -310,12 +310,12 @@ impl Connection {
             }
             Unheard::TooMuch => Trouble::with_hint(
                 "the start files of its login shell print more than 64 KiB",
-                "let them print only where somebody looks: `[ -t 1 ] && …`",
+                "let them print only to a terminal: `[ -t 1 ] && …`",
             ),
             Unheard::Late(limit) => {
                 let lines = self.last_words.lines(Duration::ZERO);
                 let seconds = limit.as_secs();
-                let words = format!("nothing of ours was heard within {seconds} s while {what}");
+                let words = format!("the agent did not answer within {seconds} s while {what}");
                 end(words, None, lines)
             }
             Unheard::Other(error) => Trouble::from_error(&error),

@@ -98,14 +98,19 @@ fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRe
 fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
     let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
     let mut parts = Vec::new();
-    for (verdict, word) in [
-        (Finding::LooksDifferent, "look different"),
-        (Finding::Equivalent, "equivalent"),
-        (Finding::Inconclusive, "inconclusive"),
+    for (verdict, one, many) in [
+        (Finding::LooksDifferent, "looks different", "look different"),
+        (Finding::Equivalent, "equivalent", "equivalent"),
+        (
+            Finding::Inconclusive,
+            "no difference can be told",
+            "inconclusive",
+        ),
     ] {
-        let count = of.iter().filter(|c| c.verdict == verdict).count();
-        if count > 0 {
-            parts.push(format!("{count} {word}"));
+        match of.iter().filter(|c| c.verdict == verdict).count() {
+            0 => {}
+            1 if of.len() == 1 => parts.push(one.to_owned()),
+            count => parts.push(format!("{count} {many}")),
         }
     }
     parts.join(", ")
@@ -205,7 +210,10 @@ fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<Str
         if !tally.is_empty() {
             let of = |c: &&ComparisonRecord| c.metric == metric;
             let count = pair.comparisons.iter().filter(of).count();
-            said.push(format!("{name}: {tally}, of {count} points compared."));
+            said.push(match count {
+                1 => format!("{name}: {tally}."),
+                _ => format!("{name} at {count} points: {tally}."),
+            });
         }
     }
     if !is_named {

@@ -98,7 +98,7 @@ fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
     let first = points.first()?;
     (!marks.is_empty()).then(|| LeadFigure {
         title: format!("Latency of {}", variant_name(first.variant, view)),
-        what: "Latency from the intended start: one operation in N takes longer.".into(),
+        what: "Latency from the intended start, by percentile.".into(),
         plots: vec![Plot::Curve(CurvePlot::for_percentiles(marks))],
         legend,
         ..LeadFigure::default()

@@ -69,7 +69,8 @@ pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
 /// Relative error, in percent, above which the result is as good as unknown.
 const ERROR_SAID_MAX: f64 = 50.0;
 
-/// Returns the error of a throughput and its basis: ` (± 1.2 %, mean of 3 blocks)`.
+/// Returns the error of a throughput and its basis: ` (± 1.2 %, mean of 3 blocks)`. An interval
+/// wider than [`ERROR_SAID_MAX`] is given by its ends.
 fn error(point: &PointRecord, is_compared: bool) -> String {
     let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
     let share = half.map(|half| half / point.ops_per_s * 100.0);
@@ -77,7 +78,8 @@ fn error(point: &PointRecord, is_compared: bool) -> String {
     let parts: Vec<String> = [
         share.map(|share| {
             if share > ERROR_SAID_MAX {
-                "scatters too much for an error".to_owned()
+                let [low, high] = point.ops_per_s_ci95.unwrap_or_default();
+                format!("between {} and {}", whole(low.max(0.0)), whole(high))
             } else {
                 format!("± {} %", significant(share, 3))
             }

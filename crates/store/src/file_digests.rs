@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Description of something other than a file at the path of a file.
-pub(crate) const NO_FILE: &str = "something that is no file";
+pub(crate) const NO_FILE: &str = "something that is not a file";
 
 /// Number of bytes read at once: enough that system calls do not matter.
 const BUFFER_BYTES: usize = 256 << 10;

@@ -19,7 +19,7 @@ pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
             match part {
                 Component::Normal(name) => to.push(name),
                 Component::CurDir => {}
-                _ => bail!("{} is no file of results", path.display()),
+                _ => bail!("{} is not a file of results", path.display()),
             }
         }
         if entry.header().entry_type().is_dir() {
@@ -77,7 +77,7 @@ mod tests {
         let results = above.path().join("results");
         let error = take_in(&results, &archive(&[("../out", "x")])[..]).unwrap_err();
         assert!(
-            error.to_string().contains("is no file of results"),
+            error.to_string().contains("is not a file of results"),
             "{error:#}"
         );
         assert!(!above.path().join("out").exists());

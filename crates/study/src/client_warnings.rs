@@ -67,8 +67,8 @@ fn one_after_the_other(settings: &Settings) -> Option<String> {
     let is_meant = commands > 1 && forms.len() == 1 && settings.client.machines.len() > 1;
     is_meant.then(|| {
         format!(
-            "the {commands} commands of `workload.{}` differ only in their numbers and run one \
-             after the other, each on all clients; to give each client a range at the same time, \
+            "the {commands} commands of `workload.{}` differ only in their numbers. They run one \
+             after the other, each on all clients. To give each client a range at the same time, \
              write one command with the whole range and `client.split: range`",
             import.tool.name()
         )

@@ -288,7 +288,7 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
     }
     Some(format!(
         "{} rows take an estimated {} on each host before compression, and its volume is {}, a \
-         quarter of it for the commit log: it may be full before all rows are loaded; raise \
+         quarter of it for the commit log. It may be full before all rows are loaded. Raise \
          `target.local.host.volume`, or lower `data.load.operations`",
         units::format_count(rows),
         measure::number::bytes(data),

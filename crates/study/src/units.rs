@@ -293,15 +293,6 @@ fn format_exact(value: u64, units: &[(&str, u64)], smallest: &str) -> String {
         )
 }
 
-/// Quotes a word for a shell: in single quotes if it has characters that a shell interprets.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -438,18 +429,6 @@ mod tests {
         fn no_text_makes_it_panic(text in "\\PC{0,24}") {
             let _ = (parse_count(&text), parse_duration_ns(&text));
             let _ = (parse_bytes(&text), parse_number(&text), parse_bit_rate(&text));
-        }
-    }
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        for (word, expected) in [
-            ("studies/first-look.yaml", "studies/first-look.yaml"),
-            ("a b", "'a b'"),
-            ("it's", r"'it'\''s'"),
-            ("x=[1, 2]", "'x=[1, 2]'"),
-        ] {
-            assert_eq!(quoted(word), expected);
         }
     }
 }

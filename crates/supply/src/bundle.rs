@@ -183,7 +183,7 @@ fn read<R: Read>(
     let mut wanted: BTreeMap<&str, &Listed> =
         list.files.iter().map(|file| (file.name.as_str(), file)).collect();
     for entry in entries {
-        ensure!(!is_interrupted(), "interrupted; nothing was changed");
+        ensure!(!is_interrupted(), "interrupted; cassay changed nothing");
         let mut entry = entry.context("it is cut off or damaged")?;
         let name = plain_name(&entry)?;
         let Some(file) = wanted.remove(name.as_str()) else {
@@ -250,7 +250,10 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
         let is_ours = file.name.ends_with(".jar") || file.name == HINTS;
         if !is_ours || !file.name.chars().all(is_plain) {
-            bail!("{:?} is in its list, which is no name of a jar", file.name);
+            bail!(
+                "{:?} is in its list, which is not a name of a jar",
+                file.name
+            );
         }
         if file.bytes > FILE_BYTES_MAX {
             bail!(
@@ -272,9 +275,8 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     let Some(pinned) = &recipe.pinned else {
         if !is_vouched {
             bail!(
-                "Cassandra {} is not pinned by this program, so that its jars are only as good as \
-                 the bundle\nhint: --sha256 DIGEST, as `cassay supply export` said it where the \
-                 bundle was written",
+                "this program pins no digests of Cassandra {}, so only the bundle's own digest \
+                 protects its jars\nhint: --sha256 DIGEST, as `cassay supply export` printed it",
                 list.cassandra
             );
         }
@@ -310,7 +312,7 @@ fn plain_name<R: Read>(entry: &tar::Entry<'_, R>) -> Result<String> {
     let path = entry.path().context("read a name")?;
     let shown = path.display().to_string();
     if !entry.header().entry_type().is_file() {
-        bail!("{shown:?} is no file: links, folders and devices are not taken");
+        bail!("{shown:?} is not a file: links, folders and devices are not taken");
     }
     let mut parts = path.components();
     match (parts.next(), parts.next()) {

@@ -53,8 +53,8 @@ pub(crate) enum Failure {
     /// The file differs.
     #[error(
         "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, the lock says \
-         {expected}\nhint: try another repository; if it stays different, somebody has changed it \
-         on the way"
+         {expected}\nhint: try another repository; if it stays different, the download is not the \
+         original"
     )]
     Changed {
         name: String,
@@ -65,8 +65,8 @@ pub(crate) enum Failure {
     /// The file differs, as its size shows.
     #[error(
         "{name} from {url} is not the file of supply.lock: it has {got} bytes, the lock says \
-         {expected}\nhint: try another repository; if it stays different, somebody has changed it \
-         on the way"
+         {expected}\nhint: try another repository; if it stays different, the download is not the \
+         original"
     )]
     Resized {
         name: String,

@@ -133,7 +133,7 @@ pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
             bail!(
                 "{name} is not the jar of supply.lock: its SHA-256 is {found}, the lock says \
                  {digest}; {by} brought it\nhint: remove it there and try again; if it stays \
-                 different, somebody has changed it on the way"
+                 different, the download is not the original"
             );
         }
     }

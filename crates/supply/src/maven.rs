@@ -36,11 +36,10 @@ fn program() -> Option<PathBuf> {
 pub(crate) fn missing(release: &Release) -> String {
     let pinned = release.line().pinned;
     format!(
-        "the jars of Cassandra {release} are not in the cache, and only Maven can tell which they \
-         are, since of its line {pinned} is pinned: no mvn in PATH\nhint: install Maven 3.6 \
-         or later, or `cassay supply import FILE` what `cassay supply export FILE --cassandra \
-         {release}` wrote on a machine with Maven, or set CASSANDRA_HOME to an unpacked \
-         distribution"
+        "the jars of Cassandra {release} are not in the cache. cassay pins {pinned} of this line, \
+         so only Maven can list them, and no mvn is in PATH\nhint: install Maven 3.6 or later, or \
+         set CASSANDRA_HOME to an unpacked distribution. On a machine with Maven, `cassay supply \
+         export FILE --cassandra {release}` writes a file for `cassay supply import FILE` here"
     )
 }
 

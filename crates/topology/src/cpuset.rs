@@ -83,7 +83,7 @@ impl CpuSet {
             let bits = match digits {
                 "" => 0,
                 digits => u64::from_str_radix(digits, 16)
-                    .map_err(|_| format!("{word} is no hexadecimal number"))?,
+                    .map_err(|_| format!("{word} is not a hexadecimal number"))?,
             };
             let base = word_index as u32 * 32;
             set.extend((0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| base + bit));
@@ -179,8 +179,10 @@ impl CpuSet {
 }
 
 fn number(text: &str) -> Result<u32, String> {
-    let number: u32 =
-        text.trim().parse().map_err(|_| format!("{text:?} is no CPU or node number"))?;
+    let number: u32 = text
+        .trim()
+        .parse()
+        .map_err(|_| format!("{text:?} is not a CPU or node number"))?;
     if number >= CPU_NUMBERS_MAX {
         return Err(format!(
             "{number} is too high; numbers below {CPU_NUMBERS_MAX} are read"
@@ -193,7 +195,7 @@ fn number(text: &str) -> Result<u32, String> {
 fn parse_stride(text: &str) -> Result<(u32, u32), String> {
     let (used, group) = text
         .split_once('/')
-        .ok_or_else(|| format!("{text:?} is no stride; one looks like 2/8"))?;
+        .ok_or_else(|| format!("{text:?} is not a stride; one looks like 2/8"))?;
     let (used, group) = (number(used)?, number(group)?);
     match group {
         0 => Err(format!("the stride {text:?} has groups of 0")),

@@ -77,7 +77,9 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
     };
     let mut columns = Columns::default();
     for (index, row) in rows.iter().enumerate() {
-        let row = row.as_object().ok_or_else(|| format!("row {index} of `cpus` is no object"))?;
+        let row = row
+            .as_object()
+            .ok_or_else(|| format!("row {index} of `cpus` is not an object"))?;
         let cpu = field(row, "cpu").and_then(|text| text.parse::<u32>().ok());
         let cpu = cpu.filter(|&cpu| cpu < CPU_NUMBERS_MAX).ok_or_else(|| {
             format!("row {index} of `cpus` has no cpu with a number below {CPU_NUMBERS_MAX}")

@@ -118,7 +118,9 @@ fn parse(text: &str) -> Result<Vec<Level>, String> {
 fn attached(text: &str) -> Result<Attributes, String> {
     let name_end = text.find(['(', ':', ' ']).unwrap_or(text.len());
     if kind(&text[..name_end])? != LevelKind::Node {
-        return Err(format!("[{text}] is no NUMA node; only those are attached"));
+        return Err(format!(
+            "[{text}] is not a NUMA node; only those are attached"
+        ));
     }
     match text.find('(') {
         Some(open) => Ok(attributes(&text[open + 1..])?.0),
@@ -192,7 +194,9 @@ fn kind(name: &str) -> Result<LevelKind, String> {
     ];
     let found = known.iter().find(|(full, _)| named.len() >= 2 && full.starts_with(named));
     found.map(|(_, kind)| *kind).ok_or_else(|| {
-        format!("{name:?} is no level; those are package, numa, die, l3, l2, l1, core, pu, group")
+        format!(
+            "{name:?} is not a level; those are package, numa, die, l3, l2, l1, core, pu, group"
+        )
     })
 }
 
@@ -226,9 +230,9 @@ fn bytes(text: &str) -> Result<u64, String> {
         "gib" => 1 << 30,
         "tb" => 1_000_000_000_000,
         "tib" => 1u64 << 40,
-        _ => return Err(format!("{text:?} is no size; as in 256GiB")),
+        _ => return Err(format!("{text:?} is not a size; as in 256GiB")),
     };
-    let number: u64 = text[..digits].parse().map_err(|_| format!("{text:?} is no size"))?;
+    let number: u64 = text[..digits].parse().map_err(|_| format!("{text:?} is not a size"))?;
     number
         .checked_mul(factor)
         .ok_or_else(|| format!("{text:?} is more than 16 EiB"))

@@ -265,8 +265,8 @@ impl<'a> Reader<'a> {
         }
         if !raw.offline.is_empty() {
             raw.notes.push(format!(
-                "CPUs {} are part of the machine and not described: offline, or closed to whoever \
-                 wrote the file",
+                "the file does not describe CPUs {} of the machine: they were offline, or its \
+                 writer had no access",
                 raw.offline
             ));
         }

@@ -57,7 +57,7 @@ pub enum HomeError {
     )]
     NoServer(String),
     /// It contains more than one.
-    #[error("{path} has {first} and {second}, and nobody can say which is meant")]
+    #[error("{path} has {first} and {second}, and only one of them can be meant")]
     TwoServers {
         /// The folder.
         path: String,

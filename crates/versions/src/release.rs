@@ -46,7 +46,7 @@ impl Release {
         }
         if !is_name(text, line) {
             return Err(refused(format!(
-                "{text} is no name of a release of Cassandra"
+                "{text} is not a name of a release of Cassandra"
             )));
         }
         Ok(Release {
@@ -202,7 +202,7 @@ mod tests {
         ] {
             let refused = Release::parse(text).unwrap_err();
             assert!(
-                refused.why.contains("no name of a release"),
+                refused.why.contains("not a name of a release"),
                 "{text}: {refused}"
             );
         }

@@ -5,9 +5,11 @@
 //! their place to [`Diagnostics`], which shows all of them together.
 
 mod diagnostic;
+mod shell_word;
 mod tree;
 
 pub use diagnostic::{
     Diagnostic, Diagnostics, Place, SourceText, did_you_mean, line_and_column, near_name,
 };
+pub use shell_word::shell_word;
 pub use tree::{Entry, Limits, Node, Raw, parse};

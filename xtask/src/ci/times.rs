@@ -54,7 +54,7 @@ impl Times {
                 .split_once('\t')
                 .and_then(|(seconds, name)| Some((seconds.parse::<f64>().ok()?, name)))
                 .filter(|(seconds, _)| seconds.is_finite() && *seconds >= 0.0)
-                .with_context(|| format!("line {} is no seconds, tab and name", at + 1))?;
+                .with_context(|| format!("line {} must hold seconds, a tab and a name", at + 1))?;
             all.insert(name.to_owned(), seconds);
         }
         Ok(Times(all))

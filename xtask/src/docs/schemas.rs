@@ -50,7 +50,7 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
     };
     maker.type_schema(root, "crates/store/src/record.rs")?;
     let Some(Value::Object(of_root)) = maker.defs.remove(root) else {
-        bail!("{root} is no record");
+        bail!("{root} is not a record");
     };
     let mut whole = Map::new();
     let draft = "https://json-schema.org/draft/2020-12/schema";
@@ -217,7 +217,7 @@ impl Maker<'_> {
             return self.written_as(&item.attrs, &into, None, file);
         }
         if !serde_has(&item.attrs, "untagged") {
-            bail!("an enum that is no word_enum, nor untagged");
+            bail!("an enum that is not a word_enum, nor untagged");
         }
         let mut forms = Vec::new();
         for variant in &item.variants {
@@ -229,7 +229,7 @@ impl Maker<'_> {
 
     fn counters(&mut self, of: &str, file: &str) -> Result<Value> {
         let Some((_, Type::Words(set))) = self.records.find(of, file) else {
-            bail!("{of} is no set of words");
+            bail!("{of} is not a set of words");
         };
         let count = json!({"type": "integer", "minimum": 0});
         let properties: Map<_, _> = set

@@ -128,7 +128,7 @@ impl Facts {
             let allowed = (node["allowed"] == true).then_some(from);
             self.allowed_nodes.extend(allowed);
             for (&to, distance) in ids.iter().zip(row.as_array().into_iter().flatten()) {
-                let distance = distance.as_u64().context("a distance is no number")?;
+                let distance = distance.as_u64().context("a distance is not a number")?;
                 self.distances.insert((from, to), u32::try_from(distance)?);
             }
         }

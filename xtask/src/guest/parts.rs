@@ -66,7 +66,7 @@ impl Parts {
             take(folder, BUSYBOX, &[("/bin/busybox", &parts.busybox)])?;
         }
         for part in [&parts.kernel, &parts.busybox] {
-            ensure!(part.is_file(), "{} is no file", part.display());
+            ensure!(part.is_file(), "{} is not a file", part.display());
         }
         Ok(parts)
     }
@@ -96,7 +96,7 @@ fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     // apt-get downloads to its working directory.
     let script = "cd \"$1\" && apt-get download -qq \"$2\" && dpkg-deb -x ./*.deb . && \
                   find . -type f";
-    let place = packed.to_str().context("the path of the tree is no UTF-8")?;
+    let place = packed.to_str().context("the path of the tree is not a UTF-8")?;
     let all = process::output("sh", &["-c", script, "sh", place, package])
         .with_context(|| missing(package))?;
     for (part, to) in files {

@@ -127,7 +127,7 @@ fn executable(messages: &str) -> Option<PathBuf> {
 
 /// Returns the shared libraries of a program, and its loader.
 pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
-    let path = program.to_str().context("the path of a program is no UTF-8")?;
+    let path = program.to_str().context("the path of a program is not a UTF-8")?;
     match process::output("ldd", &[path]) {
         Ok(said) => paths(&said),
         Err(error) if error.to_string().contains("not a dynamic executable") => Ok(Vec::new()),
@@ -214,6 +214,6 @@ mod tests {
             assert_eq!(test.faults(said), faults, "{said}");
         }
         let given = Program::given(Path::new("/it"), &words).unwrap();
-        assert!(given.faults("done").is_empty(), "a program is no test");
+        assert!(given.faults("done").is_empty(), "a program is not a test");
     }
 }

@@ -36,7 +36,7 @@ impl FromStr for Version {
                 patch,
             }),
             _ => Err(format!(
-                "{text:?} is no version; it is three numbers, such as 0.2.0"
+                "{text:?} is not a version; it is three numbers, such as 0.2.0"
             )),
         }
     }

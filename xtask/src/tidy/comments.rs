@@ -31,7 +31,8 @@ pub fn names(tree: &Tree) -> Vec<Violation> {
         for (number, line) in file.text().lines().enumerate() {
             let named = comment(line).into_iter().flat_map(quoted).flat_map(words);
             for name in named.filter(|name| is_camel(name) && !in_code.contains(name)) {
-                let what = format!("`{name}` is no word of any code: was it renamed or removed?");
+                let what =
+                    format!("`{name}` is not a word of any code: was it renamed or removed?");
                 found.push(Violation::at(&file.path, number + 1, what));
             }
         }
@@ -139,7 +140,7 @@ mod tests {
             ),
         ]);
         let said: Vec<String> = names(&tree).iter().map(ToString::to_string).collect();
-        let what = "a.rs:1: `OldName` is no word of any code: was it renamed or removed?";
+        let what = "a.rs:1: `OldName` is not a word of any code: was it renamed or removed?";
         assert_eq!(said, [what]);
     }
 

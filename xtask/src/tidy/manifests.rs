@@ -2,11 +2,11 @@
 
 use super::Violation;
 use crate::tree::Tree;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 /// Header of the table. The rows below it, up to the first other line, are crates.
-const TABLE_HEAD: &str = "| floor | crate | the only crate that knows… | uses |";
+const TABLE_HEAD: &str = "| layer | crate | the only crate that knows… | uses |";
 
 /// Crates that only the tests of another crate may use. The tests of `cluster` use an agent that
 /// runs as a thread.
@@ -16,7 +16,7 @@ const ASKED_BY_TESTS: [(&str, &str); 1] = [("cluster", "agent")];
 #[derive(Debug, PartialEq)]
 struct Row {
     line: usize,
-    floor: String,
+    layer: String,
     name: String,
     secret: String,
     uses: BTreeSet<String>,
@@ -40,13 +40,13 @@ fn rows(tree: &Tree) -> Result<Vec<Row>, Violation> {
 
 fn row(line: usize, text: &str) -> Option<Row> {
     let cells: Vec<&str> = text.trim_matches('|').split('|').map(str::trim).collect();
-    let [floor, name, secret, uses] = cells[..] else {
+    let [layer, name, secret, uses] = cells[..] else {
         return None;
     };
     let uses = uses.split_whitespace().filter(|word| *word != "–");
     Some(Row {
         line,
-        floor: floor.to_owned(),
+        layer: layer.to_owned(),
         name: name.trim_matches('`').to_owned(),
         secret: secret.to_owned(),
         uses: uses.map(|word| word.trim_matches('`').to_owned()).collect(),
@@ -96,7 +96,7 @@ pub fn dependencies(tree: &Tree) -> Vec<Violation> {
             continue;
         };
         match file.text().parse::<toml::Table>() {
-            Ok(manifest) => compare(row, &rows, &names, &path, &manifest, &mut found),
+            Ok(manifest) => compare(row, &names, &path, &manifest, &mut found),
             Err(error) => found.push(Violation::in_file(&path, error.to_string())),
         }
     }
@@ -105,7 +105,6 @@ pub fn dependencies(tree: &Tree) -> Vec<Violation> {
 
 fn compare(
     row: &Row,
-    rows: &[Row],
     names: &BTreeSet<String>,
     path: &str,
     manifest: &toml::Table,
@@ -120,12 +119,6 @@ fn compare(
     for name in row.uses.difference(&used) {
         let what = format!("says that `{}` uses `{name}`, but it does not", row.name);
         found.push(Violation::at(ARCHITECTURE, row.line, what));
-    }
-    for used in rows.iter().filter(|used| row.uses.contains(&used.name)) {
-        if used.floor > row.floor {
-            let what = format!("`{}` uses `{}` of a floor above it", row.name, used.name);
-            found.push(Violation::at(ARCHITECTURE, row.line, what));
-        }
     }
     // The binary's tests may use all crates. The tests of other crates may use only the crates of
     // their row, and those in ASKED_BY_TESTS.
@@ -148,6 +141,44 @@ fn compare(
             format!("an async runtime, `{name}`, is used"),
         ));
     }
+}
+
+/// Checks that the first column is each crate's layer, and that the rows are sorted by it. A crate
+/// is in the layer above the highest that it uses, or in layer 0.
+pub fn layers(tree: &Tree) -> Vec<Violation> {
+    let rows = match rows(tree) {
+        Ok(rows) => rows,
+        Err(violation) => return vec![violation],
+    };
+    let mut layers: BTreeMap<&str, usize> = BTreeMap::new();
+    // Each round places at least one more crate, unless crates use each other in a circle.
+    for _ in &rows {
+        for row in &rows {
+            let used: Option<Vec<usize>> =
+                row.uses.iter().map(|name| layers.get(name.as_str()).copied()).collect();
+            if let Some(used) = used {
+                layers.insert(&row.name, used.iter().max().map_or(0, |layer| layer + 1));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    let mut last = None;
+    for row in rows.iter().filter(|row| row.layer != "–") {
+        let layer = layers.get(row.name.as_str());
+        if layer.map(ToString::to_string).as_ref() != Some(&row.layer) {
+            let right = layer.map_or("none, since crates use each other".to_owned(), |layer| {
+                layer.to_string()
+            });
+            let what = format!("the layer of `{}` is {right}, not {}", row.name, row.layer);
+            found.push(Violation::at(ARCHITECTURE, row.line, what));
+        }
+        if layer < last {
+            let what = format!("`{}` must stand above rows of higher layers", row.name);
+            found.push(Violation::at(ARCHITECTURE, row.line, what));
+        }
+        last = layer;
+    }
+    found
 }
 
 /// Checks that the header of each crate's root, its manifest and its row contain the same sentence.
@@ -206,7 +237,7 @@ pub fn reasons(tree: &Tree) -> Vec<Violation> {
 mod tests {
     use super::*;
 
-    const TABLE: &str = "# A\n\n| floor | crate | the only crate that knows… | uses |\n| --- | --- \
+    const TABLE: &str = "# A\n\n| layer | crate | the only crate that knows… | uses |\n| --- | --- \
         | --- | --- |\n| 0 | `low` | bytes | – |\n| 1 | `high` | people | `low` |\n";
 
     fn whats(violations: &[Violation]) -> Vec<String> {
@@ -231,6 +262,19 @@ mod tests {
                 "crates/low/Cargo.toml: `low` uses `high`, which its row does not allow",
                 "ARCHITECTURE.md:6: says that `high` uses `low`, but it does not",
                 "crates/high/Cargo.toml: an async runtime, `tokio`, is used",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wrong_layer_and_a_wrong_order_are_found() {
+        assert_eq!(layers(&Tree::from_texts(&[(ARCHITECTURE, TABLE)])), []);
+        let text = TABLE.replace("| 1 |", "| 2 |") + "| 0 | `lower` | bits | – |\n";
+        assert_eq!(
+            whats(&layers(&Tree::from_texts(&[(ARCHITECTURE, &text)]))),
+            [
+                "ARCHITECTURE.md:6: the layer of `high` is 1, not 2",
+                "ARCHITECTURE.md:7: `lower` must stand above rows of higher layers",
             ]
         );
     }

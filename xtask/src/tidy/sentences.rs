@@ -56,18 +56,23 @@ fn is_for_users(path: &str) -> bool {
 
 /// Returns the violations of one file.
 fn judged(path: &str, texts: &[String]) -> Vec<Violation> {
-    let all = texts.iter().flat_map(|text| split(text));
-    let found = all.filter_map(|sentence| {
+    let all = texts.iter().flat_map(|text| broken_sentences(text));
+    all.map(|what| Violation::at(path, 1, what)).collect()
+}
+
+/// Describes each sentence of a text that breaks a rule.
+pub(super) fn broken_sentences(text: &str) -> Vec<String> {
+    let said = |sentence: String| {
         let why = broken_rule(&sentence)?;
         let begin: String = sentence.chars().take(70).collect();
-        Some(Violation::at(path, 1, format!("{why}: `{begin}`")))
-    });
-    found.collect()
+        Some(format!("{why}: `{begin}`"))
+    };
+    split(text).into_iter().filter_map(said).collect()
 }
 
 /// Returns the rule that a sentence breaks.
 fn broken_rule(sentence: &str) -> Option<String> {
-    let lower = sentence.to_lowercase();
+    let lower = without_code(&sentence.to_lowercase());
     let words: Vec<&str> = lower.split_whitespace().collect();
     let has = |phrase: &str| format!(" {lower} ").contains(&format!(" {phrase} "));
     let is_no = words.windows(4).any(|four| {
@@ -82,13 +87,19 @@ fn broken_rule(sentence: &str) -> Option<String> {
     } else if let Some(word) = UNNAMED.iter().find(|word| has(word)) {
         Some(format!("\"{word}\" names no actor or number"))
     } else if is_no {
-        Some("\"is no …\": write \"is not a …\"".to_owned())
+        Some("\"is not an …\": write \"is not a …\"".to_owned())
     } else if sentence.starts_with("What ") && !sentence.ends_with('?') && words.len() > LABEL_WORDS
     {
         Some("a sentence that begins with \"What\"".to_owned())
     } else {
         None
     }
+}
+
+/// Replaces each code span by one word.
+fn without_code(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    parts.map(|(index, part)| if index % 2 == 1 { "code" } else { part }).collect()
 }
 
 /// Returns the paragraphs, list items, headings and table cells of a document, each as its text

@@ -227,15 +227,17 @@ fn is_our_path(word: &str) -> bool {
 
 /// The parts of a Markdown document that the rules need, with lines from 1.
 #[derive(Default)]
-struct Document {
+pub(super) struct Document {
     links: Vec<(usize, String)>,
     /// Anchors of its headings.
     headings: Vec<String>,
     /// Code spans and code blocks.
     codes: Vec<(usize, String)>,
+    /// Code spans.
+    pub(super) spans: Vec<(usize, String)>,
 }
 
-fn document(file: &File) -> Document {
+pub(super) fn document(file: &File) -> Document {
     let text = file.text();
     let mut document = Document::default();
     let mut heading: Option<String> = None;
@@ -257,6 +259,7 @@ fn document(file: &File) -> Document {
                 if let Some(title) = &mut heading {
                     title.push_str(&code);
                 }
+                document.spans.push((line, code.to_string()));
                 document.codes.push((line, code.into_string()));
             }
             Event::Text(part) => {

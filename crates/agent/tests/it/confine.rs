@@ -116,7 +116,7 @@ fn what_a_host_has_not_is_refused_and_nothing_is_started() {
     let no_node = Memory::Bound(set("900"));
     for (name, cpus, memory, word) in [
         ("node1", "4000", &all, "4000"),
-        ("../x", "0", &all, "no name"),
+        ("../x", "0", &all, "not a name"),
         ("node1", &own_cpus().to_string(), &no_node, "900"),
     ] {
         let to = Confinement {

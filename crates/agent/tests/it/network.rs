@@ -267,7 +267,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
         (switch, Injection::Packets(vec![ports]), "1001 ports"),
         (switch, of(&[Link::Host(0)]), "host 0 is named"),
         (switch, of(&[Link::Host(254)]), "hosts 1 to 253"),
-        (switch, of(&[]), "from somebody"),
+        (switch, of(&[]), "addresses at both ends"),
         (host, of(&[ONE]), "not the agent of a switch"),
         (host, Injection::LinkDown(1), "not the agent of a switch"),
         (switch, Injection::LinkDown(4), "look for the link port4"),

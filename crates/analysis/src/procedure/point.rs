@@ -91,6 +91,6 @@ impl TryFrom<BTreeMap<String, f64>> for Point {
             (Some((axis, value)), None) => Point::on_axis(axis, *value),
             _ => None,
         }
-        .ok_or_else(|| format!("{map:?} is no point of an axis"))
+        .ok_or_else(|| format!("{map:?} is not a point of an axis"))
     }
 }

@@ -112,7 +112,10 @@ fn walk(
         let point = ask.point;
         assert!(outlook.any_order || asks.len() == 1, "{asks:?}");
         match outlook.points.get(seen.len()) {
-            Some(_) => assert!(outlook.points.contains(&point), "{point:?} is no surprise"),
+            Some(_) => assert!(
+                outlook.points.contains(&point),
+                "{point:?} is not a surprise"
+            ),
             None => assert!(outlook.up_to.unwrap().value() >= point.value()),
         }
         assert!(seen.len() < outlook.turns_max, "it ends");

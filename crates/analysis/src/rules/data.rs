@@ -81,9 +81,9 @@ fn reads(
         detail += &format!(", {} deleted and there again", checks.resurrected);
     }
     if has_strange_rows && checks.wrong > 0 {
-        detail += "; this run did not write the rows that were there (another tool, seed or \
-                   length of values may have): give the command line that wrote them, or compare \
-                   nothing (--set verify.reads=none)";
+        detail += ". Another tool, seed or length of values may have written the rows that were \
+                   there: give the command line that wrote them, or compare nothing (--set \
+                   verify.reads=none)";
     }
     Some((outcome, detail))
 }

@@ -22,7 +22,6 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use study::resolve;
 use study::settings::{Overrides, Study};
-use study::units;
 use template::TEMPLATES;
 use yaml::{Diagnostics, did_you_mean};
 
@@ -257,7 +256,7 @@ fn is_there(path: &Path) -> anyhow::Error {
 
 /// Prints the file's name and the next commands.
 fn tell(path: &Path, study: &Study, place: &TargetChoice, template: &Template, common: &Common) {
-    let file = units::quoted(&path.display().to_string());
+    let file = yaml::shell_word(&path.display().to_string());
     let allow = match place {
         TargetChoice::Attach(_) if template.text.contains("<keyspace>") => {
             format!(" --allow create={}", place::keyspace_name(template.name))

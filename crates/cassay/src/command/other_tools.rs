@@ -28,8 +28,8 @@ use std::path::PathBuf;
 use study::inputs::Inputs;
 use study::resolve;
 use study::settings::{Folder, Overrides, Registry};
-use study::units::quoted;
 use workload::Sample;
+use yaml::shell_word;
 
 /// Runs a command line of `tool`.
 pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
@@ -304,7 +304,7 @@ fn attach_text(connection: &Connection, secret: &Secret) -> String {
 
 /// Quotes the words for a shell.
 fn command_line(words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
     words.join(" ")
 }
 

@@ -12,8 +12,8 @@ use include_dir::{Dir, File, include_dir};
 use serde_json::json;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use study::units::quoted;
 use yaml::did_you_mean;
+use yaml::shell_word;
 
 static STUDIES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
 static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
@@ -181,7 +181,7 @@ fn written(args: &CopyArgs) -> Result<CopiedFiles> {
 
 fn tell(copied: &CopiedFiles, common: &Common) {
     let CopiedFiles { kind, path, files } = copied;
-    let file = quoted(&path.display().to_string());
+    let file = shell_word(&path.display().to_string());
     let next = match kind {
         StudyFileKind::Study => vec![format!("cassay plan {file}"), format!("cassay run {file}")],
         StudyFileKind::Workload => vec![format!("cassay workload check {file}")],
@@ -366,7 +366,7 @@ mod tests {
         );
         assert!(
             super::hint(Path::new("orders")).is_none(),
-            "a workload is no study"
+            "a workload is not a study"
         );
         assert!(super::hint(Path::new("studies/first-look.yaml")).is_some());
     }

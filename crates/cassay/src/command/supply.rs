@@ -139,7 +139,7 @@ fn export(args: &SupplyExportArgs, common: &Common) -> Result<()> {
         "{} files of Cassandra {release}, {}. On the other machine: cassay supply import {}",
         bundle.files,
         number::bytes(bundle.bytes),
-        study::units::quoted(&file.display().to_string())
+        yaml::shell_word(&file.display().to_string())
     ));
     Ok(())
 }

@@ -40,7 +40,7 @@ pub(super) fn parse_target(
 /// Mistakes in either.
 pub(super) fn target(written: &str, overrides: &Overrides) -> Result<Target, Diagnostics> {
     let study = format!(
-        "study: reach\nquestion: What does the target say?\ntarget: {written}\n\
+        "study: reach\nquestion: Which nodes answer?\ntarget: {written}\n\
          workload: {{use: kv}}\ndata: {{load: {{operations: 1}}}}\n\
          procedure: {{fixed: {{threads: 1}}}}\n"
     );

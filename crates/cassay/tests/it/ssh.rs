@@ -120,7 +120,7 @@ fn a_program_that_is_installed_is_used_if_it_is_ours() {
     machines.wait_until_left("db1");
     let said = machines.show(&["--target", "ssh:db1", "--folder", "here"]).ended_with(1);
     said.says(&[
-        "\"here\" is no folder for the program on db1",
+        "\"here\" is not a folder for the program on db1",
         "absolute path",
     ]);
     let said = machines.show(&["--target", "local", "--folder", named]).ended_with(1);
@@ -213,7 +213,7 @@ fn sudo_is_used_if_requested_and_reported_if_it_fails() {
         "echo 'sudo: a password is required' >&2; exit 1",
     );
     let said = machines.show(&as_root).ended_with(1);
-    said.says(&["nobody is asked for one", "NOPASSWD"]);
+    said.says(&["cassay enters none", "NOPASSWD"]);
     let sudo = "printf '%s\\n' \"$1\" > $HOME/asked; shift; exec \"$@\"";
     machines.install("db1", "sudo", sudo);
     machines.show(&as_root).ended_with(0);

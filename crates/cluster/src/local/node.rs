@@ -171,7 +171,7 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     } else if log_tail.contains("No space left on device") {
         "; its data volume is full"
     } else if log_tail.contains("Unable check disk space in") {
-        "; Java finds no file system that its folders are on, as in a chroot whose root is no \
+        "; Java finds no file system that its folders are on, as in a chroot whose root is not a \
          mount point: `mount --bind ROOT ROOT` before `chroot ROOT`"
     } else if log_tail.contains("ConfigurationException") {
         return match refused_setting(log_tail) {

@@ -131,7 +131,10 @@ impl Archive {
         nodes.end_node(0, WRITE_LIMIT)?;
         let agent = &nodes.node(0).host;
         let (folder, name) = (part.parent().unwrap_or(Path::new("/")), part.file_name());
-        let name = name.and_then(|name| name.to_str()).context("a name of ours")?.to_owned();
+        let name = name
+            .and_then(|name| name.to_str())
+            .context("the archive's path has no name")?
+            .to_owned();
         let entries = agent.list(folder, None)?.unwrap_or_default();
         if !entries.iter().any(|entry| entry.name == name) {
             bail!(

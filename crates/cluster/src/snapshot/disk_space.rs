@@ -32,7 +32,7 @@ fn judge(place: &NodeFiles<'_>, volume: &VolumeUse, memtables: u64) -> Result<()
     }
     bail!(
         "{} of {} MiB are free at {}, and TRUNCATE needs about {} MiB to write the memtables out; \
-         nothing was changed\nhint: restore offline (`snapshot restore --offline`, \
+         cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
          `data.restore: offline`), which removes before it links, or use a larger volume",
         in_mib(volume.available_bytes),
         volume.total_bytes / MIB,
@@ -65,7 +65,7 @@ mod tests {
             "99.0 of 1024 MiB",
             "/v/host1/node1",
             "100 MiB",
-            "nothing was changed",
+            "cassay changed nothing",
         ] {
             assert!(error.contains(part), "{part}: {error}");
         }

@@ -399,8 +399,8 @@ fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<(
     }
     let shown: String = statement.chars().take(80).collect();
     bail!(
-        "its statement {shown:?} is not one that makes the keyspace {keyspace}, a type of it, or \
-         one of its tables that are exported with their indexes: nothing else is executed for data"
+        "its statement {shown:?} does not create the keyspace {keyspace}, or a type, exported \
+         table or index in it\nhint: an import of data executes nothing else; export it again"
     )
 }
 

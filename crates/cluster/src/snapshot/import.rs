@@ -157,8 +157,8 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
         ensure!(
             line.formats.reads(format),
             "the export has SSTables of the format {format} (of Cassandra {}), and Cassandra \
-             {version} reads {}; nothing was copied\nhint: import it into a cluster of the version \
-             that it is of (`cassay target up --like FROM`)",
+             {version} reads {}; cassay copied nothing\nhint: import it into a cluster of its own \
+             version (`cassay target up --like FROM`)",
             export.version,
             line.formats.describe()
         );

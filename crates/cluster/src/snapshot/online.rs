@@ -96,8 +96,8 @@ pub(super) fn unfinished(
     checksums::doubt();
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
-        "{causes}{error:#}\nwhat is left: the snapshot {name} is still there; the tables of \
-         {keyspace} may be empty or half filled on some nodes, so do not measure them\nhint: \
+        "{causes}{error:#}\nthe snapshot {name} is still there, but tables of {keyspace} may be \
+         empty or incomplete on some nodes: do not measure them\nhint: \
          remove the cause, then restore {name} again{else_hint}"
     )
 }

@@ -12,9 +12,9 @@ use anyhow::{Context, Result};
 use std::path::Path;
 
 /// Reason for refusing export and import on an attached cluster.
-const NOT_OURS: &str = "snapshots of an attached cluster stay in its own folders, which are \
-                        neither read nor written here: it is neither exported from nor imported \
-                        into\nhint: a kept cluster (`cassay target up`) does both";
+const NOT_OURS: &str = "cassay neither reads nor writes the folders of an attached cluster, so it \
+                        cannot export or import its snapshots\nhint: use a kept cluster (`cassay \
+                        target up`)";
 
 impl Cluster {
     /// Exports the snapshot `name` to the new folder `to` on this machine: all files with

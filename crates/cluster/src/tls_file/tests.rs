@@ -326,16 +326,3 @@ fn one_of_several_private_keys_is_not_guessed() {
         "{said}"
     );
 }
-
-#[test]
-fn a_path_is_one_argument_of_a_shell() {
-    for (path, written) in [
-        ("/etc/ssl/me.pem", "/etc/ssl/me.pem"),
-        ("a b", "'a b'"),
-        ("it's", r"'it'\''s'"),
-        ("$(x)", "'$(x)'"),
-        ("", "''"),
-    ] {
-        assert_eq!(argument(path), written);
-    }
-}

@@ -326,7 +326,7 @@ fn a_handmade_snappy_block_expands_and_a_lying_one_is_refused() {
         ),
         (
             b"\x0B\x00a\x15\x01",
-            "it is no Snappy block of the length that it announces",
+            "it is not a Snappy block of the length that it announces",
         ),
     ] {
         let bytes = body.len();
@@ -368,7 +368,7 @@ fn a_compressed_body_that_lies_about_its_length_is_refused() {
         ),
         (
             b"\x00\x00\x00\x09\x10a\x01\x00\x50aaaaa",
-            "it is no LZ4 block of the length that it announces",
+            "it is not an LZ4 block of the length that it announces",
         ),
     ];
     for (body, what) in cases {

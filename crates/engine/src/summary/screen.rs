@@ -204,7 +204,7 @@ mod tests {
             let active =
                 "At 8 threads, throughput changes with connections (“high” instead of “low”";
             assert!(said.starts_with(active), "{said}");
-            assert!(found.effects.is_empty(), "a screening is no matrix");
+            assert!(found.effects.is_empty(), "a screening is not a matrix");
             let confirmed = study.text.split("screen:").next().unwrap();
             let confirmed = format!("{confirmed}{}", screen.matrix);
             let confirmed = resolve("s", &confirmed, &Overrides::default()).unwrap();

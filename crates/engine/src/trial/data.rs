@@ -480,8 +480,8 @@ impl TrialRun<'_> {
         let dropped = running.cluster.drop_page_cache()?;
         ensure!(
             dropped,
-            "`data.page_cache: drop` was asked for, but the page cache of this target's nodes is \
-             out of reach: they map their files, or are not ours; set \
+            "`data.page_cache: drop` cannot reach the page cache of this target's nodes: they map \
+             their files, or cassay did not start them\nhint: set \
              `target.local.yaml.disk_access_mode: standard`, or use `keep`"
         );
         Ok("dropped")

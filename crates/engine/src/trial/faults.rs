@@ -179,8 +179,8 @@ impl<'a> Faults<'a> {
             kind: fault.kind.name.to_string(),
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
-                "not done: it was due at {} s of the window, but too little of the window was left \
-                 for its {} s (earlier faults took longer, or the load ended)",
+                "not injected: it was due at {} s of the window, and the rest was too short for \
+                 its {} s (earlier faults took longer, or the load ended)",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9
             ),

@@ -91,7 +91,7 @@ impl Fault for CommandFault {
 
     /// Reports in addition if the node answers clients, which depends on the fault.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = observation::or_unseen("whoever sees", self.see(world));
+        let seen = observation::or_unseen("the command's check", self.see(world));
         let client = observation::client(world, self.node, limit);
         Observation {
             words: format!("{}, {}", seen.words, client.words),

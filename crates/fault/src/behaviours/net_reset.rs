@@ -44,7 +44,7 @@ impl Fault for Reset {
             // New connections succeed.
             whole: client.whole,
             words: if is_lost {
-                format!("a connection of ours was reset, {}", client.words)
+                format!("the fault reset a test connection, {}", client.words)
             } else {
                 client.words
             },

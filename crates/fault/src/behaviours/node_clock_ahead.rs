@@ -36,8 +36,8 @@ impl ClockShift {
         let [least, most] = world.clock_off_ms(self.node, limit)?;
         let is_off = |off_ms: i64| (off_ms - self.by_ms).abs() < off_ms.abs();
         let words = match (least + most) / 2 {
-            behind @ ..0 => format!("{} ms behind ours", -behind),
-            ahead => format!("{ahead} ms ahead of ours"),
+            behind @ ..0 => format!("{} ms behind the client's", -behind),
+            ahead => format!("{ahead} ms ahead of the client's"),
         };
         Ok(Observation {
             broken: Some(is_off(least) && is_off(most)),

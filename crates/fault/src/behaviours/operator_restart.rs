@@ -73,7 +73,7 @@ impl Fault for Restart {
     }
 
     fn healing(&self) -> &'static str {
-        "whoever runs the cluster ends what it does"
+        "the cluster's operator finishes the restart"
     }
 
     fn is_ours(&self) -> bool {

@@ -41,7 +41,7 @@ impl Fault for Delete {
     }
 
     fn healing(&self) -> &'static str {
-        "whoever has made it makes another one"
+        "the pod's controller makes another one"
     }
 
     fn is_ours(&self) -> bool {

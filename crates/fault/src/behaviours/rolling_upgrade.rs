@@ -63,7 +63,7 @@ enum Stage {
 
 impl Upgrade {
     fn to(&self) -> Result<&Release> {
-        self.to.as_ref().context("nobody has said to which release")
+        self.to.as_ref().context("the fault names no release to upgrade to")
     }
 
     /// Returns the nodes to upgrade.

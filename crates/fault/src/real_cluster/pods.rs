@@ -13,7 +13,7 @@ impl Live {
         known
             .pod
             .as_ref()
-            .with_context(|| format!("{} is no pod of Kubernetes", known.name))
+            .with_context(|| format!("{} is not a pod of Kubernetes", known.name))
     }
 }
 
@@ -32,7 +32,7 @@ impl Pods for Live {
 
     fn restart_pods(&mut self) -> Result<String> {
         let operator = self.handles.operator.as_ref();
-        operator.context("nobody runs these nodes in Kubernetes but us")?.restart()
+        operator.context("no operator of Kubernetes runs these nodes")?.restart()
     }
 
     fn cordon(&mut self, node: usize, within: Duration) -> Result<()> {
@@ -43,7 +43,7 @@ impl Pods for Live {
 
     fn isolate(&mut self, host: usize) -> Result<()> {
         let known = self.handles.hosts.get(host).context("there is no such host")?;
-        let none = || format!("{} is no pod of Kubernetes", known.name);
+        let none = || format!("{} is not a pod of Kubernetes", known.name);
         let isolation = known.pod.as_ref().with_context(none)?.isolate()?;
         self.isolated.push(isolation);
         Ok(())

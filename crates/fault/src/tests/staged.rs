@@ -10,9 +10,9 @@ fn a_clock_offset_has_the_requested_size_and_direction() {
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[1..3], ["injecting", "seen"]);
     assert!(steps[2].at_ns >= S / 2, "it has to start for it");
-    let said = "it tells a client a time that is 60000 ms ahead of ours";
+    let said = "it tells a client a time that is 60000 ms ahead of the client's";
     assert_eq!(steps[2].words, said);
-    assert!(steps.last().unwrap().words.contains("0 ms ahead of ours"));
+    assert!(steps.last().unwrap().words.contains("0 ms ahead of the client's"));
 
     let (verdict, steps, _) = run_fault("node-clock-behind", Works::default(), false);
     assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:?}");

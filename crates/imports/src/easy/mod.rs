@@ -194,9 +194,9 @@ fn notes(source: &Source, rate: u64) -> Vec<String> {
             "the rate, {rate} per second, is offered from the start; the tool begins with a tenth \
              of it and comes to all of it within 50 s"
         ),
-        "latency counts from when an operation was due, and nothing that is due is dropped; the \
-         tool counts from when its generator comes to make an operation, which leaves out how late \
-         that is, and drops what its queue of 10000 has no room for"
+        "latency counts from the due time of an operation, and cassay drops none; the tool counts \
+         from when its generator makes an operation, however late. Its queue holds 10000 \
+         operations, and it drops the others"
             .to_owned(),
         "values are functions of the seed, key and writing operation, so that reads can be judged; \
          the tool's are random"

@@ -50,7 +50,7 @@ pub(super) fn check_workload(options: &mut Options) {
             Some(format!("cassay easy run {WORKLOAD}")),
         ),
         Some(name) => (
-            format!("`{name}` is no workload of cassandra-easy-stress"),
+            format!("`{name}` is not a workload of cassandra-easy-stress"),
             did_you_mean(name, OTHERS.split(' ').chain([WORKLOAD])),
         ),
     };

@@ -310,7 +310,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run", "the workload is missing"),
     (
         "run KeyVallue",
-        "command line:1:5: `KeyVallue` is no workload",
+        "command line:1:5: `KeyVallue` is not a workload",
     ),
     ("run KeyVallue", "did you mean `KeyValue`?"),
     ("run LWT", "workload LWT is not imported; KeyValue is"),

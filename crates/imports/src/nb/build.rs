@@ -431,7 +431,7 @@ impl<'a> Builder<'a> {
         if let Some(port) = line.get("port") {
             match port.parse() {
                 Ok(port) => self.connection.port = Some(port),
-                Err(_) => self.out.add(&node.place, format!("port {port} is no port"), None),
+                Err(_) => self.out.add(&node.place, format!("port {port} is not a port"), None),
             }
         }
         let compression = line

@@ -121,7 +121,10 @@ impl Builder<'_> {
         }
         if !is_cql(&text) {
             let begins: String = text.chars().take(30).collect();
-            let message = format!("operation {} is no statement of CQL: `{begins}…`", op.name);
+            let message = format!(
+                "operation {} is not a statement of CQL: `{begins}…`",
+                op.name
+            );
             return self.wrong(&op.cql.place, message);
         }
         self.driver(op)?;
@@ -282,7 +285,7 @@ impl Builder<'_> {
         if let Some(name) = uses.loads.iter().find(|name| !saved.contains(name)) {
             let message = format!(
                 "Load('{name}') would give what another operation saved last in its thread, which \
-                 is no function of the cycle: no binding before it in operation {} saves it",
+                 is not a function of the cycle: no binding before it in operation {} saves it",
                 op.name
             );
             let hint = format!("write the recipe of {name} in its place");
@@ -328,7 +331,7 @@ impl Builder<'_> {
         let unit = if pages == 1 { "page" } else { "pages" };
         let note = format!(
             "up to {pages} {unit} of {rows} rows are read, as NoSQLBench does; that there are \
-             more is no error here (page_size and maxpages change it)"
+             more is not an error here (page_size and maxpages change it)"
         );
         self.note_at(&op.cql.place.clone(), &note);
     }

@@ -293,7 +293,7 @@ fn batch(value: &str) -> Result<BatchKind, String> {
 /// Parses a consistency level.
 fn level(key: &str, value: &str) -> Result<Consistency, String> {
     let level = value.to_uppercase().parse();
-    level.map_err(|_| format!("{key}={value} is no consistency level"))
+    level.map_err(|_| format!("{key}={value} is not a consistency level"))
 }
 
 /// Parses SERIAL or LOCAL_SERIAL.
@@ -303,7 +303,7 @@ fn serial(key: &str, value: &str) -> Result<Consistency, String> {
         Ok(level)
     } else {
         Err(format!(
-            "{level} is no serial consistency level; SERIAL and LOCAL_SERIAL are"
+            "{level} is not a serial consistency level; SERIAL and LOCAL_SERIAL are"
         ))
     }
 }
@@ -401,7 +401,8 @@ impl Settings {
                 {
                     let hint = yaml::did_you_mean(verb, listed(VERBS)).unwrap_or_default();
                     return Err(format!(
-                        "errors={errors} asks for `{verb}`, which is no handler of errors; {hint}"
+                        "errors={errors} asks for `{verb}`, which is not a handler of errors; \
+                         {hint}"
                     ));
                 }
                 match verb {
@@ -495,7 +496,7 @@ mod tests {
             assert_eq!(read(text).unwrap().policy.retries, retries, "{text}");
         }
         for (text, expected) in [
-            ("errors=cuont", "`cuont`, which is no handler"),
+            ("errors=cuont", "`cuont`, which is not a handler"),
             ("errors=retry maxtries=102", "1 to 101"),
             ("errors=retry maxtries=0", "1 to 101"),
         ] {
@@ -560,8 +561,8 @@ mod tests {
         };
         assert_eq!(all, expected);
         for (text, expected) in [
-            ("cl=MANY", "cl=MANY is no consistency level"),
-            ("scl=ONE", "no serial consistency level"),
+            ("cl=MANY", "cl=MANY is not a consistency level"),
+            ("scl=ONE", "not a serial consistency level"),
             ("fetchsize=0", "a number from 1"),
             ("maxpages=x", "a number from 1"),
             ("prepared=maybe", "true or false"),

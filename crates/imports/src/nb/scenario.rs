@@ -34,7 +34,8 @@ impl Line {
                     continue;
                 }
                 return Err(format!(
-                    "`{word}` is no setting like `key=value`, and of commands only run and start \
+                    "`{word}` is not a setting like `key=value`, and of commands only run and \
+                     start \
                      are run here"
                 ));
             };

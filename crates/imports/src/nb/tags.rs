@@ -30,7 +30,9 @@ impl Filter {
                 Some((tag, pattern)) => {
                     let pattern = pattern.trim_matches(['\'', '"']);
                     let whole = Regex::new(&format!("^(?:{pattern})$")).map_err(|_| {
-                        format!("the tag's `{pattern}` is no regular expression that is understood")
+                        format!(
+                            "the tag's `{pattern}` is not a regular expression that is understood"
+                        )
                     })?;
                     (tag.to_owned(), Some(whole))
                 }

@@ -143,7 +143,7 @@ fn mistakes_are_named_with_their_line() {
             "ToString()",
             "which the driver does not bind to Timestamp",
         ),
-        ("cl: ONE", "cl: SOME", "no consistency level"),
+        ("cl: ONE", "cl: SOME", "not a consistency level"),
         ("phase:main ", "phase:mian ", "no operation has the tags"),
     ] {
         let mistakes = imported(&FILE.replace(from, to), &[]).unwrap_err();
@@ -258,10 +258,15 @@ fn settings_of_lines_and_operations_act() {
     assert_eq!(serial, Some(Consistency::LocalSerial));
     assert_eq!(import.connection.compression, Some(cql::Compression::Lz4));
     for (from, to, words, expected) in [
-        ("", "", &["cl=MANY"][..], "cl=MANY is no consistency level"),
+        (
+            "",
+            "",
+            &["cl=MANY"][..],
+            "cl=MANY is not a consistency level",
+        ),
         ("", "", &["compression=ZSTD"], "compression ZSTD"),
-        ("cl: ONE", "scl: ONE", &[], "no serial consistency level"),
-        ("", "", &["errors=cuont"], "`cuont`, which is no handler"),
+        ("cl: ONE", "scl: ONE", &[], "not a serial consistency level"),
+        ("", "", &["errors=cuont"], "`cuont`, which is not a handler"),
         (
             "",
             "",
@@ -293,7 +298,10 @@ fn a_run_without_a_scenario_takes_its_settings_from_the_words() {
     assert_eq!(step.program.kinds().len(), 1);
     for (words, expected) in [
         ("run driver=cql", "say workload=FILE"),
-        ("run workload=file.yaml more", "`more` is no setting of run"),
+        (
+            "run workload=file.yaml more",
+            "`more` is not a setting of run",
+        ),
         ("file.yaml default more", "has no scenario more"),
         ("file.yaml --progres console:1s", "option --progres"),
         (
@@ -763,7 +771,7 @@ blocks:
     assert!(why.contains("binding name stands in quotes"), "{why}");
     let why = run("tags=name:say").unwrap_err();
     assert!(
-        why.contains("operation say is no statement of CQL"),
+        why.contains("operation say is not a statement of CQL"),
         "{why}"
     );
 }

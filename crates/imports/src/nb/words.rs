@@ -243,7 +243,7 @@ impl Words {
             }) if given.is_empty() => names.push(word.to_owned()),
             Some(Command { run: Run::Line, .. }) => {
                 return Err(format!(
-                    "`{word}` is no setting of run, such as cycles=10k or tags=block:main"
+                    "`{word}` is not a setting of run, such as cycles=10k or tags=block:main"
                 ));
             }
             Some(_) => {
@@ -356,7 +356,7 @@ mod tests {
             ("", "name the workload file first"),
             ("run driver=cql", "say workload=FILE"),
             ("run op=select", "write the statement into a workload file"),
-            ("run workload=a more", "`more` is no setting of run"),
+            ("run workload=a more", "`more` is not a setting of run"),
             ("a.yaml x=1 more", "`more` stands behind the settings"),
             ("a.yaml x=1 x=2", "x is given twice"),
             ("a.yaml --progres 1s", "did you mean `progress`"),

@@ -58,7 +58,7 @@ fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<
         d.add(place, message, Some("write one node per line".to_owned()));
     }
     if let Some(line) = nodes.iter().position(|node| node.contains(char::is_whitespace)) {
-        let message = format!("line {} of {file} is no node", line + 1);
+        let message = format!("line {} of {file} is not a node", line + 1);
         d.add(
             place,
             message,

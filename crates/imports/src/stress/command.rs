@@ -432,7 +432,7 @@ fn weights(form: &str, params: &Params, pairs: Vec<Pair>, d: &mut Diagnostics) -
             .filter(|w| w.is_finite() && pair.value.chars().all(digits));
         let Some(weight) = weight else {
             let message = format!(
-                "`{}` of `{}` in `{form}` is no number",
+                "`{}` of `{}` in `{form}` is not a number",
                 pair.value, pair.name
             );
             d.add(

@@ -89,7 +89,7 @@ impl Dist {
     pub(crate) fn parse(text: &str) -> Result<Dist, String> {
         let wrong = |why: &str| {
             Err(format!(
-                "`{text}` is no distribution: {why}; there are {FORMS}"
+                "`{text}` is not a distribution: {why}; there are {FORMS}"
             ))
         };
         let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -348,7 +348,7 @@ fn weibull(p: f64, shape: f64, scale: f64) -> f64 {
 
 /// Parses `12`, `-3`, `10k`, `5M`, `1B`.
 pub(crate) fn count(text: &str) -> Result<i64, String> {
-    let wrong = || format!("`{text}` is no whole number (with k, m or b behind it if you like)");
+    let wrong = || format!("`{text}` is not a whole number (with k, m or b behind it if you like)");
     let (digits, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1_000),
         Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
@@ -364,7 +364,7 @@ fn number(text: &str) -> Result<f64, String> {
     number
         .ok()
         .filter(|number| number.is_finite())
-        .ok_or_else(|| format!("`{text}` is no number"))
+        .ok_or_else(|| format!("`{text}` is not a number"))
 }
 
 /// A share of 0 to 1: `DISTRIBUTION/divisor`.
@@ -386,7 +386,9 @@ impl Ratio {
     /// Parses `DISTRIBUTION/divisor`.
     pub(crate) fn parse(text: &str) -> Result<Ratio, String> {
         let Some((dist, divisor)) = text.rsplit_once('/') else {
-            return Err(format!("`{text}` is no share: write DISTRIBUTION/divisor"));
+            return Err(format!(
+                "`{text}` is not a share: write DISTRIBUTION/divisor"
+            ));
         };
         let divisor = divisor.trim();
         let divisor = match count(divisor) {

@@ -225,7 +225,7 @@ impl Params<'_> {
                     place,
                 }),
                 _ => {
-                    let message = format!("`{part}` in `{form}…)` is no name=value");
+                    let message = format!("`{part}` in `{form}…)` is not a name=value");
                     let hint = format!("write it as {form}name=value,name=value)");
                     diagnostics.add(&place, message, Some(hint));
                 }

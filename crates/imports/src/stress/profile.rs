@@ -418,7 +418,7 @@ impl<'a> Reader<'a, '_> {
                 None
             }
             Ok(_) => {
-                self.say(&place, "table_definition is no CREATE TABLE");
+                self.say(&place, "table_definition is not a CREATE TABLE");
                 None
             }
             Err(fault) => {
@@ -547,7 +547,7 @@ impl<'a> Reader<'a, '_> {
     fn level(&mut self, node: &Node) -> Option<Consistency> {
         let level = node.text().unwrap_or_default().to_uppercase().parse();
         if level.is_err() {
-            let message = format!("{} is no consistency level", node.describe());
+            let message = format!("{} is not a consistency level", node.describe());
             self.say(&node.place, message);
         }
         level.ok()

@@ -74,7 +74,7 @@ pub(crate) const COMMON: [KnownParam; 12] = [
         "add=",
         ANY,
         "fixed(1)",
-        "What a counter update adds: a distribution",
+        "Distribution of the amounts that counter updates add",
     ),
     new("no_warmup", ANY, "", "Old spelling of no-warmup"),
 ];
@@ -238,7 +238,7 @@ pub(crate) const RATE: [KnownParam; 7] = [
         "fixed=",
         FIRST,
         "0/s",
-        "So many operations per second, each with its due time",
+        "Operations per second, each with its due time",
     ),
     new("threads>=", SECOND, "4", "Number of threads at the start"),
     new("threads<=", SECOND, "1000", "Number of threads at the end"),

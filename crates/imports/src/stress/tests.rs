@@ -224,7 +224,7 @@ const MISTAKES: &[Mistake] = &[
         "leave one",
     ),
     ("write x=5", 7, "no parameter `x`", "known here"),
-    ("read err<1", 10, "`1` is no fraction", "0.02"),
+    ("read err<1", 10, "`1` is not a fraction", "0.02"),
     ("read n>300 n<20", 12, "more intervals", "raise"),
     ("write cl=foo", 10, "foo", "LOCAL_ONE"),
     ("write serial-cl=ONE", 17, "not serial", "SERIAL"),
@@ -267,7 +267,7 @@ const MISTAKES: &[Mistake] = &[
     ("mixed ratio(read=0)", 7, "no operation a share", "read=1"),
     ("mixed ratio(raed=1)", 13, "`raed`", "`read`"),
     ("mixed ratio(read=1", 7, "not closed", "`)`"),
-    ("mixed ratio(read)", 13, "no name=value", ""),
+    ("mixed ratio(read)", 13, "not a name=value", ""),
     ("user n=5", 1, "needs `profile=`", "yaml"),
     (
         "user profile=a ops(insert=1) -schema keyspace=x",
@@ -299,7 +299,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "write -schema keyspace=a-b",
         24,
-        "no name of a keyspace",
+        "not a name of a keyspace",
         "",
     ),
     (

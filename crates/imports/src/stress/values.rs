@@ -42,7 +42,7 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     };
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
         return Err(format!(
-            "`{text}` is no whole number; write digits, perhaps with k, m or b behind them"
+            "`{text}` is not a whole number; write digits, perhaps with k, m or b behind them"
         ));
     }
     digits
@@ -57,7 +57,7 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
 pub(crate) fn number(text: &str, limits: (u64, u64)) -> Result<u64, String> {
     let (least, most) = limits;
     if text.is_empty() || !text.bytes().all(|digit| digit.is_ascii_digit()) {
-        return Err(format!("`{text}` is no whole number"));
+        return Err(format!("`{text}` is not a whole number"));
     }
     let inside = text.parse().ok().filter(|number| (least..=most).contains(number));
     inside.ok_or_else(|| format!("`{text}` is not between {least} and {most}"))
@@ -65,7 +65,7 @@ pub(crate) fn number(text: &str, limits: (u64, u64)) -> Result<u64, String> {
 
 /// Parses `10s`, `5m`, `1h`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no time; write a number and s, m or h, such as 5m");
+    let wrong = || format!("`{text}` is not a time; write a number and s, m or h, such as 5m");
     let (at, unit) = text.char_indices().next_back().ok_or_else(wrong)?;
     let seconds = match unit.to_ascii_lowercase() {
         's' => 1,
@@ -94,7 +94,7 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     };
     let time = count_digits(digits)
         .and_then(|number| number.checked_mul(milliseconds))
-        .ok_or_else(|| format!("`{text}` is no time; write 1s or 500ms"))?;
+        .ok_or_else(|| format!("`{text}` is not a time; write 1s or 500ms"))?;
     match time {
         0 => Err("the time between two lines must be greater than zero".to_owned()),
         // At most an hour: intervals are kept separately in memory until they are written.
@@ -108,7 +108,7 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let digits = text
         .strip_suffix("/s")
         .or_else(|| text.strip_suffix("/S"))
-        .ok_or_else(|| format!("`{text}` is no rate; write it as 5000/s"))?;
+        .ok_or_else(|| format!("`{text}` is not a rate; write it as 5000/s"))?;
     // The limit is more than a client could send, or a clock in ns could space.
     number(digits, (0, 1_000_000_000))
 }
@@ -119,13 +119,13 @@ pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     match digits.and_then(|_| text.parse::<f64>().ok()) {
         Some(0.0) => Err("the error cannot come below 0".to_owned()),
         Some(value) => Ok(value),
-        None => Err(format!("`{text}` is no fraction below 1, such as 0.02")),
+        None => Err(format!("`{text}` is not a fraction below 1, such as 0.02")),
     }
 }
 
 /// Parses a range such as `1..10` or `1..1M`; the first end is at most the second.
 pub(crate) fn range(text: &str) -> Result<(i64, i64), String> {
-    let wrong = || format!("`{text}` is no range; write the first and the last as 1..1000000");
+    let wrong = || format!("`{text}` is not a range; write the first and the last as 1..1000000");
     let dots = text.find("..").ok_or_else(wrong)?;
     let (first, rest) = text.split_at(dots);
     let last = rest.trim_start_matches('.');
@@ -188,7 +188,7 @@ pub(crate) fn serial_consistency(text: &str) -> Result<Consistency, String> {
 /// Checks `[~]NAME(arguments)`.
 pub(crate) fn distribution(text: &str) -> Result<(), String> {
     let wrong =
-        || format!("`{text}` is no distribution; write for example uniform(1..10) or fixed(34)");
+        || format!("`{text}` is not a distribution; write for example uniform(1..10) or fixed(34)");
     let body = text.strip_prefix('~').unwrap_or(text);
     let (name, rest) = body.split_once('(').ok_or_else(wrong)?;
     let inner = rest.strip_suffix(')').filter(|s| !s.is_empty()).ok_or_else(wrong)?;
@@ -222,14 +222,14 @@ pub(crate) fn distribution(text: &str) -> Result<(), String> {
     }
     for argument in &arguments[1..] {
         let number = argument.parse::<f64>().ok().filter(|number| number.is_finite());
-        number.ok_or_else(|| format!("`{argument}` in `{text}` is no number"))?;
+        number.ok_or_else(|| format!("`{argument}` in `{text}` is not a number"))?;
     }
     Ok(())
 }
 
 /// Checks `DISTRIBUTION/divisor`.
 pub(crate) fn ratio_distribution(text: &str) -> Result<(), String> {
-    let wrong = || format!("`{text}` is no ratio; write for example fixed(1)/2");
+    let wrong = || format!("`{text}` is not a ratio; write for example fixed(1)/2");
     let (over, divisor) = text.rsplit_once('/').ok_or_else(wrong)?;
     distribution(over)?;
     match count(divisor)? {
@@ -331,14 +331,14 @@ mod tests {
             assert_eq!(distribution(text), Ok(()), "{text}");
         }
         for (text, part) in [
-            ("uniform", "is no distribution"),
+            ("uniform", "is not a distribution"),
             ("unifrom(1..10)", "did you mean `uniform`?"),
             ("uniform(1..10,3)", "uniform(min..max)"),
             ("uniform(10..1)", "1..10"),
             ("weibull(1..10,1)", "extreme("),
-            ("extreme(1..10,x)", "no number"),
+            ("extreme(1..10,x)", "not a number"),
             ("seq(1..1)", "fixed(1)"),
-            ("fixed()", "is no distribution"),
+            ("fixed()", "is not a distribution"),
         ] {
             let error = distribution(text).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");

@@ -331,7 +331,7 @@ impl Settings {
 fn name(properties: &mut Properties, key: &str, default: &str) -> String {
     let name = properties.text(key).unwrap_or(default).to_owned();
     if !workload::is_identifier(&name) {
-        let message = format!("{key} is `{name}`, which is no name in CQL");
+        let message = format!("{key} is `{name}`, which is not a name in CQL");
         properties.wrong(key, message, None);
     }
     name
@@ -340,7 +340,11 @@ fn name(properties: &mut Properties, key: &str, default: &str) -> String {
 fn level(properties: &mut Properties, key: &str) -> Consistency {
     let text = properties.text(key).unwrap_or("QUORUM").to_owned();
     text.parse().unwrap_or_else(|_| {
-        properties.wrong(key, format!("{key} is `{text}`, which is no level"), None);
+        properties.wrong(
+            key,
+            format!("{key} is `{text}`, which is not a level"),
+            None,
+        );
         Consistency::Quorum
     })
 }

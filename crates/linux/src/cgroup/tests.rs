@@ -172,7 +172,7 @@ fn what_is_no_control_group_is_neither_killed_nor_removed() {
         controllers: Vec::new(),
     }]);
     let error = group.end().unwrap_err().to_string();
-    assert!(error.contains("is no control group"), "{error}");
+    assert!(error.contains("is not a control group"), "{error}");
     assert!(child.try_wait().unwrap().is_none(), "a stranger was killed");
     child.kill().unwrap();
     child.wait().unwrap();

@@ -75,7 +75,7 @@ impl Lose for Loss {
             }
         }
         let named = !self.from.is_empty() && !self.to.is_empty();
-        anyhow::ensure!(named, "a loss is from somebody to somebody");
+        anyhow::ensure!(named, "a loss needs addresses at both ends");
         Ok(())
     }
 

@@ -80,7 +80,7 @@ impl Task {
         let dropped = shared.hand_over(out);
         if dropped {
             let problem = format!(
-                "readings were dropped: {READINGS_COUNT_MAX} of them waited and nobody took them"
+                "readings were dropped: {READINGS_COUNT_MAX} of them waited for the reader"
             );
             note(&mut self.cost.problems, problem);
         }

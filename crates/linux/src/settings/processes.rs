@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A limit; `None` is no limit.
+/// A limit, or `None` for no limit.
 pub type Limit = Option<u64>;
 
 /// Limits of a process, by the names of `limits.conf` and of the kernel.

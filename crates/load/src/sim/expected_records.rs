@@ -48,7 +48,7 @@ impl Coverage {
             ("tries that timed out", &mut self.expired),
             ("operations that were never sent", &mut self.unsent),
             ("operations without a connection", &mut self.dropped),
-            ("operations that nobody can send", &mut self.refused),
+            ("operations that cannot be sent", &mut self.refused),
             ("tries after a failed one", &mut self.retried),
             ("second tries that were first", &mut self.second_won),
             ("answers after the time-out", &mut self.late),
@@ -57,7 +57,7 @@ impl Coverage {
             ("writes that failed", &mut self.broken_writes),
             ("tries that found no connection", &mut self.given_up),
             ("connections given up for late answers", &mut self.unblocked),
-            ("tries that nobody waited for", &mut self.hung_up),
+            ("tries without a waiting operation", &mut self.hung_up),
             ("sleeps that no answer ends", &mut self.rested),
             (
                 "answers that had come before the turn",

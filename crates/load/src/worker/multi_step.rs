@@ -25,7 +25,7 @@ pub(super) enum Unsendable {
     TooManyStatements(usize),
     #[error("an operation without a statement")]
     Empty,
-    #[error("{0} statements in an operation that is no batch")]
+    #[error("{0} statements in an operation that is not a batch")]
     NoBatch(usize),
     #[error("a request of {0} bytes; a frame holds at most {BODY_BYTES_MAX}")]
     TooLong(usize),

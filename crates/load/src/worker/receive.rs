@@ -123,7 +123,8 @@ impl<W: World> Worker<W> {
                 Answer::Forgotten(statement_id) => match self.forgotten(&slot, statement_id) {
                     Some(statement) => self.prepare_again(connection, id, &slot, statement),
                     None => {
-                        let why = "the node does not know a statement that nobody prepared";
+                        let why =
+                            "the node does not know a statement that this client did not prepare";
                         self.in_flight.release(id);
                         self.fail_try(id, &slot, Outcome::Unprepared, now_ns, &why);
                     }

@@ -103,7 +103,7 @@ impl Destination {
         ensure!(
             ssh.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
                 && ssh.chars().all(is_plain),
-            "{ssh:?} is no destination for ssh: write HOST, USER@HOST or ssh://USER@HOST:PORT"
+            "{ssh:?} is not a destination for ssh: write HOST, USER@HOST or ssh://USER@HOST:PORT"
         );
         Ok(Destination {
             place: DestinationKind::Machine {
@@ -126,13 +126,13 @@ impl Destination {
         for name in [&pod.namespace, &pod.name, &pod.container] {
             ensure!(
                 is_kubernetes_name(name),
-                "{name:?} is no name of Kubernetes: write lower case letters, digits, `-` and `.`"
+                "{name:?} is not a name in Kubernetes; use lower case letters, digits, `-` and `.`"
             );
         }
         let context = pod.context.as_deref();
         ensure!(
             context.is_none_or(is_context_name),
-            "{context:?} is no context of kubectl: see `kubectl config get-contexts`"
+            "{context:?} is not a context of kubectl: see `kubectl config get-contexts`"
         );
         let folder = plain_folder(&pod.name, folder)?;
         Ok(Destination {
@@ -251,7 +251,7 @@ fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     let is_below = folder.split('/').all(|part| part != ".." && part != ".");
     ensure!(
         folder.starts_with('/') && folder.chars().all(is_plain) && is_below,
-        "{folder:?} is no folder for the program on {whose}: write an absolute path of letters, \
+        "{folder:?} is not a folder for the program on {whose}: write an absolute path of letters, \
          digits and any of ._+@=:,-"
     );
     ensure!(
@@ -285,7 +285,10 @@ mod tests {
             "a,b",
         ] {
             let error = Destination::new(ssh, false, None).unwrap_err();
-            assert!(error.to_string().contains("is no destination"), "{error}");
+            assert!(
+                error.to_string().contains("is not a destination"),
+                "{error}"
+            );
         }
         for ssh in [
             "db1",
@@ -307,7 +310,7 @@ mod tests {
             "", "data", "/a b", "/a/../b", "/$HOME", "/a\n", "~/x", "/./a",
         ] {
             let error = Destination::new("db1", false, Some(folder)).unwrap_err();
-            assert!(error.to_string().contains("is no folder"), "{error}");
+            assert!(error.to_string().contains("is not a folder"), "{error}");
         }
         let error = Destination::new("db1", false, Some("//")).unwrap_err();
         assert!(error.to_string().contains("name a folder in it"), "{error}");
@@ -331,7 +334,7 @@ mod tests {
     fn a_pod_is_a_name_of_kubernetes() {
         for name in ["", "-x", "a b", "A", "a/b", "a;b", "a-"] {
             let error = Destination::from_pod(pod(name), "/run/cassay").unwrap_err();
-            assert!(error.to_string().contains("is no name"), "{error}");
+            assert!(error.to_string().contains("is not a name"), "{error}");
         }
         let there = Destination::from_pod(pod("load-3-x7k2p"), "/run/cassay").unwrap();
         assert_eq!(there.name(), "load-3-x7k2p");
@@ -340,6 +343,6 @@ mod tests {
             ..pod("a")
         };
         let error = Destination::from_pod(as_option, "/run/cassay").unwrap_err();
-        assert!(error.to_string().contains("is no context"), "{error}");
+        assert!(error.to_string().contains("is not a context"), "{error}");
     }
 }

@@ -321,7 +321,7 @@ impl End {
         let ssh = wanted.name();
         match self.stage {
             Stage::Login if matches!(wanted.place(), DestinationKind::Pod(_)) => (
-                format!("kubectl ended with {ended} and ran nothing of ours{said}"),
+                format!("kubectl ended with {ended} and ran no command of cassay{said}"),
                 Some(format!("try `{}`", wanted.command_words("true"))),
             ),
             Stage::Login if self.code() == Some(BY_SSH) => (
@@ -329,7 +329,7 @@ impl End {
                 Some(format!("`ssh -v {ssh}` says more")),
             ),
             Stage::Login => (
-                format!("its login shell ended with {ended} and ran nothing of ours{said}"),
+                format!("its login shell ended with {ended} and ran no command of cassay{said}"),
                 Some(format!(
                     "`ssh {ssh} true` has to work: its user needs a shell, and no forced command"
                 )),

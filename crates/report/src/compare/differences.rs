@@ -150,7 +150,7 @@ pub(super) fn differences(sides: &[Side<'_>]) -> Section {
     let block = table.map_or_else(|| Block::Text(same.into()), Block::Table);
     Section {
         id: "differences",
-        title: "What differs between the runs".into(),
+        title: "Differences between the runs".into(),
         lead: String::new(),
         blocks: vec![block],
     }

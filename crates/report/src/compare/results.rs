@@ -50,10 +50,11 @@ pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, 
 
 fn foot() -> String {
     format!(
-        "Separate runs differ by more than the blocks of one run. So the interval allows for a \
-         standard deviation of {} from run to run for throughput and {} for latency, or for that \
-         between the blocks if it is larger. “Looks different”: the interval excludes 1; the \
-         machine may be the cause. Inconclusive: it contains 1, or a side has only one block. \
+        "Separate runs differ by more than the blocks of one run. The interval therefore allows \
+         for a standard deviation from run to run of {} for throughput and {} for latency. It \
+         uses that between the blocks if it is larger. “Looks different”: the interval excludes \
+         1. The machine may be the cause. Inconclusive: it contains 1, or a side has only one \
+         block. \
          “Sees” is the smallest difference that four of five such comparisons would find. Invalid \
          points are not compared.",
         number::percent(Metric::THROUGHPUT.between_runs),

@@ -236,7 +236,7 @@ fn changes(history: &History) -> Option<Table> {
             })
         })
         .wide_number("p", "", |(_, change)| amount(change.shift.p))
-        .text("What differs from the run before", |(_, change)| {
+        .text("Differences from the run before", |(_, change)| {
             differs(change, "nothing that is recorded")
         })
         .unless_empty()

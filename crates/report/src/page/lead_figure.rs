@@ -39,16 +39,22 @@ pub struct CurvePlot {
 }
 
 impl CurvePlot {
-    /// Returns a plot of latency over the number of operations of which one takes longer.
+    /// Returns a plot of latency over the percentile. Horizontal values count operations, of
+    /// which one takes longer: 100 is p99.
     pub fn for_percentiles(marks: Vec<Mark>) -> CurvePlot {
-        let axis = |title: &str| PlotAxis {
-            title: title.to_owned(),
-            is_log: true,
-            ..PlotAxis::default()
-        };
         CurvePlot {
-            x: axis("one operation in N takes longer (100: p99)"),
-            y: axis("latency, ms"),
+            x: PlotAxis {
+                title: "percentile".into(),
+                is_log: true,
+                is_percentile: true,
+                ticks: vec![2.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7],
+                ..PlotAxis::default()
+            },
+            y: PlotAxis {
+                title: "latency, ms".into(),
+                is_log: true,
+                ..PlotAxis::default()
+            },
             marks,
             ..CurvePlot::default()
         }
@@ -62,6 +68,8 @@ pub struct PlotAxis {
     pub title: String,
     /// True for a logarithmic axis; otherwise it is linear.
     pub is_log: bool,
+    /// True if a value is a number of operations of which one takes longer, named as percentile.
+    pub is_percentile: bool,
     /// True if a linear axis begins at zero, whatever its least value is.
     pub from_zero: bool,
     /// Values with a tick each, if they are few; otherwise ticks are at round numbers.

@@ -26,11 +26,12 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     Some(Section {
         id: "curves",
         title: "How it scales".into(),
-        lead: "The Universal Scalability Law through the points: λ is the throughput of one \
-             operation in flight, σ the share that waits in line, κ the cost of coordination, \
-             which lowers throughput at high loads. Loads at which the client was the limit are \
-             left out."
-            .into(),
+        lead:
+            "The Universal Scalability Law through the points. In it, λ is the throughput of one \
+               operation in flight. The share σ waits in line. The cost κ of coordination lowers \
+               throughput at high loads. The law leaves out loads at which the client was the \
+               limit."
+                .into(),
         blocks,
     })
 }

@@ -216,7 +216,7 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         sets.iter().any(|set| *set != sets[0])
     };
     let differing = all.keys.iter().filter(differs);
-    let table = Table::from_records("What differed between the variants", differing)
+    let table = Table::from_records("Differences between the variants", differing)
         .text("Key", |((_, key), _)| *key)
         .text("What", |((kind, _), _)| kind.name())
         .each(&told, |table, variant| {
@@ -263,7 +263,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     );
     let own = rows.iter().any(|(.., text)| text.contains(OWN));
     let foot = own.then(|| format!("{OWN} stands for a node's own address, name or host."));
-    let table = Table::from_records("What differed between the nodes", &rows)
+    let table = Table::from_records("Differences between the nodes", &rows)
         .text("Key", |(_, key, ..)| *key)
         .text("What", |(kind, ..)| kind.name())
         .when(told.len() > 1, |table| {

@@ -424,11 +424,14 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// Returns half the interval of throughput, with a remark.
+/// Returns half the interval of throughput with a remark, or its ends if it is wide.
 fn error_of(point: &Point<'_>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if ci95.is_some_and(|[low, high]| (high - low) / 2.0 > value * ERROR_SHOWN_MAX) {
-        return "scatters too much for an error".into();
+        let ends = ci95.map(|ends| ends.map(|end| number::rate(end.max(0.0))));
+        return ends.map_or_else(String::new, |[low, high]| {
+            format!("between {low} and {high}")
+        });
     }
     let error = number::relative_error(value, ci95);
     if error.is_empty() {

@@ -15,7 +15,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     }));
     (!blocks.is_empty()).then(|| Section {
         id: "asked",
-        title: "What was asked".into(),
+        title: "Variants and trials".into(),
         lead: String::new(),
         blocks,
     })

@@ -199,8 +199,8 @@ fn labels(points: &[Point<'_>]) -> String {
     if has("short") {
         text += &format!(
             " “Short”: a window under {SHORT_WINDOW_S} s. It sees rare events (a pause, a flush) \
-             too often or not at all, and its interval covers the truth in fewer than 95 % of \
-             cases: 60 to 90 % for an event once in ten seconds."
+             too often or not at all. Its interval covers the truth in fewer than 95 % of cases: \
+             60 to 90 % for an event once in ten seconds."
         );
     }
     if has("few incidents") {

@@ -118,7 +118,7 @@ fn table(view: &RunView, rules: &[&str]) -> Table {
         .text("What it asks", |(rule, _)| {
             analysis::rules::title(rule).unwrap_or_default()
         })
-        .text("What was seen (worst trial)", |(_, (_, worst))| {
+        .text("Observation (worst trial)", |(_, (_, worst))| {
             worst.map_or("", |w| w.detail.as_str())
         })
         .wide_text("Trials", |(_, (counts, _))| counts)

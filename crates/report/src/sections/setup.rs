@@ -105,7 +105,7 @@ pub fn what_varies(view: &RunView) -> Option<Table> {
     let titles: Vec<&str> = names.iter().map(|name| variant_name(name, view)).collect();
     let table = difference_table("Setting", &titles, &settings)?;
     Some(Table {
-        caption: "What differs between the variants".into(),
+        caption: "Differences between the variants".into(),
         foot: "Everything else is the same.".into(),
         ..table
     })

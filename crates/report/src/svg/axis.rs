@@ -13,6 +13,7 @@ const FACTOR_MIN: f64 = 4.0;
 pub(super) struct Axis {
     ends: [f64; 2],
     is_log: bool,
+    is_percentile: bool,
     pixels: [f64; 2],
     ticks: Vec<f64>,
 }
@@ -32,6 +33,7 @@ impl Axis {
         let mut axis = Axis {
             ends,
             is_log: spec.is_log,
+            is_percentile: spec.is_percentile,
             pixels,
             ticks: Vec::new(),
         };
@@ -53,6 +55,9 @@ impl Axis {
     /// Describes where it begins and how it is divided. `None` for a linear axis that begins at
     /// zero.
     pub(super) fn note(&self) -> Option<String> {
+        if self.is_percentile {
+            return None;
+        }
         let [low, _] = self.ends;
         match (self.is_log, low > 0.0) {
             (true, _) => Some(format!("logarithmic, from {}", short(low, 2))),
@@ -82,7 +87,12 @@ impl Axis {
             let is_free =
                 |(last, _): &(f64, String)| (self.at(*tick) - self.at(*last)).abs() >= room_px;
             if kept.last().is_none_or(is_free) {
-                kept.push((*tick, tick_name(*tick)));
+                let name = if self.is_percentile {
+                    percentile_name(*tick)
+                } else {
+                    tick_name(*tick)
+                };
+                kept.push((*tick, name));
             }
         }
         kept
@@ -159,9 +169,16 @@ fn tick_name(value: f64) -> String {
     format!("{}{unit}", short(value / scale, 4))
 }
 
+/// Names the percentile that one of `operations` exceeds: `p99.9` for 1,000.
+fn percentile_name(operations: f64) -> String {
+    let percent = 100.0 * (1.0 - 1.0 / operations);
+    format!("p{}", (percent * 1e9).round() / 1e9)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::CurvePlot;
 
     fn axis(spec: &PlotAxis, values: &[f64]) -> Axis {
         Axis::new(spec, values, [0.0, 100.0])
@@ -169,6 +186,17 @@ mod tests {
 
     fn names(axis: &Axis) -> Vec<String> {
         axis.ticks(1.0).into_iter().map(|(_, name)| name).collect()
+    }
+
+    #[test]
+    fn a_percentile_axis_names_percentiles() {
+        let plot = CurvePlot::for_percentiles(Vec::new());
+        let drawn = axis(&plot.x, &[1.0, 100_000.0]);
+        assert_eq!(
+            names(&drawn),
+            ["p50", "p90", "p99", "p99.9", "p99.99", "p99.999"]
+        );
+        assert_eq!(drawn.note(), None);
     }
 
     #[test]

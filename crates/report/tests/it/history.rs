@@ -122,7 +122,7 @@ fn a_change_is_named_with_its_run_and_what_differs_there() {
     let all = data["series"].as_array().unwrap();
     assert!(
         all.iter().all(|l| l["metric"] != "p999_ms"),
-        "a lower bound is no number"
+        "a lower bound is not a number"
     );
     // Throughput and p99; empty if the change is known.
     assert_eq!(of.regressions("").len(), 2);

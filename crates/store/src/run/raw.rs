@@ -65,9 +65,9 @@ impl<'a> Raw<'a> {
     pub(super) fn note(&self, depth: Depth) -> Option<String> {
         (depth == Depth::Shown && self.is_long()).then(|| {
             format!(
-                "The run has {:.1} GB of raw lines. This page is made of the overviews of its \
-                 trials; those were compared byte by byte with what they were when they were \
-                 written, and of the raw lines only the lengths (`cassay resume` compares all).",
+                "The run has {:.1} GB of raw lines. This page shows the overviews of its trials, \
+                 whose digests still match. Of the raw lines cassay compared only the lengths \
+                 (`cassay resume` compares all).",
                 self.bytes as f64 / 1e9
             )
         })

@@ -82,7 +82,7 @@ fn the_last_run_that_met_its_requirements_is_the_next_baseline() {
     };
     assert_eq!(of(None), None);
     ended(results.path(), Verdict::Valid, Some(Missed));
-    assert_eq!(of(None), None, "one that missed is no measure");
+    assert_eq!(of(None), None, "one that missed is not a measure");
     let untold = ended(results.path(), Verdict::Suspect, Some(Untold));
     assert_eq!(of(None), Some((untold.clone(), crate::DidWell::MissedNone)));
     let met = ended(results.path(), Verdict::Valid, Some(Met));

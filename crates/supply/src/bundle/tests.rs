@@ -150,9 +150,12 @@ fn a_file_that_differs_from_the_lock_is_refused_by_name() {
             (FILE, "./b.jar", AGENT),
             "\"./b.jar\" leads out of the folder",
         ),
-        ((EntryType::Symlink, "b.jar", ""), "\"b.jar\" is no file"),
-        ((EntryType::Link, "b.jar", ""), "\"b.jar\" is no file"),
-        ((EntryType::Directory, "b.jar", ""), "\"b.jar\" is no file"),
+        ((EntryType::Symlink, "b.jar", ""), "\"b.jar\" is not a file"),
+        ((EntryType::Link, "b.jar", ""), "\"b.jar\" is not a file"),
+        (
+            (EntryType::Directory, "b.jar", ""),
+            "\"b.jar\" is not a file",
+        ),
     ] {
         let text = refused(&[(FILE, LIST, &list), a, second]);
         assert!(text.contains(says), "{text}");
@@ -179,7 +182,7 @@ fn a_list_that_differs_from_the_lock_is_refused_before_any_read() {
         "{text}"
     );
     let text = with(&|files| files.push(pinned("a:b.jar", "")));
-    assert!(text.contains("which is no name of a jar"), "{text}");
+    assert!(text.contains("which is not a name of a jar"), "{text}");
     let text = with(&|files| files[0].bytes = FILE_BYTES_MAX + 1);
     assert!(text.contains("limit"), "{text}");
 }
@@ -208,7 +211,7 @@ fn a_version_that_is_not_pinned_needs_the_digest_of_the_bundle() {
     };
     let text = format!("{:#}", import(None).unwrap_err());
     assert!(
-        text.contains("5.0.6 is not pinned") && text.contains("--sha256"),
+        text.contains("no digests of Cassandra 5.0.6") && text.contains("--sha256"),
         "{text}"
     );
     let wrong = "0".repeat(64);

@@ -182,7 +182,7 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
             cpus.collect::<Result<Vec<u32>, _>>()
         })
         .transpose()
-        .map_err(|_| wrong("YAML", "the annotation cassay-cpus is no list of CPUs"))?;
+        .map_err(|_| wrong("YAML", "the annotation cassay-cpus is not a list of CPUs"))?;
     let container = match root.at("spec.containers").map(|node| &node.raw) {
         Some(yaml::Raw::List(containers)) => containers.first(),
         _ => None,

@@ -245,7 +245,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     if root.tag_name().name() != "domain" {
         return Err(wrong(
             "libvirt XML",
-            format!("<{}> is no <domain>", root.tag_name().name()),
+            format!("<{}> is not a <domain>", root.tag_name().name()),
         ));
     }
     let vcpus: u32 = at(root, &["vcpu"])
@@ -337,7 +337,7 @@ fn read_guest(root: Node, vcpus: u32) -> Result<Option<Guest>, ReadError> {
         None => Ok(1),
         Some(text) => text
             .parse::<u32>()
-            .map_err(|_| wrong("libvirt XML", format!("{name}={text:?} is no number"))),
+            .map_err(|_| wrong("libvirt XML", format!("{name}={text:?} is not a number"))),
     };
     let cells = at(root, &["cpu", "numa"])
         .into_iter()

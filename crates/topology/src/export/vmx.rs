@@ -113,7 +113,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     for line in text.lines().filter(is_said) {
         let (key, value) = line
             .split_once('=')
-            .ok_or_else(|| wrong("vmx", format!("{line:?} is no `key = \"value\"`")))?;
+            .ok_or_else(|| wrong("vmx", format!("{line:?} is not a `key = \"value\"`")))?;
         let value = read_vmx(value.trim())
             .ok_or_else(|| wrong("vmx", format!("{:?} has no value in quotes", key.trim())))?;
         values.insert(key.trim().to_owned(), value);

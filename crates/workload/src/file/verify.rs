@@ -62,6 +62,10 @@ impl<'a> File<'a, '_> {
     }
 }
 
+const SAME_KEY: &str = "two rows may have the same primary key; make a column of it `row`, \
+                        `hash`, `uuid` or a text of 16 characters, or two of them row(divide=n) \
+                        and row(modulo=n)";
+
 /// Returns the values that the load stage writes to the columns of the read.
 fn expected(
     read: &Read,
@@ -96,11 +100,7 @@ fn expected(
         keys.extend((bound.per == Per::Row).then_some(&bound.generate));
     }
     if !are_unique(&keys) {
-        return Err(
-            "two rows may have the same primary key: make a column of it `row`, `hash`, `uuid` or \
-             a text of 16 characters or more, or two of them row(divide=n) and row(modulo=n)"
-                .to_owned(),
-        );
+        return Err(SAME_KEY.to_owned());
     }
     let Some(selected) = &read.selected else {
         return Err("it must select columns by their names".to_owned());

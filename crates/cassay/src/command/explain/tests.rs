@@ -54,7 +54,7 @@ fn every_rule_says_what_it_asks_and_when_it_warns_or_fails() {
         let heads: Vec<&str> = rule.more.iter().map(|(head, _)| head.as_str()).collect();
         assert!(
             heads.contains(&"asks"),
-            "{} is no row of the page",
+            "{} is not a row of the page",
             rule.name
         );
         let judges = heads.contains(&"warns") || heads.contains(&"fails");

@@ -41,8 +41,8 @@ impl TargetChoice {
     pub fn section(&self, name: &str) -> String {
         match self {
             TargetChoice::Null if name == "fault" => "\
-# A server inside cassay that answers at once, but for 2 s of every 40 s: a fault that is known.
-# Real nodes are broken with `--target local`.
+# A server inside cassay. It stops answering for 2 s of every 40 s: a planted fault.
+# `--target local` breaks real nodes instead.
 target: {null: {latency: 200us, stall: {every: 40s, length: 2s}}}
 "
             .to_owned(),

@@ -35,23 +35,23 @@ macro_rules! table_command {
 }
 
 /// Command that turns an answer of Prometheus's HTTP API into samples.
-const PROMETHEUS: &str = "this command makes a file that can be imported: jq -r \
+const PROMETHEUS: &str = "this command makes a file that can be imported: `jq -r \
                           '.data.result[] | (.metric.__name__ // \"query\") as $n | (.metric | \
                           del(.__name__) | to_entries | map(.key + \"=\" + (.value | @json)) | \
                           join(\",\")) as $l | .values[] | \"\\($n){\\($l)} \\(.[1]) \\(.[0] \
-                          * 1000 | floor)\"' FILE > samples.prom";
+                          * 1000 | floor)\"' FILE > samples.prom`";
 
 /// Command that turns VictoriaMetrics's export into samples.
-const VICTORIA: &str = "this command makes a file that can be imported: jq -r \
+const VICTORIA: &str = "this command makes a file that can be imported: `jq -r \
                         '(.metric.__name__ // \"query\") as $n | (.metric | del(.__name__) | \
                         to_entries | map(.key + \"=\" + (.value | @json)) | join(\",\")) as $l | \
                         [.values, .timestamps] | transpose[] | \"\\($n){\\($l)} \\(.[0]) \
-                        \\(.[1])\"' FILE > samples.prom";
+                        \\(.[1])\"' FILE > samples.prom`";
 
 /// Command that turns Graphite's JSON into samples.
 const GRAPHITE: &str = "this command makes a file that can be imported: jq -r '.[] | (.target | \
                         gsub(\"[^A-Za-z0-9_]\"; \"_\")) as $n | .datapoints[] | select(.[0] != \
-                        null) | \"graphite_\\($n) \\(.[0]) \\(.[1] * 1000)\"' FILE > samples.prom";
+                        null) | \"graphite_\\($n) \\(.[0]) \\(.[1] * 1000)\"' FILE > samples.prom`";
 
 /// One format: a row of [`FORMATS`].
 struct Format {
@@ -250,7 +250,7 @@ pub(super) fn hint(path: &Path) -> Option<String> {
     let file = path.display().to_string();
     let way = match found.way {
         "" => String::new(),
-        way => format!("; {}", way.replace("FILE", &study::units::quoted(&file))),
+        way => format!("; {}", way.replace("FILE", &yaml::shell_word(&file))),
     };
     Some(format!("it looks like {}{way}. {READ}", found.called))
 }

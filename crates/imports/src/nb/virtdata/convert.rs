@@ -378,7 +378,7 @@ fn is_utc(zone: &Argument) -> bool {
 fn millis(date: &str, call: &Call) -> Result<i64, RecipeMistake> {
     dates::millis(date).ok_or_else(|| {
         let message = format!(
-            "`{date}` is no time of {}; write `2018-02-01 05:00:00`, which is UTC",
+            "`{date}` is not a time of {}; write `2018-02-01 05:00:00`, which is UTC",
             call.name
         );
         RecipeMistake::new(message, call.at)

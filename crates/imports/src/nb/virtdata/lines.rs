@@ -64,7 +64,7 @@ pub(super) const ROWS: &[Row] = &[
         };
         let text = |value: &str| Some(value.to_owned());
         let Some(values) = weights(spec.split([';', ',']), text) else {
-            let message = format!("`{spec}` is no list like `a:1.5;b:2`");
+            let message = format!("`{spec}` is not a list like `a:1.5;b:2`");
             return Err(RecipeMistake::new(message, call.at));
         };
         let step = Transformation::with(values, |values, value| {

@@ -92,7 +92,7 @@ pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
         "split-factor=",
         1,
         "1",
-        "Split every token range into so many parts",
+        "Number of parts of each token range",
     ),
 ];
 

@@ -131,7 +131,7 @@ fn identifier(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err(format!(
-            "`{text}` is no name of a keyspace: letters, digits and _, at most 48"
+            "`{text}` is not a name of a keyspace: letters, digits and _, at most 48"
         ))
     }
 }

@@ -156,7 +156,7 @@ impl Planner<'_> {
         }
         if !names.is_empty() {
             self.notes.push(format!(
-                "a partition that {} does not find may not have been written yet and is no \
+                "a partition that {} does not find may not have been written yet and is not a \
                  mistake; rows that are found are compared",
                 names.join(", ")
             ));

@@ -115,7 +115,7 @@ impl Reader<'_, '_> {
             };
             let Some(cell) = column else {
                 let what = match marker {
-                    Marker::Column(name) => format!("`{name}` is no column of the table"),
+                    Marker::Column(name) => format!("`{name}` is not a column of the table"),
                     _ => "a marker stands where no column gives it a value".to_owned(),
                 };
                 self.say(&node.place, what);

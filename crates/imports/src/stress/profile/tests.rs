@@ -56,10 +56,12 @@ fn an_unreadable_query_is_a_mistake_only_if_a_run_uses_it() {
     let broken = format!("{PROFILE}  lost:\n    cql: select * from t where gone = ?\n");
     let said = notes(&broken, "insert=1,get=1");
     assert!(
-        said.contains("query lost is not used here and could not be: line 14: `gone` is no column"),
+        said.contains(
+            "query lost is not used here and could not be: line 14: `gone` is not a column"
+        ),
         "{said}"
     );
-    let mistakes = run(&broken, "insert=1,lost=1").expect_err("gone is no column");
+    let mistakes = run(&broken, "insert=1,lost=1").expect_err("gone is not a column");
     assert_eq!(mistakes.list.len(), 1, "{mistakes}");
     assert_eq!(mistakes.list[0].line, 14, "{mistakes}");
 }

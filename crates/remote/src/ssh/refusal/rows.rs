@@ -13,8 +13,8 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["REMOTE HOST IDENTIFICATION HAS CHANGED"],
         cause: "its host key is not the one that this machine knows",
-        hint: "if the machine was made anew, FORGET and then `ssh DEST` once; if it was not, \
-               somebody else may be answering",
+        hint: "if the machine was installed again, FORGET and then `ssh DEST` once; if it was \
+               not, another machine may be answering",
     },
     Row {
         words: &["Host key verification failed"],
@@ -157,13 +157,13 @@ pub(super) const BEFORE_LOGIN: [&str; 4] = [
 pub(super) const BY_OTHERS: [Row; 8] = [
     Row {
         words: &["sudo: ", "password is required"],
-        cause: "sudo wants a password there, and nobody is asked for one (LINE)",
+        cause: "sudo wants a password there, and cassay enters none (LINE)",
         hint: "do without `sudo`; or let its user run the program without a password: NOPASSWD in \
                its sudoers",
     },
     Row {
         words: &["sudo: ", "a terminal is required"],
-        cause: "sudo wants a password there, and nobody is asked for one (LINE)",
+        cause: "sudo wants a password there, and cassay enters none (LINE)",
         hint: "do without `sudo`; or let its user run the program without a password: NOPASSWD in \
                its sudoers",
     },

@@ -29,8 +29,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
             "Host key for [db3]:2222 has changed and you have requested strict checking.",
             "Host key verification failed.",
         ],
-        "made anew, `ssh-keygen -f /u/me/.ssh/known_hosts -R '[db3]:2222'` and then `ssh db3` \
-         once",
+        "again, `ssh-keygen -f /u/me/.ssh/known_hosts -R '[db3]:2222'` and then `ssh db3` once",
     ),
     (
         &["me@db3: Permission denied (publickey,password)."],
@@ -116,7 +115,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Login,
         1,
         &["This account is currently not available."],
-        "its login shell ended with status 1 and ran nothing of ours: This account",
+        "its login shell ended with status 1 and ran no command of cassay: This account",
     ),
     (
         Stage::Login,
@@ -138,7 +137,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         1,
         &["sudo: a password is required"],
-        "nobody is asked for one (sudo: a password is required)\nhint: do without `sudo`",
+        "cassay enters none (sudo: a password is required)\nhint: do without `sudo`",
     ),
     (
         Stage::Program,

@@ -12,7 +12,7 @@ const REASONS_MAX: usize = 3;
 const SHORT_WORDS: [(&str, &str); 21] = [
     ("V18", "Other programs used the machine"),
     ("V20", "The clock was set"),
-    ("V11", "The environment changed"),
+    ("V11", "The nodes or their settings changed"),
     ("V3", "The client was near its own limit"),
     ("V4", "The client itself was stalled"),
     ("V13", "A fault was not confirmed, or not healed"),

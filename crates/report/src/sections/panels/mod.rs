@@ -137,16 +137,16 @@ pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
     let mut stretches = trial.probes.iter().filter(|series| !series.means.is_empty());
     if let Some([first, second]) = stretches.find_map(|series| series.values.first_chunk()) {
         format!(
-            "Drawn from the trial's overview: of each stretch of {:.0} s or more the smallest and \
-             the largest value, so peaks are whole; areas are means, and of sums the extremes are \
-             those that they reached at least. All values are in trials/*/probes.",
+            "Drawn from the trial's overview: the smallest and the largest value of each stretch \
+             of {:.0} s or more, so that peaks are whole. Areas are means. Sums reached at least \
+             their drawn extremes. All values are in trials/*/probes.",
             2.0 * (second.0 - first.0)
         )
     } else if thinned {
         format!(
-            "Long series are thinned: of each of {buckets} stretches of time the smallest and \
-             the largest value are drawn, so peaks are whole; the measured window has most of \
-             the stretches. All values are in trials/*/probes."
+            "Of long series, the page draws the smallest and the largest value of each of \
+             {buckets} stretches of time, so that peaks are whole. The measured window has most \
+             of the stretches. All values are in trials/*/probes."
         )
     } else {
         "Every value that was read is drawn.".into()

@@ -66,7 +66,7 @@ fn a_line_means_its_pinned_release_and_others_are_refused() {
             "Cassandra 3.11.19 is asked for, and nodes can be started of 4.0, 4.1",
         ),
         ("4.2", "Cassandra 4.2 is asked for"),
-        ("5.0.x", "5.0.x is no name of a release"),
+        ("5.0.x", "5.0.x is not a name of a release"),
     ] {
         let said = refused(&format!("cassandra: {version}"));
         assert!(said.contains(says) && said.contains("s:3:"), "{said}");

@@ -119,7 +119,7 @@ fn what_other_rows_write_or_time_takes_away_is_not_checked() {
         assert_eq!(found, "nothing", "{harmless}");
     }
     let found = reason("m))", "m)) WITH default_time_to_live = 0");
-    assert_eq!(found, "nothing", "0 is no time to live");
+    assert_eq!(found, "nothing", "0 is not a time to live");
 }
 
 #[test]
