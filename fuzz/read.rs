@@ -16,7 +16,7 @@ use store::record::{FindingsRecord, IntervalRecord, JournalRecord, NodesRecord, 
 use store::record::{SampleRecord, TrialRecord};
 use store::{Lines, OverviewRecord, SeriesPlacesRecord};
 use study::resolve::resolve;
-use study::settings::{Granted, Overrides};
+use study::settings::{GrantedPermissions, Overrides};
 
 /// Reads a frame that a client sends: a header of nine bytes, then the body.
 pub fn request(bytes: &[u8]) {
@@ -226,7 +226,7 @@ pub fn findings(bytes: &[u8]) {
     let _ = serde_json::from_slice::<NodesRecord>(bytes);
     if let Ok(plan) = serde_json::from_slice::<PlanRecord>(bytes) {
         // `resume` reads the plan like this.
-        let _ = engine::plan_record::overrides_of(&plan, Granted::default());
+        let _ = engine::plan_record::overrides_of(&plan, GrantedPermissions::default());
     }
 }
 

@@ -9,7 +9,7 @@ use host::calls::{
     MachineAbilities, MakeBridge, MakeHost, PortLimits, Processes, RaiseUplink, StartProcess,
     VolumeAbilities,
 };
-use host::faults::{Heal, Inject, Renew, Started};
+use host::faults::{Heal, Inject, Renew, StartedProcesses};
 use host::files::{Change, DeviceBytes, EvictTree, Get, List, Space, Sum};
 use host::inspect::{CleanFolder, Inspect};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
@@ -50,7 +50,7 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::new::<Inject>(),
     Row::new::<Heal>(),
     Row::new::<Renew>(),
-    Row::new::<Started>(),
+    Row::new::<StartedProcesses>(),
     Row::new::<RunQuery>(),
     Row::new::<Receive>(),
     Row::new::<ReadSettings>(),

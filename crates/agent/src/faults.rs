@@ -24,7 +24,7 @@ mod volume;
 
 use crate::state::AgentState;
 use anyhow::{Context, Result};
-use host::faults::{Heal, Inject, Renew, Started};
+use host::faults::{Heal, Inject, Renew, StartedProcesses};
 use host::process::Identity;
 use host::{Broken, HealAnswer, Injection};
 use measure::clock::Deadline;
@@ -34,10 +34,13 @@ use std::time::Duration;
 
 /// Returns the implementation of a fault.
 fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
-    use restart_without_data::{Emptied, When};
-    use volume::{Alone, DiskFailure, Failing, Full, Stalled};
+    use restart_without_data::{EmptiedNode, EmptyingTime};
+    use volume::{Alone, DiskFailure, Failing, Full, StalledVolume};
     let failing = |how, processes| -> Box<dyn Breakable> {
         Box::new(Alone::with(Failing::by(how, processes)))
+    };
+    let emptied = |process, folders, time| -> Box<dyn Breakable> {
+        Box::new(EmptiedNode::new(process, folders, time))
     };
     match what {
         Injection::Pause(process) => Box::new(process::Pause(process)),
@@ -48,24 +51,24 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
         } => Box::new(stutter::Stutter::new(process, stopped, every)),
         Injection::Kill(one) => Box::new(process::TerminatedProcess::killed(one)),
         Injection::Stop(one) => Box::new(process::TerminatedProcess::terminate(one)),
-        Injection::Wipe { process, folders } => Box::new(Emptied::new(process, folders, When::Now)),
+        Injection::Wipe { process, folders } => emptied(process, folders, EmptyingTime::Now),
         Injection::Leave {
             process,
             folders,
             address,
-        } => Box::new(Emptied::new(process, folders, When::Left(address))),
+        } => emptied(process, folders, EmptyingTime::Left(address)),
         Injection::Join(what) => Box::new(added_process::AddedProcess::new(what)),
         Injection::Files {
             reader,
             forth,
             back,
-        } => Box::new(files::Changed::new(reader, forth, back)),
+        } => Box::new(files::FileChanges::new(reader, forth, back)),
         Injection::Instead {
             process,
             instead,
             forth,
             back,
-        } => Box::new(files::Changed::new(Some(process), forth, back).by(instead)),
+        } => Box::new(files::FileChanges::new(Some(process), forth, back).by(instead)),
         Injection::Descriptors(process) => Box::new(process::Descriptors::new(process)),
         Injection::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
         Injection::Disk(disk) => Box::new(limits::Limit::disk(disk)),
@@ -85,7 +88,7 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
             device,
             folder,
             start,
-        } => Box::new(power::Adopted::new(device, folder, start)),
+        } => Box::new(power::AdoptedVolume::new(device, folder, start)),
         Injection::DiskRemoved { processes } => failing(DiskFailure::Removed, processes),
         Injection::DiskReadOnly { processes } => failing(DiskFailure::ReadOnly, processes),
         Injection::DiskErrors {
@@ -93,7 +96,7 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
             at,
             processes,
         } => failing(DiskFailure::From(path, at), processes),
-        Injection::DiskStalled => Box::new(Alone::with(Stalled::default())),
+        Injection::DiskStalled => Box::new(Alone::with(StalledVolume::default())),
         Injection::DiskFull { leave_bytes } => Box::new(Alone::with(Full::but(leave_bytes))),
         Injection::DiskCorrupt { path, at, bytes } => {
             Box::new(Alone::with(corrupt::Rot::new(path, at, bytes)))
@@ -183,7 +186,7 @@ impl Serve<AgentState> for Heal {
     }
 }
 
-impl Serve<AgentState> for Started {
+impl Serve<AgentState> for StartedProcesses {
     fn serve(self, here: &AgentState) -> Result<Vec<Identity>> {
         let Broken(number) = self.0;
         match here.faults.lock().get(number as usize) {

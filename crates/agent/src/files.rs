@@ -299,7 +299,7 @@ impl Serve<AgentState> for Sum {
     }
 }
 
-struct Summed {
+struct SummedReader {
     sum: PartialChecksum,
     is_whole: bool,
 }
@@ -310,7 +310,7 @@ fn sum(
     name: &Path,
     begun: PartialChecksum,
     limit: u64,
-) -> std::io::Result<Summed> {
+) -> std::io::Result<SummedReader> {
     let (parent, last) = parent(folder, name, false)?;
     let by = |flags: OFlags| {
         let file = open(&parent, last, READ | flags, Mode::empty())?;
@@ -319,7 +319,11 @@ fn sum(
     by(OFlags::DIRECT).or_else(|_| by(OFlags::empty()))
 }
 
-fn sum_from(mut file: File, mut begun: PartialChecksum, limit: u64) -> std::io::Result<Summed> {
+fn sum_from(
+    mut file: File,
+    mut begun: PartialChecksum,
+    limit: u64,
+) -> std::io::Result<SummedReader> {
     // Some file systems refuse a direct read beyond the end of a file of odd size.
     let mut left = file.metadata()?.len().saturating_sub(begun.bytes);
     let end = begun.bytes + limit;
@@ -339,7 +343,7 @@ fn sum_from(mut file: File, mut begun: PartialChecksum, limit: u64) -> std::io::
         left = left.saturating_sub(count as u64);
     }
     begun.crc = hasher.finalize();
-    Ok(Summed {
+    Ok(SummedReader {
         sum: begun,
         is_whole: left == 0,
     })

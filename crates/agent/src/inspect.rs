@@ -5,7 +5,7 @@ use crate::remote_host::is_in_memory;
 use crate::state::AgentState;
 use anyhow::{Context, Result, bail};
 use host::agent::is_agent_of;
-use host::inspect::{CleanFolder, Inspect, Inspected, LeftCluster};
+use host::inspect::{CleanFolder, Inspect, LeftCluster, MachineProperties};
 use host::memory;
 use host::process;
 use host::remote_host::FoundJava;
@@ -21,7 +21,7 @@ const PROGRAM: &str = "agent-";
 const TEMPORARY: &str = "cassay-";
 
 impl Serve<AgentState> for Inspect {
-    fn serve(self, _: &AgentState) -> Result<Inspected> {
+    fn serve(self, _: &AgentState) -> Result<MachineProperties> {
         let system = rustix::system::uname();
         let words = [system.sysname(), system.release(), system.machine()];
         let java = java::find(&self.java).map(|java| FoundJava {
@@ -30,7 +30,7 @@ impl Serve<AgentState> for Inspect {
             build: java.build,
             passed_over: java.passed_over,
         });
-        Ok(Inspected {
+        Ok(MachineProperties {
             system: words.map(|word| word.to_string_lossy().into_owned()).join(" "),
             is_root: rustix::process::geteuid().is_root(),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),

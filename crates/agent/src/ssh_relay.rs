@@ -10,9 +10,9 @@ use std::path::Path;
 /// Reader that copies through memory. Between a pipe and a socket, the standard library would use
 /// splice, which holds the pipe while it waits for the socket. The sshd at the pipe's other end
 /// would then block.
-struct Unspliced<R>(R);
+struct PlainReader<R>(R);
 
-impl<R: Read> Read for Unspliced<R> {
+impl<R: Read> Read for PlainReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.0.read(into)
     }
@@ -30,11 +30,11 @@ pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
         .name("relay".to_owned())
         .spawn(move || {
             // Whichever side is gone, the other one must notice.
-            let _ = io::copy(&mut Unspliced(input), &mut to_agent);
+            let _ = io::copy(&mut PlainReader(input), &mut to_agent);
             let _ = to_agent.shutdown(Shutdown::Write);
         })
         .context("start a thread for what comes in")?;
     // The controller notices the end.
-    let _ = io::copy(&mut Unspliced(agent), &mut output);
+    let _ = io::copy(&mut PlainReader(agent), &mut output);
     Ok(())
 }

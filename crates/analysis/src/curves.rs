@@ -11,7 +11,7 @@
 //! 0, no peak is reported, whatever the formula gives. Neither is a peak at or before the first
 //! load measured: throughput falls from there on, and its rise was not measured.
 
-use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Measured, Observations};
+use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, SeriesByPoint};
 
 pub use crate::least_squares::BLOCKS_MIN;
 
@@ -244,7 +244,7 @@ pub(crate) fn peak(
 /// Returns the intervals of σ, κ and N*: by resampling blocks, or by the growth of the squares if
 /// there are few blocks.
 fn intervals(
-    measured: &Measured<'_, f64>,
+    measured: &SeriesByPoint<'_, f64>,
     seen: &Observations<'_, f64>,
     found: &Fit<2>,
 ) -> [[f64; 2]; 3] {

@@ -103,7 +103,7 @@ pub enum Promise {
 measure::word_enum! {
     /// A [`Promise`] without its reason.
     #[derive(Default)]
-    pub enum Promised {
+    pub enum PromiseKind {
         /// Reads return every acknowledged write.
         Kept = "kept",
         /// Some may be lost, or not be read.
@@ -123,11 +123,11 @@ impl Promise {
     }
 
     /// Returns the promise without its reason.
-    pub fn promised(&self) -> Promised {
+    pub fn promised(&self) -> PromiseKind {
         match self {
-            Promise::Kept(_) => Promised::Kept,
-            Promise::None(_) => Promised::None,
-            Promise::Unknown(_) => Promised::Unknown,
+            Promise::Kept(_) => PromiseKind::Kept,
+            Promise::None(_) => PromiseKind::None,
+            Promise::Unknown(_) => PromiseKind::Unknown,
         }
     }
 }

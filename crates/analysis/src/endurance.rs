@@ -14,7 +14,7 @@ mod growth;
 #[cfg(test)]
 mod tests;
 
-pub use agreement::{Agreed, Agreement, Load, agreement};
+pub use agreement::{Agreement, Load, MarginResult, agreement};
 pub use changes::{CHANGES_MAX, Change, changes};
 pub use cycles::{CYCLES_MIN, Cycles, cycles};
 pub use drift::{Drift, DriftDirection, LATENCY_WITHIN, drift};

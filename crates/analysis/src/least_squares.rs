@@ -16,7 +16,7 @@ use crate::autocorrelation;
 pub(crate) use noise::EXACT;
 pub use noise::{Noise, free_count, noise_of_places, noise_of_trials, off_by_more, profiled};
 pub use observations::{
-    Measured, Observations, Trial, blocks_count, by_block, by_place, once, usable,
+    Observations, SeriesByPoint, Trial, blocks_count, by_block, by_place, once, usable,
 };
 
 /// Number of blocks from which on intervals come from the spread between blocks.

@@ -100,7 +100,7 @@ pub struct Recovery {
     /// Times until p99 was normal again.
     pub p99: Option<Returns>,
     /// First symptom that clients noticed.
-    pub noticed: Option<Noticed>,
+    pub noticed: Option<FirstSymptom>,
 }
 
 /// Level before a fault.
@@ -140,7 +140,7 @@ pub struct Returns {
 
 /// First symptom that clients noticed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Noticed {
+pub struct FirstSymptom {
     /// Time from the injection to the end of the interval with the symptom, s: an upper limit.
     pub within_s: f64,
     /// The symptom.
@@ -382,7 +382,7 @@ fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns
 type Count = fn(&Slice) -> u64;
 
 /// Returns the first symptom that clients could notice.
-fn noticed(slices: &[Slice], fault: &FaultTimes, found: &Recovery) -> Option<Noticed> {
+fn noticed(slices: &[Slice], fault: &FaultTimes, found: &Recovery) -> Option<FirstSymptom> {
     let before = found.before.as_ref().ok();
     let usual = |count: Count| {
         let before = before.iter().flat_map(|before| &before.slices);
@@ -411,7 +411,7 @@ fn noticed(slices: &[Slice], fault: &FaultTimes, found: &Recovery) -> Option<Not
             }
         })?;
         let within_s = slice.to_s - fault.injected_s;
-        Some(Noticed { within_s, by })
+        Some(FirstSymptom { within_s, by })
     })
 }
 

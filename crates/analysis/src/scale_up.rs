@@ -117,7 +117,7 @@ pub enum MissingRatio {
 
 /// Results of a point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scaled {
+pub struct PointResults {
     /// Units in use.
     pub units: u32,
     /// Number of sockets that they are on.
@@ -142,7 +142,7 @@ pub struct ScaleUp {
     /// The machine.
     pub machine: MachineSize,
     /// The points, in the order in which they were given.
-    pub points: Vec<Scaled>,
+    pub points: Vec<PointResults>,
     /// Efficiency within a socket.
     pub socket: Result<Ratio, MissingRatio>,
     /// Efficiency of the system, against one unit.
@@ -269,13 +269,13 @@ pub fn improvements(
     contender.iter().filter_map(against).collect()
 }
 
-fn scaled(point: &Point, unit: Result<&Point, MissingRatio>, metric: Metric) -> Scaled {
+fn scaled(point: &Point, unit: Result<&Point, MissingRatio>, metric: Metric) -> PointResults {
     let usable_blocks = point.usable();
     let against = |times: u32| {
         let point = usable(point, Of::Point)?;
         ratio(unit?, point, f64::from(times), metric)
     };
-    Scaled {
+    PointResults {
         units: point.units,
         sockets: point.sockets,
         split: point.split(),

@@ -31,7 +31,7 @@ pub use workload::{CheckArgs, RecordedArgs, TwinArgs, WorkloadCommand};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use study::settings::Granted;
+use study::settings::GrantedPermissions;
 use target_spec::{Allow, SecretSource};
 use versions::Release;
 
@@ -301,8 +301,8 @@ impl AllowArgs {
 
 impl TrustArgs {
     /// Returns the permissions. If two secrets have the same name, the last one counts.
-    pub fn granted(&self) -> Granted {
-        Granted {
+    pub fn granted(&self) -> GrantedPermissions {
+        GrantedPermissions {
             trust: self.trust,
             secrets: self.secret.iter().cloned().collect(),
             allow: self.allow.joined(),

@@ -197,7 +197,7 @@ pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
 /// Prints an error completely, and returns its exit.
 pub fn error(error: &anyhow::Error) -> Exit {
     say(&format!("error: {error:#}"));
-    if error.is::<store::Damaged>() {
+    if error.is::<store::DamagedRun>() {
         Exit::Damaged
     } else if error.is::<engine::preflight::NotAllowed>() || is_mistake(error) {
         Exit::Usage

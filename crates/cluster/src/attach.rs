@@ -27,7 +27,7 @@ pub use bundle::bundle_host;
 use contact_point::addresses_of;
 use cql::value::Value;
 use faults::Agent;
-pub(crate) use faults::Attached;
+pub(crate) use faults::AttachedControl;
 use host::process;
 use hosts::AttachedHosts;
 use kubernetes::NodePod;
@@ -153,7 +153,7 @@ fn with_hosts(
     let metrics = pods.metrics_of(&nodes, say);
     let (operator, pods) = (pods.operator.clone(), pods.node_pods(&nodes)?);
     let capabilities = capabilities(&nodes, &agents, &hosts, &pods);
-    let attached = Attached::new(
+    let attached = AttachedControl::new(
         spec,
         (agents, hosts, pods),
         (operator, metrics),

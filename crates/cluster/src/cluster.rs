@@ -7,7 +7,7 @@
 //! Dropping a [`Cluster`] stops and removes everything that [`crate::start`] started, and nothing
 //! else.
 
-use crate::attach::Attached;
+use crate::attach::AttachedControl;
 use crate::attach::hosts::AttachedHosts;
 use crate::clean::statements_for;
 use crate::credentials::Access;
@@ -45,7 +45,7 @@ enum Control {
     /// By the processes that cassay started.
     Local(Box<Nodes>),
     /// By the access that the owner gives.
-    Attached(Box<Attached>),
+    Attached(Box<AttachedControl>),
 }
 
 impl Cluster {
@@ -63,7 +63,7 @@ impl Cluster {
         nodes: Vec<NodeInfo>,
         access: Access,
         capabilities: Vec<Capability>,
-        attached: Attached,
+        attached: AttachedControl,
     ) -> Cluster {
         Cluster {
             nodes,
@@ -286,7 +286,7 @@ impl Cluster {
     }
 
     /// Returns the control of an attached cluster. `None` for a managed one.
-    pub(crate) fn attached(&self) -> Option<&Attached> {
+    pub(crate) fn attached(&self) -> Option<&AttachedControl> {
         match &self.control {
             Control::Attached(attached) => Some(attached),
             Control::Local(_) => None,

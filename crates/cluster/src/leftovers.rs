@@ -9,7 +9,7 @@ use crate::local::state;
 
 /// Summary of what was removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cleared {
+pub struct ClearedLeftovers {
     /// Clusters whose folders were removed.
     pub clusters: usize,
     /// Processes that were still running and were killed.
@@ -19,9 +19,9 @@ pub struct Cleared {
 }
 
 /// Kills the processes and removes the folders of clusters whose command ended without doing so.
-/// Never fails: what cannot be removed is in [`Cleared::problems`].
-pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Cleared {
-    let mut cleared = Cleared::default();
+/// Never fails: what cannot be removed is in [`ClearedLeftovers::problems`].
+pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> ClearedLeftovers {
+    let mut cleared = ClearedLeftovers::default();
     let (states, errors) = state::all(dirs);
     cleared.problems.extend(errors.iter().map(|error| format!("{error:#}")));
     for (folder, cluster) in states {

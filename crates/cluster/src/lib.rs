@@ -74,8 +74,8 @@ pub use table_comment::{Mark, MarkedTable, OwnRuns};
 pub use address_map::{NodeAddressMap, RedirectingConnector};
 pub use kubernetes::{Deletion, Isolation, PodSeen};
 pub use local::{
-    Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption, free_disk_bytes,
-    not_startable, unplaceable,
+    Effect, HostInfo, NodeConfiguration, NodePlace, NodeReports, Proof, SchemaOption,
+    free_disk_bytes, not_startable, unplaceable,
 };
 pub use logs::{LogsTaken, LogsUntil};
 pub use node::{NodeDied, NodeInfo};
@@ -89,8 +89,8 @@ pub use service::NodeService;
 pub use session::{DescribedRow, QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{
-    ComparedTable, Comparison, Export, ExportedNode, Fingerprint, Imported, NodeContents,
-    NodeSnapshot, RestoreHow, Restored, Snapshot, SstableIdentity, TableContents, TableLayout,
+    ComparedTable, Comparison, Export, ExportedNode, Fingerprint, ImportResult, NodeContents,
+    NodeSnapshot, RestoreHow, RestoreResult, Snapshot, SstableIdentity, TableContents, TableLayout,
 };
 pub use status::{NodeState, Overview};
 pub use table_storage::TableStorage;

@@ -5,7 +5,7 @@ use crate::local::memory_and_disk;
 use crate::local::process_tags::mark;
 use anyhow::{Context, Result};
 use host::destination::destination;
-use host::inspect::{ClockSeen, Inspected, LeftCluster};
+use host::inspect::{ClockSeen, LeftCluster, MachineProperties};
 use host::remote_host::ClearCluster;
 use host::{Agent, Attempt, DiskWork, Query, QueryAnswer, Reach, Refusal, at_once};
 use measure::number::{bytes, counted};
@@ -29,7 +29,7 @@ pub struct MachineSeen {
     /// Address for other machines. `None` if unknown.
     pub address: Option<Ipv4Addr>,
     /// Properties of the machine.
-    pub seen: Inspected,
+    pub seen: MachineProperties,
     /// Offset of its clocks from ours.
     pub clock: ClockSeen,
     agent: Agent,

@@ -113,7 +113,7 @@ fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>>
         return Ok(None);
     };
     let all = described.described()?;
-    let mut of_accord = all.iter().filter(|one| transactional_mode(one.statement).is_some());
+    let mut of_accord = all.iter().filter(|one| transactional_mode(one.create()).is_some());
     Ok(of_accord.next().map(|one| one.name.to_owned()))
 }
 

@@ -13,7 +13,7 @@ use crate::statement_change;
 use anyhow::{Context, Result, anyhow, bail};
 use cql::frame::{self, Header};
 use cql::request::QueryParams;
-use cql::response::{ErrorCode, Prepared, Response, ResultBody, Rows};
+use cql::response::{ErrorCode, PreparedStatement, Response, ResultBody, Rows};
 use cql::text::CqlMistake;
 use cql::value::Value;
 use cql::{Consistency, Handshake, HandshakeError, SegmentReader, Version};
@@ -85,11 +85,11 @@ impl QueryResult {
         ];
         let rows = self.rows.iter().map(|row| {
             let text = |index: usize| row.get(index).and_then(Value::as_str).unwrap_or_default();
-            let [kind, name, statement] = columns.map(text);
+            let [kind, name, statements] = columns.map(text);
             DescribedRow {
                 kind,
                 name,
-                statement,
+                statements: defining(statements),
             }
         });
         Ok(rows.collect())
@@ -97,14 +97,27 @@ impl QueryResult {
 }
 
 /// Schema element in an answer to `DESCRIBE`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescribedRow<'r> {
     /// Type of the element: `table`, `type`, `index` ….
     pub kind: &'r str,
     /// Name of the element, quoted if necessary.
     pub name: &'r str,
-    /// Statement that creates it.
-    pub statement: &'r str,
+    /// Statements that define it, without `;`. `WITH INTERNALS` describes a table with dropped
+    /// columns by several; otherwise there is one.
+    pub statements: Vec<&'r str>,
+}
+
+impl DescribedRow<'_> {
+    /// Returns the statement that creates it. Empty if the server sent none.
+    pub fn create(&self) -> &str {
+        self.statements.first().copied().unwrap_or_default()
+    }
+}
+
+fn defining(text: &str) -> Vec<&str> {
+    let all = cql::text::definitions(text).unwrap_or_else(|_| vec![(0, text.trim())]);
+    all.into_iter().map(|(_, statement)| statement).collect()
 }
 
 /// The node requires authentication, and no credentials were given.
@@ -209,7 +222,7 @@ impl RepeatedQuery {
 /// The connection ended.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the node closed the connection")]
-struct Closed;
+struct ConnectionClosed;
 
 /// Byte stream to and from a node, plain or encrypted.
 trait Stream: Read + Write + Send {}
@@ -528,7 +541,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::query`].
-    pub fn prepare(&mut self, cql: &str) -> Result<Prepared> {
+    pub fn prepare(&mut self, cql: &str) -> Result<PreparedStatement> {
         self.request.clear();
         cql::request::prepare(&mut self.request, self.version, 0, cql)
             .map_err(|fault| unreadable(&fault, cql, cql))?;
@@ -722,13 +735,13 @@ impl Session {
 fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error {
     use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     let kind = error.downcast_ref().map(std::io::Error::kind);
-    let has_hung_up = error.is::<Closed>()
+    let has_hung_up = error.is::<ConnectionClosed>()
         || matches!(
             kind,
             Some(BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
         );
     match tls {
-        None if error.is::<Closed>() => {
+        None if error.is::<ConnectionClosed>() => {
             anyhow!("{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`")
         }
         // The node's explanation may be lost with the connection.
@@ -755,7 +768,7 @@ fn receive(
         let left = deadline.left().max(Duration::from_millis(1));
         socket.set_read_timeout(Some(left)).context("set a time-out")?;
         match stream.read(buffer) {
-            Ok(0) => return Err(Closed.into()),
+            Ok(0) => return Err(ConnectionClosed.into()),
             Ok(count) => buffer = &mut buffer[count..],
             Err(error) if matches!(error.kind(), Interrupted | TimedOut | WouldBlock) => {}
             Err(error) => {

@@ -4,7 +4,9 @@
 
 use crate::Version;
 use crate::frame::{self, RESPONSE_BIT, opcode};
-use crate::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared, ResultKind, metadata_bit};
+use crate::response::{
+    ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement, ResultKind, metadata_bit,
+};
 use crate::response::{SchemaChange, SchemaChangeKind, SchemaTarget};
 use crate::value::Value;
 use crate::wire::append_u16;
@@ -101,7 +103,7 @@ pub fn schema_change(out: &mut Vec<u8>, stream: i16, change: &SchemaChange) {
 }
 
 /// Appends a RESULT of kind Prepared.
-pub fn prepared(out: &mut Vec<u8>, stream: i16, prepared: &Prepared) {
+pub fn prepared(out: &mut Vec<u8>, stream: i16, prepared: &PreparedStatement) {
     let start = begin_result(out, stream, ResultKind::Prepared);
     append_short_bytes(out, &prepared.id);
     append_i32(out, 0);

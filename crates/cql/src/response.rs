@@ -12,7 +12,7 @@ mod rows;
 pub use error::{ErrorBody, ErrorCode, ErrorDetail, error_code};
 pub use event::{Event, SchemaChange, SchemaChangeKind, SchemaTarget};
 pub(crate) use metadata::bit as metadata_bit;
-pub use metadata::{COLUMNS_MAX, ColumnSpec, Prepared, TYPE_DEPTH_MAX};
+pub use metadata::{COLUMNS_MAX, ColumnSpec, PreparedStatement, TYPE_DEPTH_MAX};
 pub use rows::{RawRows, Row, Rows};
 
 use crate::frame::{Header, RESPONSE_BIT, flag, opcode};
@@ -54,7 +54,7 @@ pub enum ResultBody<'a> {
     /// USE: the new keyspace of the connection.
     SetKeyspace(&'a str),
     /// PREPARE: the statement's id and columns.
-    Prepared(Prepared),
+    Prepared(PreparedStatement),
     /// The schema was changed.
     SchemaChange(SchemaChange),
 }
@@ -140,8 +140,8 @@ fn version_of(header: &Header) -> Version {
     Version::from_number(header.version & !RESPONSE_BIT).unwrap_or_default()
 }
 
-/// Returns the id in the [`payload`] of a RESULT of kind Prepared, for callers that already know
-/// its metadata.
+/// Returns the id in the [`payload`] of a RESULT of kind Prepared, for callers that know its
+/// metadata already.
 ///
 /// # Errors
 /// The body ends within the id.
@@ -181,7 +181,9 @@ fn parse_result(body: &[u8], version: Version) -> Result<ResultBody<'_>> {
         ResultKind::Void => ResultBody::Void,
         ResultKind::Rows => ResultBody::Rows(Rows::parse(body)?),
         ResultKind::SetKeyspace => ResultBody::SetKeyspace(reader.string("keyspace")?),
-        ResultKind::Prepared => ResultBody::Prepared(Prepared::read(&mut reader, version)?),
+        ResultKind::Prepared => {
+            ResultBody::Prepared(PreparedStatement::read(&mut reader, version)?)
+        }
         ResultKind::SchemaChange => ResultBody::SchemaChange(SchemaChange::read(&mut reader)?),
     })
 }

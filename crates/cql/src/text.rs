@@ -109,6 +109,21 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
     Ok(statements)
 }
 
+/// Splits a schema into its statements, each with its offset, as [`split`] does. It leaves out
+/// `COMMENT ON …` and `SECURITY LABEL ON …`, which define nothing. DESCRIBE of Cassandra 6.0 adds
+/// them to each element that has one; earlier lines cannot parse them.
+///
+/// # Errors
+/// As for [`tokens`].
+pub fn definitions(schema: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
+    let mut statements = split(schema)?;
+    statements.retain(|(_, statement)| {
+        let word = statement.split_whitespace().next().unwrap_or_default();
+        !["comment", "security"].iter().any(|remark| remark.eq_ignore_ascii_case(word))
+    });
+    Ok(statements)
+}
+
 /// Returns the tokens of a text without its comments.
 ///
 /// # Errors

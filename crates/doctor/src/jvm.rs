@@ -2,7 +2,7 @@
 //! CPUs.
 
 use cluster::NodeConfiguration;
-use host::settings::{ProcessSettings, Reported};
+use host::settings::{FactResult, ProcessSettings};
 use std::collections::BTreeMap;
 use target_spec::java_major;
 use topology::CpuSet;
@@ -150,7 +150,7 @@ impl<'a> Jvm<'a> {
 }
 
 /// Returns the numbers in a reported list.
-pub(super) fn list(told: &Reported<String>) -> Option<CpuSet> {
+pub(super) fn list(told: &FactResult<String>) -> Option<CpuSet> {
     let set = CpuSet::parse_list(told.as_ref().ok()?).ok()?;
     Some(set).filter(|set| !set.is_empty())
 }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// An examined host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Examined {
+pub struct HostExamination {
     /// Its name.
     pub host: String,
     /// Description: CPUs, memory, and its programs.
@@ -39,7 +39,7 @@ const MAIN_CLASS: &str = "org.apache.cassandra.service.CassandraDaemon";
 const USUAL_FOLDER: &str = "/var/lib/cassandra";
 
 /// Examines this machine, with all nodes that run on it.
-pub fn here() -> Examined {
+pub fn here() -> HostExamination {
     let settings = HostSettings::read(Path::new("/"), &about_all());
     examine("this machine", &settings, &[])
 }
@@ -48,7 +48,7 @@ pub fn here() -> Examined {
 ///
 /// # Errors
 /// The agent is gone.
-pub fn there(agent: &Agent, name: &str) -> Result<Examined> {
+pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
     let settings = agent
         .settings(&about_all())
         .with_context(|| format!("read the settings of {name}"))?;
@@ -60,7 +60,10 @@ pub fn there(agent: &Agent, name: &str) -> Result<Examined> {
 ///
 /// # Errors
 /// An agent is gone, or no host can be reached.
-pub fn examine_cluster(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<Examined>> {
+pub fn examine_cluster(
+    cluster: &Cluster,
+    told: &[NodeConfiguration],
+) -> Result<Vec<HostExamination>> {
     let Some(hosts) = cluster.host_settings(&question())? else {
         // An address can be bound only on the machine to which it belongs.
         let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
@@ -97,10 +100,10 @@ fn about_all() -> Question {
     }
 }
 
-fn examine(name: &str, settings: &HostSettings, told: &[NodeConfiguration]) -> Examined {
+fn examine(name: &str, settings: &HostSettings, told: &[NodeConfiguration]) -> HostExamination {
     let mut findings = rules::judge(settings, told);
     findings.sort_by_key(|one| one.level);
-    Examined {
+    HostExamination {
         host: name.to_owned(),
         about: about(settings),
         is_contained: settings.container.is_some(),

@@ -100,13 +100,13 @@ impl Ceilings {
 /// should, and nothing may end in another. That says nothing about the client, so counting
 /// continues until there are enough usable slices.
 #[derive(Debug, Default)]
-struct Counted {
+struct SliceCount {
     slices: u32,
     ended: u64,
     seconds: f64,
 }
 
-impl Counted {
+impl SliceCount {
     fn note(&mut self, interval: &Interval) -> Flow {
         let ended = interval.ended();
         if interval.index > 0 && !interval.draining && ended > 0 {
@@ -156,7 +156,7 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
     let offer = Offer::measured(Stage::Main, schedule, Limit::Duration(AT_MOST));
     let mut config = load_run::config(settings, program, &running, &offer, Duration::ZERO);
     config.interval = SLICE;
-    let mut counted = Counted::default();
+    let mut counted = SliceCount::default();
     load::run(&config, &mut |interval| counted.note(interval))
         .context("measure the client's own ceiling")?;
     running.stop(None).1?;
@@ -171,7 +171,7 @@ mod tests {
     /// Counts the intervals of a measurement with slices of one second. Returns how many were used,
     /// and op/s.
     fn counted(intervals: &[Interval]) -> (usize, Option<f64>) {
-        let mut counted = Counted::default();
+        let mut counted = SliceCount::default();
         let goes_on = |interval: &&Interval| counted.note(interval) == Flow::Continue;
         let before_stop = intervals.iter().take_while(goes_on).count();
         (before_stop, counted.ops_per_s())

@@ -2,7 +2,7 @@
 
 use analysis::rules::Window;
 use fleet::{ClientEnd, ClientSecond};
-use measure::{Histogram, Interval, KindInterval, Summed};
+use measure::{Histogram, Interval, KindInterval, SummedInterval};
 
 /// Clients of a trial, while it is measured.
 #[derive(Debug, Default)]
@@ -44,6 +44,6 @@ impl ClientTally {
         if interval.is_measured() {
             self.lag.add(&interval.client.lag);
         }
-        self.window.push(&Summed::new(interval.into()));
+        self.window.push(&SummedInterval::new(interval.into()));
     }
 }

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use store::Run;
 use study::confirm;
 use study::resolve::resolve;
-use study::settings::{Granted, Overrides, Study};
+use study::settings::{GrantedPermissions, Overrides, Study};
 
 /// Returns the study of a screening's run with every combination of the chosen factors, in blocks,
 /// in the place of `screen`. Scale and files stay the same.
@@ -13,7 +13,7 @@ use study::settings::{Granted, Overrides, Study};
 /// # Errors
 /// The run is not finished, it screened nothing, or chose nothing. Or the study needs more than is
 /// `granted`, as when a run is resumed.
-pub fn confirming(run: &Run, granted: Granted) -> Result<Study> {
+pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {
     let path = run.path.display();
     let Some(findings) = &run.findings else {
         bail!(

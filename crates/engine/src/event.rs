@@ -4,7 +4,7 @@
 //! the end of a phase, though never the load, which has threads of its own.
 
 use fleet::{ClientNow, Population};
-use measure::{Interval, Summed};
+use measure::{Interval, SummedInterval};
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::record::TrialFinding;
@@ -214,7 +214,7 @@ impl Progress {
     }
 
     /// Adds the next interval of the phase.
-    pub(crate) fn push(&mut self, summed: &Summed) {
+    pub(crate) fn push(&mut self, summed: &SummedInterval) {
         self.seconds += summed.interval.seconds();
         self.operations += summed.all.outcomes.total();
         self.errors += summed.all.outcomes.errors();

@@ -14,7 +14,7 @@ use anyhow::Result;
 use fleet::Next;
 use load::Flow;
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
-use measure::{Interval, Summed};
+use measure::{Interval, SummedInterval};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,13 +36,13 @@ pub enum LoopEvent {
     /// Time has passed: run all scheduled actions that are due.
     Time,
     /// An interval of the load has ended.
-    Interval(Box<Summed>),
+    Interval(Box<SummedInterval>),
     /// The load has ended.
     Over,
     /// One of several clients is lost; the reason.
     ClientLost(String),
     /// Nodes are down.
-    Died(Vec<Died>),
+    Died(Vec<DeadNode>),
     /// The fault of this number is in force since a time of the monotonic clock. The time is that
     /// of the injection, once the fault's target is whole, or of its completion if the injection
     /// takes a while.
@@ -55,7 +55,7 @@ pub enum LoopEvent {
 
 /// A node that is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Died {
+pub struct DeadNode {
     /// Name of the node.
     pub node: String,
     /// Name of the node, how it ended, and its last log lines.
@@ -219,7 +219,7 @@ pub enum EarlyEnd {
 
 /// Loop state of one phase under load: its results so far, and the scheduled actions.
 pub struct Conduct<'c> {
-    decide: &'c mut dyn FnMut(&Summed) -> Decision,
+    decide: &'c mut dyn FnMut(&SummedInterval) -> Decision,
     agenda: Agenda,
     faults: Vec<Breaking>,
     /// Numbers of the faults in force.
@@ -250,7 +250,7 @@ impl<'c> Conduct<'c> {
         start_ns: u64,
         tally: Tally,
         faults: Vec<Breaking>,
-        decide: &'c mut dyn FnMut(&Summed) -> Decision,
+        decide: &'c mut dyn FnMut(&SummedInterval) -> Decision,
     ) -> Conduct<'c> {
         let looks = [Due::LookAtNodes, Due::KeepReadings]
             .map(|due| (start_ns + due.every_ns().unwrap_or(0), due));
@@ -314,7 +314,8 @@ impl<'c> Conduct<'c> {
             let mut happened = VecDeque::new();
             match world.wait(self.agenda.next_ns()) {
                 Next::Interval(interval) => {
-                    happened.push_back(LoopEvent::Interval(Box::new(Summed::new(interval))));
+                    happened
+                        .push_back(LoopEvent::Interval(Box::new(SummedInterval::new(interval))));
                 }
                 Next::Lost(why) => happened.push_back(LoopEvent::ClientLost(why)),
                 Next::Time => {}
@@ -436,7 +437,7 @@ impl<'c> Conduct<'c> {
         left.into_iter().map(Act::Omit)
     }
 
-    fn interval(&mut self, summed: &Summed) -> Vec<Act> {
+    fn interval(&mut self, summed: &SummedInterval) -> Vec<Act> {
         self.tally.push(summed);
         self.progress.push(summed);
         let decision = (self.decide)(summed);

@@ -24,7 +24,9 @@ use store::record::{ClientMachineRecord, OverridesRecord};
 use study::compile_workload;
 use study::inputs::Inputs;
 use study::resolve::resolve;
-use study::settings::{Client, ClientMachine, ClientPods, Granted, Overrides, Recordings, Study};
+use study::settings::{
+    Client, ClientMachine, ClientPods, GrantedPermissions, Overrides, Recordings, Study,
+};
 use target_spec::SecretSource;
 use workload::{Program, Stage};
 
@@ -279,13 +281,13 @@ impl Sources {
         let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
         let overrides = Overrides {
             // Trust was checked where the run was started. Nothing that it allows is done here.
-            granted: Granted {
+            granted: GrantedPermissions {
                 trust: true,
                 secrets: self.secrets.iter().map(named).collect(),
-                ..Granted::default()
+                ..GrantedPermissions::default()
             },
             recordings,
-            ..plan_record::overrides_recorded(self.overrides.clone(), Granted::default())
+            ..plan_record::overrides_recorded(self.overrides.clone(), GrantedPermissions::default())
         };
         let study = resolve(&self.source, &self.study, &overrides)
             .map_err(|mistakes| anyhow::anyhow!("{mistakes}"))

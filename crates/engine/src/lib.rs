@@ -49,8 +49,8 @@ pub use event::{
 pub use expected_blocks::expected;
 pub use fleet_use::StudyMaker;
 pub use load_run::workers_auto;
-pub use prepare::{Prepared, prepare};
-pub use resume::Interrupted;
+pub use prepare::{PrepareResult, prepare};
+pub use resume::InterruptedRun;
 pub use sentences::place::point_words;
 pub use series::{import_file, series_names};
 pub use summary::{may_be_believed, misses_a_requirement, trial_name};

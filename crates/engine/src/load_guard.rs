@@ -7,9 +7,9 @@ use super::running_target::Running;
 use anyhow::Result;
 use cluster::OtherClients;
 use measure::number::counted;
-use measure::{ClientCount, Outcome, Summed, clock};
+use measure::{ClientCount, Outcome, SummedInterval, clock};
 use std::time::Duration;
-use study::settings::{Guard, GuardLimits, Guarded, Settings};
+use study::settings::{Guard, GuardLimits, GuardedClusters, Settings};
 
 /// Time over which requests of other clients are counted: one second tells none from many.
 const LOOKED_FOR: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ impl Watch {
     }
 
     /// Returns why the load has to end, if it has to.
-    pub fn see(&mut self, summed: &Summed) -> Option<String> {
+    pub fn see(&mut self, summed: &SummedInterval) -> Option<String> {
         let awaited_before = std::mem::replace(
             &mut self.awaited,
             summed.interval.client.counts[ClientCount::InFlight],
@@ -92,7 +92,10 @@ impl GuardState {
     /// # Errors
     /// A node cannot be asked.
     pub fn look(guard: &Guard, running: &Running) -> Result<GuardState> {
-        if guard.when != Guarded::Auto || !running.cluster.is_attached() || running.is_null() {
+        if guard.when != GuardedClusters::Auto
+            || !running.cluster.is_attached()
+            || running.is_null()
+        {
             return Ok(GuardState::Unasked);
         }
         if running.cluster.is_null_server()? {
@@ -107,7 +110,7 @@ impl GuardState {
     /// Returns true if there is a guard. Hidden clients are assumed to exist.
     pub fn is_guarded(&self, guard: &Guard) -> bool {
         match self {
-            GuardState::Unasked => guard.when == Guarded::Always,
+            GuardState::Unasked => guard.when == GuardedClusters::Always,
             GuardState::Others(others) => !others.0.is_empty(),
             GuardState::Hidden => true,
         }
@@ -181,7 +184,7 @@ mod tests {
 
     /// A second: `answered` lists counts and their latency in ms, with failures and operations in
     /// flight at its end.
-    fn second(answered: &[(u64, u64)], failed: u64, awaited: u64) -> Summed {
+    fn second(answered: &[(u64, u64)], failed: u64, awaited: u64) -> SummedInterval {
         let mut kind = KindInterval::default();
         for (count, ms) in answered {
             kind.succeed(false, ms * 1_000_000, ms * 1_000_000, *count);
@@ -191,10 +194,10 @@ mod tests {
         }
         let mut interval = Interval::second(0, vec![kind]);
         interval.client.counts[ClientCount::InFlight] = awaited;
-        Summed::new(interval.into())
+        SummedInterval::new(interval.into())
     }
 
-    fn why(seconds: &[Summed]) -> Option<String> {
+    fn why(seconds: &[SummedInterval]) -> Option<String> {
         let mut watch = Watch::new(LIMITS);
         let mut all = seconds.iter();
         all.find_map(|second| watch.see(second))

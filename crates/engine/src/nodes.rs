@@ -14,7 +14,7 @@ use super::probe_collector;
 use super::running_target::Running;
 use anyhow::Result;
 use cluster::{Effect, NodeConfiguration, Proof};
-use doctor::{Examined, Severity};
+use doctor::{HostExamination, Severity};
 use std::collections::BTreeMap;
 use store::record::{
     FORMAT, HostRecord, HostSettingRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord,
@@ -164,7 +164,7 @@ fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
 
 /// Converts a host's settings to records. Reason and remedy are given only for settings that are
 /// not fine.
-fn host_settings(host: Examined) -> impl Iterator<Item = HostSettingRecord> {
+fn host_settings(host: HostExamination) -> impl Iterator<Item = HostSettingRecord> {
     host.findings.into_iter().map(move |one| {
         let is_well = one.level == Severity::Ok;
         let unless_well = |text: String| if is_well { String::new() } else { text };

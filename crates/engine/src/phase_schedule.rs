@@ -6,7 +6,7 @@ use analysis::warmup_end::{Steady, SteadyLimits, SteadyState};
 use imports::StepLimit;
 use imports::stress::Uncertainty;
 use load::{Flow, Limit, Window};
-use measure::Summed;
+use measure::SummedInterval;
 use measure::clock::SECOND_NS;
 use std::time::Duration;
 use store::record::{WarmupEnd, WarmupRecord};
@@ -76,7 +76,7 @@ impl PhaseSchedule {
     /// Takes the next interval, names its phase, and says whether to go on. The begin of the window
     /// is decided in advance: it begins with the interval after the one in which a steady state is
     /// reported.
-    pub fn see(&mut self, summed: &Summed) -> Decision {
+    pub fn see(&mut self, summed: &SummedInterval) -> Decision {
         let interval = &summed.interval;
         if self.measuring {
             return Decision::go_on("measure", interval);
@@ -144,7 +144,7 @@ impl RecordedArrivals {
     }
 
     /// Takes the next interval, and says whether to go on.
-    pub fn see(&mut self, summed: &Summed) -> Decision {
+    pub fn see(&mut self, summed: &SummedInterval) -> Decision {
         let mut decision = Decision::go_on("measure", &summed.interval);
         if let StepLimit::Uncertainty { target, min, max } = self.limit
             && !summed.interval.draining
@@ -189,8 +189,8 @@ mod tests {
         study.variants.into_iter().next().unwrap().settings
     }
 
-    fn summed(interval: Interval) -> Summed {
-        Summed::new(interval.into())
+    fn summed(interval: Interval) -> SummedInterval {
+        SummedInterval::new(interval.into())
     }
 
     fn interval(index: u64, ok: u64) -> Interval {

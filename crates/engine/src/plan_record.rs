@@ -14,7 +14,8 @@ use store::record::{
 use study::checked_tree::Tree;
 use study::plan::{Plan, Trial};
 use study::settings::{
-    Client, Folder, Granted, Overrides, PrimaryMetric, Recordings, Registry, Study, StudyFault,
+    Client, Folder, GrantedPermissions, Overrides, PrimaryMetric, Recordings, Registry, Study,
+    StudyFault,
 };
 use study::units;
 use target_spec::SecretSource;
@@ -282,12 +283,12 @@ fn folder_of(folder: &Folder) -> Option<PathBuf> {
 /// Returns the overrides of a recorded plan, for resolving its study again. The record may come
 /// from an untrusted source, as a study may. It is not trusted, nor is its folder of files, unless
 /// `granted` says so.
-pub fn overrides_of(plan: &PlanRecord, granted: Granted) -> Overrides {
+pub fn overrides_of(plan: &PlanRecord, granted: GrantedPermissions) -> Overrides {
     overrides_recorded(plan.resolved.overrides.clone(), granted)
 }
 
 /// Does the same with recorded overrides alone.
-pub fn overrides_recorded(recorded: OverridesRecord, granted: Granted) -> Overrides {
+pub fn overrides_recorded(recorded: OverridesRecord, granted: GrantedPermissions) -> Overrides {
     let folder = recorded.folder.filter(|_| granted.trust);
     Overrides {
         target: recorded.target,
@@ -316,9 +317,9 @@ mod tests {
     #[test]
     fn a_plan_says_that_its_study_was_trusted() {
         for trust in [false, true] {
-            let granted = Granted {
+            let granted = GrantedPermissions {
                 trust,
-                ..Granted::default()
+                ..GrantedPermissions::default()
             };
             let overrides = Overrides {
                 granted,
@@ -335,7 +336,7 @@ mod tests {
                 record.rerun
             );
             // The record itself grants no trust: only the command line can grant it again.
-            assert!(!overrides_of(&record, Granted::default()).granted.trust);
+            assert!(!overrides_of(&record, GrantedPermissions::default()).granted.trust);
         }
     }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use target_spec::Target;
-use workload::{Checked, KeyspaceStatements};
+use workload::{CompiledFile, KeyspaceStatements};
 use yaml::Diagnostics;
 
 /// Prefix of the names of scratch keyspaces.
@@ -20,7 +20,7 @@ const SCRATCH: &str = "cassay_check_";
 
 /// Result of preparing a workload's statements.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct PrepareResult {
     /// Node that prepared them.
     pub node: String,
     /// Cassandra version of the node.
@@ -41,14 +41,14 @@ pub struct Prepared {
 ///
 /// # Errors
 /// The target is not available, or a keyspace cannot be created or dropped on it. The server's
-/// complaints about the workload are in [`Prepared::mistakes`].
+/// complaints about the workload are in [`PrepareResult::mistakes`].
 pub fn prepare(
     target: &Target,
     dirs: &Dirs,
-    checked: &Checked,
+    checked: &CompiledFile,
     stop: &AtomicBool,
     say: &mut dyn FnMut(&str),
-) -> Result<Prepared> {
+) -> Result<PrepareResult> {
     let running = Running::start(target, dirs, say)?;
     // It creates only a scratch keyspace.
     running.cluster.permit(Permit {
@@ -64,12 +64,12 @@ pub fn prepare(
 }
 
 struct Ask<'a> {
-    checked: &'a Checked,
+    checked: &'a CompiledFile,
     stop: &'a AtomicBool,
 }
 
 impl Ask<'_> {
-    fn prepare(&self, cluster: &Cluster, say: &mut dyn FnMut(&str)) -> Result<Prepared> {
+    fn prepare(&self, cluster: &Cluster, say: &mut dyn FnMut(&str)) -> Result<PrepareResult> {
         let node = cluster.nodes().first().context("the cluster has no node")?;
         let program = self.checked.program();
         let mut session = cluster.session()?;
@@ -82,7 +82,7 @@ impl Ask<'_> {
         let there = tables(&mut session, program.keyspace())?;
         let all = program.tables();
         let missing: Vec<&str> = all.into_iter().filter(|t| !there.contains(*t)).collect();
-        let mut prepared = Prepared {
+        let mut prepared = PrepareResult {
             node: node.address.to_string(),
             version: node.version.clone(),
             keyspace: program.keyspace().to_owned(),
@@ -115,7 +115,7 @@ impl Ask<'_> {
     }
 
     /// Returns true if the check goes on: not after Ctrl-C, nor after a mistake that causes others.
-    fn goes_on(&self, prepared: &mut Prepared) -> bool {
+    fn goes_on(&self, prepared: &mut PrepareResult) -> bool {
         prepared.is_interrupted = self.stop.load(Ordering::Relaxed);
         !prepared.is_interrupted
     }
@@ -126,7 +126,7 @@ impl Ask<'_> {
         &self,
         session: &mut Session,
         placed: &KeyspaceStatements,
-        prepared: &mut Prepared,
+        prepared: &mut PrepareResult,
     ) -> Result<()> {
         for (number, cql) in placed.schema.iter().enumerate() {
             if !self.goes_on(prepared) {
@@ -145,7 +145,7 @@ impl Ask<'_> {
         &self,
         session: &mut Session,
         placed: &KeyspaceStatements,
-        prepared: &mut Prepared,
+        prepared: &mut PrepareResult,
     ) -> Result<()> {
         if !prepared.mistakes.is_empty() {
             return Ok(());

@@ -13,14 +13,14 @@ use std::path::PathBuf;
 use store::record::{
     AddedRecord, ComparisonRecord, FORMAT, FindingsRecord, JournalEvent, TrialFinding,
 };
-use store::{Damage, RunWriter, Salvaged};
+use store::{Damage, RunWriter, SalvagedRun};
 use study::plan::Plan;
 use study::resolve::{StudyError, resolve};
-use study::settings::{Granted, Study};
+use study::settings::{GrantedPermissions, Study};
 
 /// An interrupted run, with its study resolved as before.
 #[derive(Clone, Debug)]
-pub struct Interrupted {
+pub struct InterruptedRun {
     /// Study of the run.
     pub study: Study,
     /// Plan of the run, made again and found equal.
@@ -37,7 +37,7 @@ pub struct Interrupted {
     adding: Option<AddedRecord>,
 }
 
-impl Interrupted {
+impl InterruptedRun {
     /// Reads a run. The plan is made again from the copy of the study. If another version makes
     /// another plan, the rest of the run would not fit its begin, and the run is refused. Trials
     /// whose files are damaged count as unfinished, and are repeated.
@@ -45,7 +45,11 @@ impl Interrupted {
     /// # Errors
     /// As above, or the study needs more than is `granted`. What was granted at the run's begin
     /// does not count here, since its folder may come from anywhere.
-    pub fn read(salvaged: &Salvaged, version: &str, granted: Granted) -> Result<Interrupted> {
+    pub fn read(
+        salvaged: &SalvagedRun,
+        version: &str,
+        granted: GrantedPermissions,
+    ) -> Result<InterruptedRun> {
         let run = &salvaged.run;
         let text = run.study_yaml()?;
         let overrides = plan_record::overrides_of(&run.plan, granted);
@@ -67,7 +71,7 @@ impl Interrupted {
                 run.plan.rerun
             );
         }
-        Ok(Interrupted {
+        Ok(InterruptedRun {
             study,
             plan,
             path: run.path.clone(),

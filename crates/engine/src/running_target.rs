@@ -4,7 +4,7 @@
 //! a run without Java takes the same path as one with it.
 
 use anyhow::{Context, Result, bail};
-use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, Restored};
+use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, RestoreResult};
 use load::EarlierWrites;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
@@ -114,7 +114,7 @@ impl Running {
         name: &str,
         how: RestoreHow,
         say: &mut dyn FnMut(&str),
-    ) -> Result<Restored> {
+    ) -> Result<RestoreResult> {
         let restored = self.cluster.snapshot_restore(name, how, say);
         restored.with_context(|| format!("restore the snapshot {name}"))
     }

@@ -6,7 +6,8 @@ use analysis::rules::Verdict;
 use analysis::scale_up::fits::{Coefficient, Fit, NoFit, rivals};
 use analysis::scale_up::models::Model;
 use analysis::scale_up::{
-    Improvement, MachineSize, MissingRatio, Of, Point, Ratio, ScaleUp, Scaled, improvements, read,
+    Improvement, MachineSize, MissingRatio, Of, Point, PointResults, Ratio, ScaleUp, improvements,
+    read,
 };
 use analysis::too_few_blocks;
 use analysis::{Looks, Metric, VariantName};
@@ -38,7 +39,7 @@ pub struct Setting {
     /// Planned number of blocks.
     pub blocks: usize,
     /// Why quotients have no interval, if they have none.
-    pub unpaired: Option<Unpaired>,
+    pub unpaired: Option<UnpairedReason>,
 }
 
 /// Instances that run on the units in use.
@@ -52,21 +53,21 @@ pub enum Instances {
 
 /// Why blocks are not pairs, so that there is no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unpaired {
+pub enum UnpairedReason {
     /// One variant ran after the other.
     InARow,
     /// The results decided how many blocks there are.
     UntilAnswered,
 }
 
-impl Unpaired {
+impl UnpairedReason {
     fn words(self) -> &'static str {
         match self {
-            Unpaired::InARow => {
+            UnpairedReason::InARow => {
                 "The numbers of units did not take turns: every ratio and every curve includes \
                  other changes during the run, and no interval allows for them."
             }
-            Unpaired::UntilAnswered => {
+            UnpairedReason::UntilAnswered => {
                 "The run ended when its question was answered: intervals for a fixed number of \
                  blocks do not apply, and are left out here."
             }
@@ -80,12 +81,12 @@ pub struct Arm {
     /// Name of the arm, if there are several.
     pub name: Option<String>,
     /// Its points, in the order of the study.
-    pub points: Vec<Measured>,
+    pub points: Vec<UnitsMeasurement>,
 }
 
 /// Measurement at one number of units.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct UnitsMeasurement {
     /// Number of units, and throughput by block.
     pub point: Point,
     /// Name of its variant.
@@ -102,7 +103,7 @@ pub struct Measured {
 
 impl Arm {
     /// Lists the numbers of units of the matching points: `1, 2 and 4`. `None` if no point matches.
-    pub fn counted(&self, is_such: impl Fn(&&Measured) -> bool) -> Option<String> {
+    pub fn counted(&self, is_such: impl Fn(&&UnitsMeasurement) -> bool) -> Option<String> {
         let such = self.points.iter().filter(is_such);
         let mut units: Vec<String> = such.map(|of| of.point.units.to_string()).collect();
         let last = units.pop()?;
@@ -236,7 +237,11 @@ impl Setting {
     }
 }
 
-fn point(setting: &Setting, measured: &Measured, scaled: &Scaled) -> ScalePointRecord {
+fn point(
+    setting: &Setting,
+    measured: &UnitsMeasurement,
+    scaled: &PointResults,
+) -> ScalePointRecord {
     let (efficiency, why) = setting.to_record(scaled.efficiency);
     // The caller's reason is more specific.
     let known = measured.missing.clone();
@@ -342,12 +347,12 @@ fn coefficient(setting: &Setting, of: &Coefficient) -> CoefficientRecord {
 mod tests {
     use super::*;
 
-    fn measured(units: u32, sockets: u32, share: f64) -> Measured {
+    fn measured(units: u32, sockets: u32, share: f64) -> UnitsMeasurement {
         let ops = 1000.0 * f64::from(units) * share;
         // Without noise of their own, the trials would be off every curve by more than their noise.
         let noise = [1.0, 1.0003, 0.9997].into_iter().cycle().skip(units as usize % 3);
         let blocks = [1.0, 1.02, 0.99].into_iter().zip(noise);
-        Measured {
+        UnitsMeasurement {
             point: Point {
                 units,
                 sockets,

@@ -7,7 +7,7 @@
 
 use anyhow::{Context, Result};
 use cluster::Session;
-use cql::response::{ColumnSpec, Prepared};
+use cql::response::{ColumnSpec, PreparedStatement};
 use cql::value::CqlType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ fn other_types(
     session: &Session,
     statement: &Statement,
     expected: &Expectation,
-    found: &Prepared,
+    found: &PreparedStatement,
 ) -> Vec<String> {
     let table = table_of(&statement.cql).unwrap_or_default();
     let pairs = expected.markers.iter().zip(&found.bind_columns);
@@ -138,7 +138,7 @@ fn may_be(takes: &CqlType, made: &CqlType) -> bool {
 }
 
 /// Returns why the rows of a read are not those that the workload knows.
-fn other_columns(expected: &Expectation, found: &Prepared) -> Option<String> {
+fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<String> {
     let known = expected.all_columns.as_ref()?;
     let shown: Vec<&ColumnSpec> = found.result_columns.iter().collect();
     if shown.iter().map(|column| &column.name).eq(known.iter()) {

@@ -76,8 +76,8 @@ pub fn describe(
     };
     let types = all.iter().filter(|one| one.kind == "type");
     Ok(Definition::Found(TableDescription {
-        table: table.statement.to_owned(),
-        types: types.map(|one| one.statement.to_owned()).collect(),
+        table: table.create().to_owned(),
+        types: types.map(|one| one.create().to_owned()).collect(),
         from: from.clone(),
     }))
 }

@@ -26,7 +26,7 @@ use super::probe_collector::{DatabaseProbes, ProbeCollector};
 use super::running_target::Running;
 use super::schema_check;
 use super::timeline::Timeline;
-use super::window_counts::{Answered, Tally};
+use super::window_counts::{AnsweredCounts, Tally};
 use analysis::procedure::Role;
 use analysis::rules::{Environment, Evidence};
 use anyhow::{Error, Result};
@@ -100,7 +100,7 @@ pub enum TrialEnd {
 /// State of a running trial: evidence and finding so far, and the data for the rest of them.
 struct State {
     writer: TrialWriter,
-    answered: Answered,
+    answered: AnsweredCounts,
     counting: Counting,
     storage: Storage,
     gather: ProbeCollector,
@@ -215,7 +215,7 @@ impl TrialRun<'_> {
         Ok(State {
             timeline: Timeline::new(writer.start_ns()),
             writer,
-            answered: Answered::default(),
+            answered: AnsweredCounts::default(),
             counting: Counting::default(),
             storage: Storage::default(),
             gather: ProbeCollector::default(),

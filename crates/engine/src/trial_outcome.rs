@@ -1,7 +1,7 @@
 //! Converts a trial's finding into the outcome by which a procedure decides.
 
 use crate::summary::is_saturated;
-use analysis::procedure::{Measured, Percentiles, Point, TrialJudgement, TrialOutcome};
+use analysis::procedure::{MeasuredFigure, Percentiles, Point, TrialJudgement, TrialOutcome};
 use analysis::rules::{Limits, Verdict};
 use measure::Known;
 use store::record::{QuantilesRecord, RuleOutcome, TrialFinding};
@@ -79,7 +79,7 @@ fn shortfall(settings: &Settings, finding: &TrialFinding, failed: u64) -> f64 {
 }
 
 fn percentiles(record: &QuantilesRecord) -> Percentiles {
-    let of = |name: &str, value: Known| Measured {
+    let of = |name: &str, value: Known| MeasuredFigure {
         value,
         ci95: record.ci95.get(name).copied(),
     };

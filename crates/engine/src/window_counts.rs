@@ -6,7 +6,9 @@ use analysis::blocks::Blocks;
 use analysis::rules::{PresentRows, Window};
 use measure::interval::CheckCounts;
 use measure::outcome::OutcomeCounts;
-use measure::{Histogram, Interval, KindCount, KindCounts, KindInterval, Outcome, Summed, Times};
+use measure::{
+    Histogram, Interval, KindCount, KindCounts, KindInterval, Outcome, SummedInterval, Times,
+};
 use store::convert;
 use store::record::{QuantilesRecord, SeriesRecord};
 
@@ -39,7 +41,7 @@ pub struct Tally {
     /// Outcomes of all operations of the run, including those before the window.
     pub outcomes: OutcomeCounts,
     /// Operations that the client got an answer for, over the whole run.
-    pub answered: Answered,
+    pub answered: AnsweredCounts,
     /// For each kind, true if it writes.
     is_write: Vec<bool>,
     /// Begin of the first interval and end of the last, monotonic clock.
@@ -69,7 +71,7 @@ impl Tally {
     }
 
     /// Adds the next interval of the run, from its start line on.
-    pub fn push(&mut self, summed: &Summed) {
+    pub fn push(&mut self, summed: &SummedInterval) {
         let interval = &*summed.interval;
         self.window.push(summed);
         for (series, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
@@ -187,7 +189,7 @@ impl Series {
 
 /// Operations that the client got an answer for, over all phases of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answered {
+pub struct AnsweredCounts {
     /// Reads that succeeded.
     pub reads: u64,
     /// Writes that succeeded.
@@ -196,9 +198,9 @@ pub struct Answered {
     pub uncertain: u64,
 }
 
-impl Answered {
+impl AnsweredCounts {
     /// Adds the counts of another run.
-    pub fn add(&mut self, other: &Answered) {
+    pub fn add(&mut self, other: &AnsweredCounts) {
         self.reads += other.reads;
         self.writes += other.writes;
         self.uncertain += other.uncertain;
@@ -231,7 +233,7 @@ mod population;
 mod tests {
     use super::*;
 
-    fn summed(index: u64, draining: bool, ok: u64, failed: u64) -> Summed {
+    fn summed(index: u64, draining: bool, ok: u64, failed: u64) -> SummedInterval {
         let mut kind = KindInterval::default();
         kind.succeed(false, 1_000_000, 900_000, ok);
         for _ in 0..failed {
@@ -242,7 +244,7 @@ mod tests {
             draining,
             ..Interval::second(index, vec![kind])
         };
-        Summed::new(interval.into())
+        SummedInterval::new(interval.into())
     }
 
     #[test]
@@ -282,7 +284,7 @@ mod tests {
             draining: true,
             ..Interval::second(1, vec![never_sent])
         };
-        tally.push(&Summed::new(drain.into()));
+        tally.push(&SummedInterval::new(drain.into()));
         assert!(!tally.kinds[0].is_empty());
     }
 
@@ -307,10 +309,10 @@ mod tests {
 
     #[test]
     fn what_nobody_knows_is_counted_apart() {
-        let mut answered = Answered::default();
+        let mut answered = AnsweredCounts::default();
         answered.push(&summed(0, false, 10, 3).interval, &[true]);
         answered.push(&summed(1, true, 5, 0).interval, &[false]);
-        let expected = Answered {
+        let expected = AnsweredCounts {
             reads: 5,
             writes: 10,
             uncertain: 3,

@@ -269,12 +269,12 @@ pub(crate) fn ways(
 
 /// Result of a disk test.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tried {
+pub(crate) struct DiskTest {
     pub write: Attempt,
     pub read: Attempt,
 }
 
-impl Tried {
+impl DiskTest {
     pub fn words(self) -> String {
         format!(
             "a write to its disk {}, a read {}",
@@ -320,7 +320,7 @@ pub(crate) fn try_disk(
     host: usize,
     work: DiskWork,
     limit: Duration,
-) -> Result<Tried> {
+) -> Result<DiskTest> {
     let folder = world
         .hosts()
         .into_iter()
@@ -333,7 +333,7 @@ pub(crate) fn try_disk(
         limit,
     };
     match world.see(ExecutedBy::Host(host), sight)? {
-        QueryAnswer::Disk { write, read } => Ok(Tried { write, read }),
+        QueryAnswer::Disk { write, read } => Ok(DiskTest { write, read }),
         other => Err(other_answer(&other)),
     }
 }
@@ -343,7 +343,7 @@ pub(crate) fn disk(
     world: &mut dyn Agents,
     host: usize,
     limit: Duration,
-    is_broken: impl Fn(&Tried) -> bool,
+    is_broken: impl Fn(&DiskTest) -> bool,
 ) -> Observation {
     let tried = try_disk(world, host, DiskWork::default(), limit).map(|tried| Observation {
         broken: Some(is_broken(&tried)),
@@ -361,7 +361,7 @@ pub(crate) fn disk_and_nodes(
     world: &mut dyn World,
     host: usize,
     limit: Duration,
-    is_broken: impl Fn(&Tried) -> bool,
+    is_broken: impl Fn(&DiskTest) -> bool,
 ) -> Observation {
     let disk = disk(world, host, limit, is_broken);
     disk.and(|| clients(world, host, limit))

@@ -6,7 +6,7 @@
 use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
-use measure::interval::{Censored, CheckCounts, Early, Hiccups};
+use measure::interval::{CensoredCounts, CheckCounts, Early, Hiccups};
 use measure::outcome::{OUTCOMES, OutcomeCounts};
 use measure::{ClientCount, KindCount};
 use measure::{ClientCounts, ClientInterval, Histogram, KindCounts, KindInterval, Outcome};
@@ -110,7 +110,7 @@ fn kind(visit: &mut impl Visit, kind: &mut KindInterval) -> Option<()> {
         extra_uncertain,
         checks,
     } = kind;
-    let Censored {
+    let CensoredCounts {
         latency: censored_latency,
         service: censored_service,
     } = censored;

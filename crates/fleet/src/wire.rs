@@ -208,7 +208,7 @@ pub(crate) struct EndNote {
     pub first_errors: Vec<(measure::Outcome, String, String)>,
     /// The first rows with wrong content.
     #[serde(default)]
-    pub missed_rows: Vec<(u64, measure::Missed)>,
+    pub missed_rows: Vec<(u64, measure::WriteMismatch)>,
     /// Node, number of failures, and begin and end of the period since the start line.
     pub failures: Vec<(String, u64, [u64; 2])>,
     /// CPU time for which a control group of the client had to wait, since the start line, ns.

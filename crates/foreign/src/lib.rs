@@ -27,7 +27,7 @@ const BYTES_PER_S_MIN: u64 = 64 << 10;
 
 /// A plain file of a kind, open for reading.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenFile {
     file: File,
     kind: FileKind,
     /// Offset of the next byte.
@@ -42,7 +42,7 @@ pub struct Opened {
 ///
 /// # Errors
 /// It cannot be opened, is not a plain file ([`is_no_file`]), or is larger than its kind allows.
-pub fn open(kind: FileKind, path: impl AsRef<Path>) -> io::Result<Opened> {
+pub fn open(kind: FileKind, path: impl AsRef<Path>) -> io::Result<OpenFile> {
     open_with(kind, path.as_ref(), OFlags::empty())
 }
 
@@ -50,7 +50,7 @@ pub fn open(kind: FileKind, path: impl AsRef<Path>) -> io::Result<Opened> {
 ///
 /// # Errors
 /// As for [`open`].
-pub fn open_no_link(kind: FileKind, path: impl AsRef<Path>) -> io::Result<Opened> {
+pub fn open_no_link(kind: FileKind, path: impl AsRef<Path>) -> io::Result<OpenFile> {
     open_with(kind, path.as_ref(), OFlags::NOFOLLOW)
 }
 
@@ -106,7 +106,7 @@ pub fn folder(path: impl AsRef<Path>) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-fn open_with(kind: FileKind, path: &Path, more: OFlags) -> io::Result<Opened> {
+fn open_with(kind: FileKind, path: &Path, more: OFlags) -> io::Result<OpenFile> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY | more;
     let mut options = OpenOptions::new();
     let opened = options.read(true).custom_flags(flags.bits().cast_signed()).open(path);
@@ -116,7 +116,7 @@ fn open_with(kind: FileKind, path: &Path, more: OFlags) -> io::Result<Opened> {
     if bytes > kind.bytes_max() {
         return Err(too_large(kind, &format!("it has {bytes} bytes")));
     }
-    Ok(Opened {
+    Ok(OpenFile {
         file,
         kind,
         at: 0,
@@ -171,7 +171,7 @@ fn too_large(kind: FileKind, what: &str) -> io::Error {
     io::Error::new(ErrorKind::FileTooLarge, text)
 }
 
-impl Opened {
+impl OpenFile {
     /// Returns the file itself, for uses other than reading and writing, such as its owner and its
     /// locks.
     pub fn file(&self) -> &File {
@@ -201,7 +201,7 @@ impl Opened {
     }
 }
 
-impl Read for Opened {
+impl Read for OpenFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.check_wait()?;
         let began_ns = clock::now_ns();
@@ -225,7 +225,7 @@ impl Read for Opened {
     }
 }
 
-impl Seek for Opened {
+impl Seek for OpenFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.at = self.file.seek(to)?;
         Ok(self.at)

@@ -11,7 +11,7 @@ use crate::remote_host::supply_folder;
 use anyhow::{Context, Result};
 use linux::cgroup;
 use measure::clock;
-use remote::{Call, ClockOffset, Destination, Link, OtherAgents, Refusal, Unreached};
+use remote::{Call, ClockOffset, Destination, Link, OtherAgents, Refusal, UnreachedMachines};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -107,7 +107,7 @@ impl Agent {
     ///
     /// # Errors
     /// As [`Link::to_all`].
-    pub fn to_all(wanted: &[Destination]) -> Result<Vec<Agent>, Unreached> {
+    pub fn to_all(wanted: &[Destination]) -> Result<Vec<Agent>, UnreachedMachines> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
         let links = Link::to_all(&wanted, OtherAgents::End)?;
         let begins = wanted.into_iter().map(|(_, begin)| begin);

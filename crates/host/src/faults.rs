@@ -4,7 +4,7 @@ mod calls;
 mod join;
 mod start;
 
-pub use calls::{Broken, Heal, HealAnswer, Inject, Renew, Started};
+pub use calls::{Broken, Heal, HealAnswer, Inject, Renew, StartedProcesses};
 pub use join::Join;
 pub use start::{Restartable, Start};
 

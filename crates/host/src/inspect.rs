@@ -20,7 +20,7 @@ const CLEAN_LIMIT: Duration = Duration::from_secs(120);
 const EXCHANGES_COUNT: usize = 16;
 
 calls! {
-    Inspect = "say-what-its-machine-is" -> Inspected;
+    Inspect = "say-what-its-machine-is" -> MachineProperties;
     CleanFolder = "remove-what-is-ours" -> Vec<String>;
 }
 
@@ -37,7 +37,7 @@ pub struct Inspect {
 
 /// Properties of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Inspected {
+pub struct MachineProperties {
     /// Kernel and architecture: `Linux 6.1.0 x86_64`.
     pub system: String,
     /// True if the agent is root there.
@@ -95,7 +95,7 @@ impl Agent {
         &self,
         folder: &Path,
         (limits, java): (&HostSpec, &JavaWanted),
-    ) -> Result<(Inspected, ClockSeen)> {
+    ) -> Result<(MachineProperties, ClockSeen)> {
         let mut theirs = ClockOffset::default();
         for _ in 0..EXCHANGES_COUNT {
             self.ask_clock(&mut theirs)?;

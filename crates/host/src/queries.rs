@@ -7,7 +7,7 @@ use crate::invocation::ProgramResult;
 use crate::process::Identity;
 use anyhow::Result;
 use linux::disk_work::DiskWork;
-use linux::mounts::Mounted;
+use linux::mounts::MountedFileSystem;
 use linux::packet_filter::Link;
 use linux::tcp::Reach;
 use linux::volume::VolumeUse;
@@ -170,8 +170,8 @@ pub enum QueryAnswer {
     },
     /// Use of the file system, frozen or not.
     Space(VolumeUse),
-    /// Mounted file system. `None` if nothing is mounted.
-    Mount(Option<Mounted>),
+    /// MountedFileSystem file system. `None` if nothing is mounted.
+    Mount(Option<MountedFileSystem>),
     /// Bytes of a file, or the error number of reading them.
     Bytes {
         /// Bytes as a reader gets them, from the page cache if cached.

@@ -10,7 +10,7 @@
 use crate::process::{Identity, ProcessSpace};
 use crate::undo::{Undo, remove_note, undo};
 use anyhow::{Context, Result, ensure};
-use foreign::{FileKind, Opened};
+use foreign::{FileKind, OpenFile};
 use measure::clock::{self, Deadline};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -157,7 +157,7 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
 }
 
 /// Locks a file. `None` if the file is gone.
-fn locked(path: &Path, limit: Duration) -> Result<Option<Opened>> {
+fn locked(path: &Path, limit: Duration) -> Result<Option<OpenFile>> {
     let file = match foreign::open_no_link(FileKind::Note, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file.with_context(|| format!("open {}", path.display()))?,

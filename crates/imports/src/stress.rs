@@ -40,7 +40,7 @@ pub fn answer(words: &[String]) -> Option<String> {
 const VERSION: &str = "the command line of cassandra-stress 3.11.4 and later, run by cassay\n";
 
 pub use command::{Command, Limit, Run, Task, Truncate, Verb, Weight};
-pub use existing_table::{Undefined, connection};
+pub use existing_table::{UndefinedTable, connection};
 pub use help::help;
 pub use ladder::{Uncertainty, threads};
 pub use options::{
@@ -48,4 +48,4 @@ pub use options::{
     SchemaOptions, Seeds, Style, Verbosity,
 };
 pub use plan::import;
-pub use values::Spelled;
+pub use values::WrittenDistribution;

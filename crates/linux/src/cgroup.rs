@@ -19,7 +19,7 @@ pub use process_group::Pending;
 use anyhow::{Context, Result};
 use files::{CPUS, MEMS, effective, inherited, read, write};
 use measure::clock::{self, Deadline};
-use process_group::Confined;
+use process_group::Confinements;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub struct CgroupDir {
 pub struct Group {
     places: Vec<CgroupDir>,
     /// Locked while a process enters its group, and while limits change that its group mirrors.
-    confined: Mutex<Confined>,
+    confined: Mutex<Confinements>,
 }
 
 impl Group {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mounted {
+pub struct MountedFileSystem {
     /// Source of the mount: `/dev/loop3`.
     pub source: String,
     /// Type of the file system: `ext4`.
@@ -18,7 +18,7 @@ pub struct Mounted {
 }
 
 /// Returns the mount at `folder` in this process's view. `None` if nothing is mounted there.
-pub fn at(folder: &Path) -> Result<Option<Mounted>> {
+pub fn at(folder: &Path) -> Result<Option<MountedFileSystem>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
     // The last one hides those before it.
@@ -27,7 +27,7 @@ pub fn at(folder: &Path) -> Result<Option<Mounted>> {
 }
 
 /// Parses a line of `/proc/PID/mountinfo`, if it is about `folder`.
-fn parse_line(line: &str, folder: &Path) -> Option<Mounted> {
+fn parse_line(line: &str, folder: &Path) -> Option<MountedFileSystem> {
     let (mount, system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(4);
     let place = unescaped(mount.next()?);
@@ -36,7 +36,7 @@ fn parse_line(line: &str, folder: &Path) -> Option<Mounted> {
     let (kind, source) = (system.next()?, system.next()?);
     let all = system.next().unwrap_or_default();
     let has = |options: &str, names: &[&str]| options.split(',').any(|one| names.contains(&one));
-    (Path::new(&place) == folder).then(|| Mounted {
+    (Path::new(&place) == folder).then(|| MountedFileSystem {
         source: unescaped(source),
         kind: kind.to_owned(),
         // Linux 6.14 has its own word for a file system that became read-only by itself.

@@ -23,31 +23,31 @@ pub use interrupts::{Interrupt, Queue};
 pub use kernel::ClockState;
 pub use processes::{Limit, ProcessSettings};
 pub use query::Question;
-pub use root::Reported;
+pub use root::FactResult;
 
 /// The settings of a host that it reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostSettings {
     /// Values of the kernel by their names: `vm.swappiness`, `thp.enabled`, `clocksource.current`.
-    pub values: BTreeMap<String, Reported<String>>,
+    pub values: BTreeMap<String, FactResult<String>>,
     /// The present CPUs, in the kernel's list format: `0-3,8`.
-    pub cpus: Reported<String>,
+    pub cpus: FactResult<String>,
     /// Its NUMA nodes with memory, in the same format.
-    pub memory_nodes: Reported<String>,
+    pub memory_nodes: FactResult<String>,
     /// Number of CPUs by their frequency governor; empty if no CPU has one.
     pub governors: BTreeMap<String, usize>,
     /// Total memory, bytes.
-    pub memory_bytes: Reported<u64>,
+    pub memory_bytes: FactResult<u64>,
     /// Total swap, bytes.
-    pub swap_bytes: Reported<u64>,
+    pub swap_bytes: FactResult<u64>,
     /// State of the clock synchronization.
-    pub clock: Reported<ClockState>,
+    pub clock: FactResult<ClockState>,
     /// Kind of the container that this process runs in, in a word.
     pub container: Option<String>,
     /// True if it is a virtual machine.
     pub is_virtual: bool,
     /// Interrupts of queues of networks and disks.
-    pub interrupts: Reported<Vec<Interrupt>>,
+    pub interrupts: FactResult<Vec<Interrupt>>,
     /// The process that answers: processes that it would start have the same limits. `None` if it
     /// is not visible.
     pub own: Option<ProcessSettings>,

@@ -1,7 +1,7 @@
 //! Judges verified reads by the values that they found and by the writes of earlier runs.
 
 use crate::earlier_writes::{EarlierWrites, RowWrites, Sum};
-use measure::Missed;
+use measure::WriteMismatch;
 use measure::interval::CheckCounts;
 use workload::{Check, Stage};
 
@@ -23,7 +23,7 @@ pub(crate) fn note_check(
     checks: &mut CheckCounts,
     said: ReadValue,
     written: Option<&EarlierWrites>,
-) -> Option<Missed> {
+) -> Option<WriteMismatch> {
     if let Some(counted) = said.counted {
         return note_counter(checks, counted, written.and_then(|of| of.sum(said.row)));
     }
@@ -55,7 +55,7 @@ pub(crate) fn note_check(
             if let Some((written, row)) = written.zip(row) {
                 written.note_stale(said.row, &row);
             }
-            Some(Missed::Stale)
+            Some(WriteMismatch::Stale)
         }
         Check::Right | Check::Overwritten => note_there(checks, &said, acknowledged, written, row),
         Check::Wrong => {
@@ -64,7 +64,7 @@ pub(crate) fn note_check(
             }
             checks.checked += 1;
             checks.wrong += 1;
-            Some(Missed::Wrong)
+            Some(WriteMismatch::Wrong)
         }
     }
 }
@@ -76,7 +76,7 @@ fn note_there(
     acknowledged: Option<bool>,
     written: Option<&EarlierWrites>,
     row: Option<RowWrites>,
-) -> Option<Missed> {
+) -> Option<WriteMismatch> {
     checks.checked += 1;
     let known = written.zip(row);
     let found = known.and_then(|(written, row)| behind(written, &row, said));
@@ -89,9 +89,9 @@ fn note_there(
         }
     }
     let (count, missed) = match found {
-        Some(Behind::Nobody) => (&mut checks.wrong, Some(Missed::Wrong)),
-        Some(Behind::Deletion) => (&mut checks.resurrected, Some(Missed::Resurrected)),
-        Some(Behind::Write) => (&mut checks.stale, Some(Missed::Stale)),
+        Some(Behind::Nobody) => (&mut checks.wrong, Some(WriteMismatch::Wrong)),
+        Some(Behind::Deletion) => (&mut checks.resurrected, Some(WriteMismatch::Resurrected)),
+        Some(Behind::Write) => (&mut checks.stale, Some(WriteMismatch::Stale)),
         None if acknowledged == Some(false) => (&mut checks.unconfirmed, None),
         None if said.check == Check::Overwritten => (&mut checks.overwritten, None),
         None => return None,
@@ -101,15 +101,15 @@ fn note_there(
 }
 
 /// Counts a counter that was found. Without the sum of its increments it cannot be judged.
-fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) -> Option<Missed> {
+fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) -> Option<WriteMismatch> {
     let off_by = sum.map(|sum| sum.off_by(counted))?;
     checks.checked += 1;
     checks.too_low += u64::from(off_by < 0);
     checks.too_high += u64::from(off_by > 0);
     match off_by {
         0 => None,
-        ..0 => Some(Missed::TooLow),
-        1.. => Some(Missed::TooHigh),
+        ..0 => Some(WriteMismatch::TooLow),
+        1.. => Some(WriteMismatch::TooHigh),
     }
 }
 
@@ -119,17 +119,17 @@ fn note_absent(
     check: Check,
     acknowledged: Option<bool>,
     deleted: Option<bool>,
-) -> Option<Missed> {
+) -> Option<WriteMismatch> {
     let (count, missed) = match (deleted, acknowledged) {
         (None, _) => return None,
         (Some(true), _) => (&mut checks.deleted, None),
         (Some(false), Some(true)) => {
             checks.lost += 1;
-            (&mut checks.missing, Some(Missed::Lost))
+            (&mut checks.missing, Some(WriteMismatch::Lost))
         }
         (Some(false), _) if check == Check::Unknown => return None,
         (Some(false), Some(false)) => (&mut checks.never_written, None),
-        (Some(false), None) => (&mut checks.missing, Some(Missed::Lost)),
+        (Some(false), None) => (&mut checks.missing, Some(WriteMismatch::Lost)),
     };
     *count += 1;
     checks.checked += 1;

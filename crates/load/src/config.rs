@@ -7,7 +7,7 @@ use crate::ledger::{Ledger, LedgerMode};
 use crate::missed_rows::MISSED_ROWS_MAX;
 use crate::schedule::Schedule;
 use cql::{Compression, Version};
-use measure::{Missed, Outcome};
+use measure::{Outcome, WriteMismatch};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -239,7 +239,7 @@ pub struct Summary {
     /// First message of each kind of error, with its node.
     pub first_errors: Vec<FirstError>,
     /// Rows with the lowest numbers whose reads were not as expected.
-    pub missed_rows: Vec<(u64, Missed)>,
+    pub missed_rows: Vec<(u64, WriteMismatch)>,
     /// Failed operations of each node that has any.
     pub failures: Vec<NodeFailures>,
     /// Ledger of acknowledged writes, if the run kept one.
@@ -269,7 +269,7 @@ impl Summary {
 
     /// Adds rows that were not as expected, each once and the lowest first. Keeps at most
     /// [`MISSED_ROWS_MAX`].
-    pub fn add_missed_rows(&mut self, rows: impl IntoIterator<Item = (u64, Missed)>) {
+    pub fn add_missed_rows(&mut self, rows: impl IntoIterator<Item = (u64, WriteMismatch)>) {
         self.missed_rows.extend(rows);
         self.missed_rows.sort_by_key(|(row, _)| *row);
         self.missed_rows.dedup_by_key(|(row, _)| *row);

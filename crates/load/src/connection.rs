@@ -6,7 +6,7 @@
 //! than the input buffer.
 
 use crate::segment_stream::Wrapping;
-use crate::socket::{Socket, Timed};
+use crate::socket::{Socket, TimedReader};
 use cql::frame::{self, HEADER_BYTES, Header};
 use cql::{SegmentError, Segments, Version};
 use rustls::ClientConnection;
@@ -112,7 +112,7 @@ impl Memory {
     }
 }
 
-impl<S: Read + Write + Timed> Connection<S> {
+impl<S: Read + Write + TimedReader> Connection<S> {
     /// Takes over a non-blocking link.
     pub fn new(link: Link<S>, mut memory: Memory) -> Connection<S> {
         memory.output.clear();

@@ -39,7 +39,7 @@ const FOREVER: u32 = u32::MAX;
 /// Acknowledged writes of earlier runs.
 #[derive(Debug)]
 pub struct EarlierWrites {
-    loaded: Loaded,
+    loaded: LoadedRows,
     /// Maximum difference of two clocks that set timestamps, in ticks.
     margin: u32,
     /// Time of tick 1, monotonic clock: before the first main stage and after the load.
@@ -66,7 +66,7 @@ pub struct EarlierWrites {
 
 /// Rows that the load stage has written.
 #[derive(Clone, Debug, Default)]
-enum Loaded {
+enum LoadedRows {
     #[default]
     Unknown,
     /// Rows that its ledger lists as acknowledged.
@@ -146,12 +146,12 @@ pub struct Outcomes {
 impl Default for EarlierWrites {
     /// Nothing is known about the load.
     fn default() -> EarlierWrites {
-        EarlierWrites::over(Loaded::Unknown)
+        EarlierWrites::over(LoadedRows::Unknown)
     }
 }
 
 impl EarlierWrites {
-    fn over(loaded: Loaded) -> EarlierWrites {
+    fn over(loaded: LoadedRows) -> EarlierWrites {
         EarlierWrites {
             loaded,
             margin: MARGIN_USUAL,
@@ -171,7 +171,7 @@ impl EarlierWrites {
     /// Assumes that all rows below `rows` were loaded, by load stages whose operations were all
     /// acknowledged.
     pub fn by_loads(rows: u64) -> EarlierWrites {
-        EarlierWrites::over(Loaded::Below(rows))
+        EarlierWrites::over(LoadedRows::Below(rows))
     }
 
     /// Returns only the writes of the load stage, which a snapshot of its data restores.
@@ -186,7 +186,7 @@ impl EarlierWrites {
 
     /// Uses the ledger of the load stage.
     pub fn by_load(ledger: Arc<Ledger>) -> EarlierWrites {
-        EarlierWrites::over(Loaded::Ledger(ledger))
+        EarlierWrites::over(LoadedRows::Ledger(ledger))
     }
 
     /// Sets the maximum difference of the clocks that set timestamps to `margin`, in place of the
@@ -294,8 +294,8 @@ impl EarlierWrites {
     /// Returns the row number after the last row that was written, or may have been.
     pub fn rows_end(&self, loaded_rows: u64) -> u64 {
         let loaded = match &self.loaded {
-            Loaded::Below(rows) => *rows,
-            Loaded::Unknown | Loaded::Ledger(_) => loaded_rows,
+            LoadedRows::Below(rows) => *rows,
+            LoadedRows::Unknown | LoadedRows::Ledger(_) => loaded_rows,
         };
         let last = self.rows.keys().chain(self.sums.keys()).max();
         last.map_or(0, |row| row + 1).max(loaded)
@@ -321,9 +321,9 @@ impl EarlierWrites {
     /// Returns true if the load has written `row`; `None` if that is unknown.
     fn is_loaded(&self, row: u64) -> Option<bool> {
         match &self.loaded {
-            Loaded::Unknown => None,
-            Loaded::Ledger(ledger) => Some(ledger.state(row) == WriteState::Acknowledged),
-            Loaded::Below(rows) => Some(row < *rows),
+            LoadedRows::Unknown => None,
+            LoadedRows::Ledger(ledger) => Some(ledger.state(row) == WriteState::Acknowledged),
+            LoadedRows::Below(rows) => Some(row < *rows),
         }
     }
 

@@ -48,7 +48,7 @@ pub use cql::{Compression, Version};
 pub use earlier_writes::{EarlierWrites, Lost, MissedRow, Outcomes, RegisterOperation};
 pub use history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
 pub use ledger::{LEDGER_OPERATIONS_MAX, Ledger, LedgerMode, TIMED_OPERATIONS_MAX, WriteState};
-pub use measure::Missed;
+pub use measure::WriteMismatch;
 pub use missed_rows::MISSED_ROWS_MAX;
 pub use record_pieces::{ClientRecords, ClockConversion, KeptRecords, RecordKind, RecordPiece};
 pub use run::{ArmedLoad, Load, Next, Steering, run};

@@ -2,7 +2,7 @@
 //!
 //! All room is allocated before the start line.
 
-use measure::Missed;
+use measure::WriteMismatch;
 
 /// Number of rows that a report names: as many as a person looks at.
 pub const MISSED_ROWS_MAX: usize = 10;
@@ -10,7 +10,7 @@ pub const MISSED_ROWS_MAX: usize = 10;
 /// The first rows, each once.
 #[derive(Debug, Default)]
 pub(crate) struct MissedRows {
-    rows: Vec<(u64, Missed)>,
+    rows: Vec<(u64, WriteMismatch)>,
 }
 
 impl MissedRows {
@@ -23,7 +23,7 @@ impl MissedRows {
 
     /// Records a row, if it is new and there is room.
     #[cold]
-    pub fn note(&mut self, row: u64, missed: Missed) {
+    pub fn note(&mut self, row: u64, missed: WriteMismatch) {
         let is_known = || self.rows.iter().any(|(known, _)| *known == row);
         if self.rows.len() < MISSED_ROWS_MAX && !is_known() {
             self.rows.push((row, missed));
@@ -31,7 +31,7 @@ impl MissedRows {
     }
 
     /// Returns the rows, in the order of arrival.
-    pub fn rows(&self) -> &[(u64, Missed)] {
+    pub fn rows(&self) -> &[(u64, WriteMismatch)] {
         &self.rows
     }
 }
@@ -45,7 +45,7 @@ mod tests {
         let mut rows = MissedRows::with_room();
         let room = rows.rows.capacity();
         for row in (0..100).flat_map(|row| [row, row]) {
-            rows.note(row, Missed::Wrong);
+            rows.note(row, WriteMismatch::Wrong);
         }
         let numbers: Vec<u64> = rows.rows().iter().map(|(row, _)| *row).collect();
         assert_eq!(numbers, (0..MISSED_ROWS_MAX as u64).collect::<Vec<_>>());

@@ -295,7 +295,7 @@ impl Recorder {
 mod tests {
     use super::*;
     use crate::connection::Link;
-    use crate::socket::Timed;
+    use crate::socket::TimedReader;
     use crate::worker_io::{OwnTime, Ready, Watch};
     use std::io;
 
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    impl Timed for Silence {
+    impl TimedReader for Silence {
         fn is_timed(&self) -> bool {
             match *self {}
         }

@@ -21,7 +21,7 @@ const SET_NS: u64 = clock::MILLISECOND_NS;
 const CONTROL_WORDS: usize = 8;
 
 /// Reader that knows the arrival time of its data.
-pub(crate) trait Timed {
+pub(crate) trait TimedReader {
     /// Returns true if arrival times are reported at all.
     fn is_timed(&self) -> bool;
 
@@ -140,7 +140,7 @@ fn came_ns(header: &libc::msghdr) -> Option<u64> {
     None
 }
 
-impl Timed for Socket {
+impl TimedReader for Socket {
     fn is_timed(&self) -> bool {
         self.is_timed
     }

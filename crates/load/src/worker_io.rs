@@ -10,7 +10,7 @@
 use crate::connect::Reconnector;
 use crate::connection::Link;
 use crate::recorder::Part;
-use crate::socket::{Socket, Timed};
+use crate::socket::{Socket, TimedReader};
 use crate::timer_delays::Waits;
 use measure::clock;
 use measure::poller::Poller;
@@ -27,7 +27,7 @@ const EVENTS_MAX: usize = 64;
 /// Outside world of a worker; see the module.
 pub(crate) trait World {
     /// The worker's end of a connection; it never blocks.
-    type Stream: Read + Write + Timed;
+    type Stream: Read + Write + TimedReader;
 
     /// Returns the monotonic clock, ns.
     fn now_ns(&self) -> u64;
@@ -100,14 +100,14 @@ pub(crate) struct Net {
     poller: Poller,
     ready: Vec<Ready>,
     reconnector: Arc<Reconnector>,
-    reopened: (Sender<Reopened>, Receiver<Reopened>),
+    reopened: (Sender<ReopenedLink>, Receiver<ReopenedLink>),
     parts: Parts,
     cpu_before_ns: u64,
     waits: Option<Waits>,
 }
 
 /// Connection that is open again, with its number.
-type Reopened = (u16, Link);
+type ReopenedLink = (u16, Link);
 
 /// The worker's ends of the circulation of parts.
 pub(crate) struct Parts {

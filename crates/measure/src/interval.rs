@@ -75,19 +75,19 @@ impl Interval {
 
 /// An interval with the sum over its kinds, which is computed once and used several times.
 #[derive(Clone, Debug)]
-pub struct Summed {
+pub struct SummedInterval {
     /// The interval.
     pub interval: Arc<Interval>,
     /// Sum over its whole kinds.
     pub all: KindInterval,
 }
 
-impl Summed {
+impl SummedInterval {
     /// Adds up the whole kinds of an interval.
-    pub fn new(interval: Arc<Interval>) -> Summed {
+    pub fn new(interval: Arc<Interval>) -> SummedInterval {
         let mut all = KindInterval::default();
         interval.whole_kinds().for_each(|kind| all.add(kind));
-        Summed { interval, all }
+        SummedInterval { interval, all }
     }
 
     /// Returns the successful operations per second; 0 in an interval without length.
@@ -117,7 +117,7 @@ pub struct KindInterval {
     /// ns.
     pub errors: Histogram,
     /// Operations of the population that the client did not follow to their ends.
-    pub censored: Censored,
+    pub censored: CensoredCounts,
     /// Operations that were due before the window and ended in this interval.
     pub early: Early,
     /// Outcomes of all operations that ended in this interval, early ones included.
@@ -171,7 +171,7 @@ counters! {
 /// Operations of the population that the client did not follow to their ends: it stopped waiting
 /// for them, or never sent them. The times are lower bounds.
 #[derive(Clone, Debug, Default)]
-pub struct Censored {
+pub struct CensoredCounts {
     /// Time since the intended start, ns.
     pub latency: Histogram,
     /// Time since the actual send, ns; without operations that were never sent.
@@ -534,7 +534,7 @@ mod tests {
                     latency: Histogram::default(),
                     service: Histogram::default(),
                     errors: Histogram::default(),
-                    censored: Censored::default(),
+                    censored: CensoredCounts::default(),
                     early: Early {
                         outcomes: kind.early.outcomes,
                         ..Early::default()

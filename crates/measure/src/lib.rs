@@ -21,10 +21,10 @@ pub use bins::{Bin, Bins};
 pub use histogram::Histogram;
 pub use interval::{
     ClientCount, ClientCounts, ClientInterval, Interval, KindCount, KindCounts, KindInterval,
-    Summed,
+    SummedInterval,
 };
 pub use lower_bound::Known;
-pub use outcome::{Missed, Outcome};
+pub use outcome::{Outcome, WriteMismatch};
 pub use times::Times;
 pub use word_enum::{word_or_default, word_or_none};
 

@@ -5,7 +5,7 @@ use crate::counts::counters;
 crate::word_enum! {
     /// Difference between the data and its acknowledged writes.
     #[derive(Default)]
-    pub enum Missed {
+    pub enum WriteMismatch {
         /// A row was not found.
         #[default]
         Lost = "lost",

@@ -5,16 +5,16 @@ use super::pages::Pages;
 use super::prepared::{Effect, Ready, TableMark};
 use super::statement::{Marker, MarkerType, Select, SelectorOf, Statement, TableName};
 use super::system;
-use cql::response::{ColumnSpec, Prepared};
+use cql::response::{ColumnSpec, PreparedStatement};
 use cql::{Compression, CqlType, Value, reply};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use target_spec::Reads;
 
 /// A compiled statement.
 #[derive(Debug)]
-pub struct Compiled {
+pub struct CompiledStatement {
     /// Answer to PREPARE.
-    pub prepared: Prepared,
+    pub prepared: PreparedStatement,
     /// Effect of EXECUTE.
     pub effect: Effect,
 }
@@ -27,7 +27,7 @@ pub fn compile(
     catalog: &Catalog,
     in_use: &str,
     reads: Reads,
-) -> Result<Compiled, String> {
+) -> Result<CompiledStatement, String> {
     let (markers, table, result_columns, effect) = match statement {
         Statement::Select(select) => return compile_select(select, id, catalog, in_use, reads),
         Statement::Write(write) => {
@@ -61,7 +61,7 @@ pub fn compile(
         }
         _ => (BindColumns::default(), None, Vec::new(), Effect::Schema),
     };
-    Ok(Compiled {
+    Ok(CompiledStatement {
         prepared: prepared(id, markers, table, result_columns),
         effect,
     })
@@ -80,7 +80,7 @@ fn compile_select(
     catalog: &Catalog,
     in_use: &str,
     reads: Reads,
-) -> Result<Compiled, String> {
+) -> Result<CompiledStatement, String> {
     let keyspace = select.table.keyspace.clone().unwrap_or_else(|| in_use.to_owned());
     let name = select.table.clone();
     if system::is_system(&keyspace) {
@@ -103,7 +103,7 @@ fn compile_select(
             key_columns: Vec::new(),
         };
         select.table.keyspace = Some(keyspace);
-        return Ok(Compiled {
+        return Ok(CompiledStatement {
             prepared: prepared(id, binds, None, columns),
             effect: Effect::System(Box::new(select)),
         });
@@ -125,7 +125,7 @@ fn compile_select(
         }
     };
     let binds = bind_columns(&select.markers, table, &name, in_use);
-    Ok(Compiled {
+    Ok(CompiledStatement {
         prepared: prepared(id, binds, table, columns),
         effect,
     })
@@ -191,8 +191,8 @@ fn prepared(
     binds: BindColumns,
     table: Option<&Table>,
     result_columns: Vec<ColumnSpec>,
-) -> Prepared {
-    Prepared {
+) -> PreparedStatement {
+    PreparedStatement {
         id: id.to_vec(),
         result_metadata_id: Vec::new(),
         partition_key_indexes: partition_key_indexes(&binds.key_columns, table),

@@ -1,7 +1,7 @@
 //! A client's connection: its buffers, receiving and sending.
 
 use super::answer_request::Peer;
-use super::delayed_answers::{ConnectionId, Released};
+use super::delayed_answers::{ConnectionId, ReleasedData};
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -110,10 +110,10 @@ impl Connection {
     }
 
     /// Releases held bytes or an answer.
-    pub fn release(&mut self, released: Released<'_>) {
+    pub fn release(&mut self, released: ReleasedData<'_>) {
         match released {
-            Released::Held { bytes } => self.releasable += bytes,
-            Released::Answer(answer) => {
+            ReleasedData::Held { bytes } => self.releasable += bytes,
+            ReleasedData::Answer(answer) => {
                 self.output.extend_from_slice(answer);
                 self.releasable = self.output.len();
                 self.held_answers -= 1;

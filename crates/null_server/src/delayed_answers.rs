@@ -89,7 +89,7 @@ impl Answer {
 }
 
 /// Data that may leave now.
-pub enum Released<'a> {
+pub enum ReleasedData<'a> {
     /// More bytes of those that wait in the connection's output.
     Held {
         /// Number of bytes.
@@ -144,18 +144,18 @@ impl Queue {
     }
 
     /// Passes on every answer that is due, in the order of their times.
-    pub fn release(&mut self, now_ns: u64, mut deliver: impl FnMut(ConnectionId, Released)) {
+    pub fn release(&mut self, now_ns: u64, mut deliver: impl FnMut(ConnectionId, ReleasedData)) {
         match self {
             Queue::AtOnce => {}
             Queue::InOrder { batches, .. } => {
                 while let Some(batch) = batches.pop_front_if(|batch| batch.due_ns <= now_ns) {
-                    deliver(batch.connection, Released::Held { bytes: batch.bytes });
+                    deliver(batch.connection, ReleasedData::Held { bytes: batch.bytes });
                 }
             }
             Queue::Overtaking { heap, .. } => {
                 while heap.peek().is_some_and(|held| held.due_ns <= now_ns) {
                     let Some(held) = heap.pop() else { break };
-                    deliver(held.connection, Released::Answer(held.answer.bytes()));
+                    deliver(held.connection, ReleasedData::Answer(held.answer.bytes()));
                 }
             }
         }

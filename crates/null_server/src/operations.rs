@@ -7,7 +7,7 @@
 
 use super::answer_request::{Engine, Peer};
 use super::catalog::{ID_BYTES, Refusal, Text, text_id};
-use super::compile::{Compiled, compile};
+use super::compile::{CompiledStatement, compile};
 use super::errors::{append_refusal, invalid, syntax_error};
 use super::prepared::Effect;
 use super::statement::{Select, Statement, parse};
@@ -23,7 +23,7 @@ const TEXTS_MAX: usize = 4096;
 
 /// Key of a stored effect.
 #[derive(Clone, Copy)]
-enum Remembered {
+enum EffectKey {
     Prepared([u8; ID_BYTES]),
     Text([u8; ID_BYTES]),
 }
@@ -44,7 +44,7 @@ impl Engine {
             return reply::error(out, stream, ErrorCode::Overloaded, why, &ErrorDetail::None);
         };
         match compile(statement, id, &catalog, &peer.keyspace, self.reads) {
-            Ok(Compiled { prepared, effect }) => {
+            Ok(CompiledStatement { prepared, effect }) => {
                 reply::prepared(out, stream, &prepared);
                 self.table.insert(id, effect);
             }
@@ -73,7 +73,7 @@ impl Engine {
                 };
                 self.query(peer, stream, &keyspace, &cql, parameters, out);
             }
-            Some(_) => self.operate(Remembered::Prepared(id), stream, parameters, out),
+            Some(_) => self.operate(EffectKey::Prepared(id), stream, parameters, out),
         }
     }
 
@@ -105,7 +105,7 @@ impl Engine {
     ) {
         let id = text_id(in_use, cql);
         if self.texts.find(&id).is_some() {
-            return self.operate(Remembered::Text(id), stream, parameters, out);
+            return self.operate(EffectKey::Text(id), stream, parameters, out);
         }
         let Some(statement) = parse(cql) else {
             return syntax_error(out, stream);
@@ -130,7 +130,7 @@ impl Engine {
             Ok(Effect::Schema) => reply::void(out, stream),
             Ok(effect) => {
                 self.remember(id, effect);
-                self.operate(Remembered::Text(id), stream, parameters, out);
+                self.operate(EffectKey::Text(id), stream, parameters, out);
             }
             Err(why) => invalid(out, stream, &why),
         }
@@ -156,11 +156,11 @@ impl Engine {
         for statement in statements {
             let known = match statement {
                 BatchStatement::Prepared(id) => match self.learn(id) {
-                    Some(id) => Remembered::Prepared(id),
+                    Some(id) => EffectKey::Prepared(id),
                     None => return unprepared(out, stream, id),
                 },
                 BatchStatement::Query(cql) => match self.learn_text(in_use, cql) {
-                    Some(id) => Remembered::Text(id),
+                    Some(id) => EffectKey::Text(id),
                     None => return syntax_error(out, stream),
                 },
             };
@@ -199,17 +199,17 @@ impl Engine {
         Some(id)
     }
 
-    fn effect(&self, known: Remembered) -> Option<&Effect> {
+    fn effect(&self, known: EffectKey) -> Option<&Effect> {
         match known {
-            Remembered::Prepared(id) => self.table.find(&id),
-            Remembered::Text(id) => self.texts.find(&id),
+            EffectKey::Prepared(id) => self.table.find(&id),
+            EffectKey::Text(id) => self.texts.find(&id),
         }
     }
 
     /// Counts an operation and answers it, unless it must be refused.
     fn operate(
         &mut self,
-        known: Remembered,
+        known: EffectKey,
         stream: i16,
         parameters: &Parameters<'_>,
         out: &mut Vec<u8>,

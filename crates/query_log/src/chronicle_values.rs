@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// Reason for which a document cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at} of the record")]
-pub struct Malformed {
+pub struct MalformedDocument {
     /// The error at this place.
     pub what: &'static str,
     /// Offset in the document.
@@ -70,11 +70,11 @@ impl<'a> Items<'a> {
     }
 
     /// Returns an error at the last position.
-    pub fn wrong(&self, what: &'static str) -> Malformed {
-        Malformed { what, at: self.at }
+    pub fn wrong(&self, what: &'static str) -> MalformedDocument {
+        MalformedDocument { what, at: self.at }
     }
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], MalformedDocument> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let Some((taken, _)) = rest.split_at_checked(count) else {
             return Err(self.wrong("a value is longer than the record"));
@@ -83,18 +83,18 @@ impl<'a> Items<'a> {
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], MalformedDocument> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
 
-    fn byte(&mut self) -> Result<u8, Malformed> {
+    fn byte(&mut self) -> Result<u8, MalformedDocument> {
         Ok(self.array::<1>()?[0])
     }
 
     /// Reads a number with seven bits per byte, the lowest first.
-    fn stop_bit(&mut self) -> Result<usize, Malformed> {
+    fn stop_bit(&mut self) -> Result<usize, MalformedDocument> {
         let mut number = 0_u64;
         for shift in (0..35).step_by(7) {
             let byte = self.byte()?;
@@ -106,12 +106,12 @@ impl<'a> Items<'a> {
         Err(self.wrong("a length does not end"))
     }
 
-    fn text(&mut self, length: usize) -> Result<Cow<'a, str>, Malformed> {
+    fn text(&mut self, length: usize) -> Result<Cow<'a, str>, MalformedDocument> {
         Ok(text_of(self.take(length)?))
     }
 
     /// Reads the bytes of a given length. Arrays have a code before their first byte.
-    fn block(&mut self, length: usize) -> Result<Item<'a>, Malformed> {
+    fn block(&mut self, length: usize) -> Result<Item<'a>, MalformedDocument> {
         let all = self.take(length)?;
         Ok(Item::Bytes(match all {
             [code::U8_ARRAY, rest @ ..] => rest,
@@ -120,7 +120,7 @@ impl<'a> Items<'a> {
     }
 
     /// Returns the next item. `None` at the end of the document.
-    pub fn next(&mut self) -> Result<Option<Item<'a>>, Malformed> {
+    pub fn next(&mut self) -> Result<Option<Item<'a>>, MalformedDocument> {
         while self.at < self.bytes.len() {
             let at = self.at;
             let first = self.byte()?;
@@ -188,7 +188,7 @@ impl<'a> Items<'a> {
     }
 
     /// Advances to the value of a field.
-    pub fn field(&mut self, name: &str) -> Result<(), Malformed> {
+    pub fn field(&mut self, name: &str) -> Result<(), MalformedDocument> {
         while let Some(item) = self.next()? {
             if matches!(&item, Item::Field(found) if found == name) {
                 return Ok(());
@@ -197,7 +197,7 @@ impl<'a> Items<'a> {
         Err(self.wrong("a field is missing"))
     }
 
-    pub fn number(&mut self) -> Result<i64, Malformed> {
+    pub fn number(&mut self) -> Result<i64, MalformedDocument> {
         match self.next()? {
             Some(Item::Number(number)) => Ok(number),
             _ => Err(self.wrong("no number stands before the place")),
@@ -205,7 +205,7 @@ impl<'a> Items<'a> {
     }
 
     /// Reads the number of items that follow, each of at least one byte.
-    pub fn count(&mut self) -> Result<usize, Malformed> {
+    pub fn count(&mut self) -> Result<usize, MalformedDocument> {
         let count = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         if count > self.bytes.len() - self.at {
             return Err(self.wrong("there are fewer things than their count says"));
@@ -213,7 +213,7 @@ impl<'a> Items<'a> {
         Ok(count)
     }
 
-    pub fn words(&mut self) -> Result<Option<Cow<'a, str>>, Malformed> {
+    pub fn words(&mut self) -> Result<Option<Cow<'a, str>>, MalformedDocument> {
         match self.next()? {
             Some(Item::Text(text)) => Ok(Some(text)),
             Some(Item::Null) => Ok(None),
@@ -222,7 +222,7 @@ impl<'a> Items<'a> {
     }
 
     /// Reads bytes unchanged. `None` is null.
-    pub fn bytes(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
+    pub fn bytes(&mut self) -> Result<Option<&'a [u8]>, MalformedDocument> {
         match self.next()? {
             Some(Item::Bytes(bytes)) => Ok(Some(bytes)),
             Some(Item::Null) => Ok(None),

@@ -83,13 +83,13 @@ pub fn read(paths: &[(String, PathBuf)], choice: Choice) -> Result<Recording, Re
 struct Log {
     read: LogRead,
     files: VecDeque<PathBuf>,
-    open: Option<(PathBuf, Opened)>,
+    open: Option<(PathBuf, OpenedLog)>,
 }
 
-enum Opened {
-    Queue(Queue<BufReader<foreign::Opened>>),
+enum OpenedLog {
+    Queue(Queue<BufReader<foreign::OpenFile>>),
     Text {
-        input: BufReader<foreign::Opened>,
+        input: BufReader<foreign::OpenFile>,
         lines: Lines,
     },
 }
@@ -238,15 +238,15 @@ impl Log {
     }
 }
 
-fn open(path: &Path) -> Result<Opened, ReadError> {
+fn open(path: &Path) -> Result<OpenedLog, ReadError> {
     let name = path.display().to_string();
     let file = foreign::open(FileKind::QueryLog, path).map_err(unreadable(&name))?;
     let input = BufReader::with_capacity(BUFFER_BYTES, file);
     if !is_queue(path) && audit_line::is_log(&head(path).map_err(unreadable(&name))?) {
         let lines = Lines::default();
-        return Ok(Opened::Text { input, lines });
+        return Ok(OpenedLog::Text { input, lines });
     }
-    Queue::open(input).map(Opened::Queue).map_err(|why| from_queue(name, why))
+    Queue::open(input).map(OpenedLog::Queue).map_err(|why| from_queue(name, why))
 }
 
 fn from_queue(name: String, error: QueueError) -> ReadError {
@@ -265,9 +265,9 @@ enum ReadStep {
     End(u64, Option<String>),
 }
 
-fn next_of(opened: &mut Opened, name: &str) -> Result<ReadStep, ReadError> {
+fn next_of(opened: &mut OpenedLog, name: &str) -> Result<ReadStep, ReadError> {
     match opened {
-        Opened::Queue(queue) => {
+        OpenedLog::Queue(queue) => {
             let document = queue.next_document().map_err(|why| from_queue(name.to_owned(), why))?;
             if let Some(document) = document {
                 let read = log_record::read(document);
@@ -288,7 +288,7 @@ fn next_of(opened: &mut Opened, name: &str) -> Result<ReadStep, ReadError> {
             };
             Ok(ReadStep::End(queue.bytes(), note))
         }
-        Opened::Text { input, lines } => {
+        OpenedLog::Text { input, lines } => {
             let mut line = Vec::new();
             loop {
                 line.clear();

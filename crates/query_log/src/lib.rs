@@ -21,7 +21,7 @@ mod statement;
 mod transfer;
 
 pub use builder::{Builder, Nothing};
-pub use chronicle_values::Malformed;
+pub use chronicle_values::MalformedDocument;
 pub use files::{ReadError, left_out, read};
 pub use log_record::Why;
 pub use recording::{Choice, KindCount, LogRead, MEMORY_BYTES, Only, Recording, STATEMENTS_MAX};

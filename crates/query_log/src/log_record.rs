@@ -1,7 +1,7 @@
 //! One record of a log in cassay's own terms: the request, its values and its time.
 
 use crate::audit_line;
-use crate::chronicle_values::{Items, Malformed};
+use crate::chronicle_values::{Items, MalformedDocument};
 use crate::options;
 use cql::Consistency;
 use workload::BatchKind;
@@ -151,7 +151,7 @@ pub struct Bound {
 ///
 /// # Errors
 /// It is neither, or of a later version.
-pub fn read(document: &[u8]) -> Result<Entry, Malformed> {
+pub fn read(document: &[u8]) -> Result<Entry, MalformedDocument> {
     let mut items = Items::new(document);
     items.field("version")?;
     if items.number()? > VERSION_MAX {
@@ -171,7 +171,7 @@ pub fn read(document: &[u8]) -> Result<Entry, Malformed> {
 }
 
 /// Parses the fields that every request has, with the values of a single statement.
-fn request(items: &mut Items<'_>) -> Result<(Request, Bound), Malformed> {
+fn request(items: &mut Items<'_>) -> Result<(Request, Bound), MalformedDocument> {
     items.field("query-start-time")?;
     let at_ms = u64::try_from(items.number()?).unwrap_or(0);
     items.field("protocol-version")?;
@@ -202,7 +202,7 @@ fn request(items: &mut Items<'_>) -> Result<(Request, Bound), Malformed> {
     Ok((request, bound))
 }
 
-fn single(items: &mut Items<'_>) -> Result<Entry, Malformed> {
+fn single(items: &mut Items<'_>) -> Result<Entry, MalformedDocument> {
     let (mut request, mut bound) = request(items)?;
     items.field("query")?;
     bound.cql = items.words()?.unwrap_or_default().into_owned();
@@ -210,7 +210,7 @@ fn single(items: &mut Items<'_>) -> Result<Entry, Malformed> {
     Ok(Entry::Request(request))
 }
 
-fn batch(items: &mut Items<'_>) -> Result<Entry, Malformed> {
+fn batch(items: &mut Items<'_>) -> Result<Entry, MalformedDocument> {
     let (mut request, _) = request(items)?;
     items.field("batch-type")?;
     request.batch = Some(match items.words()?.as_deref() {

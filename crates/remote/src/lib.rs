@@ -23,5 +23,6 @@ pub use call::{Call, Row, Serve};
 pub use clock::{ClockOffset, Offset, ReadClock};
 pub use link::{ARGUMENT, CLIENT, Link, Listener, cpu_there_ns};
 pub use ssh::{
-    Destination, Fate, OtherAgents, Pod, Refusal, Unreached, is_context_name, is_kubernetes_name,
+    Destination, Fate, OtherAgents, Pod, Refusal, UnreachedMachines, is_context_name,
+    is_kubernetes_name,
 };

@@ -12,7 +12,7 @@ mod refusal;
 mod upload;
 
 pub use destination::{Destination, Fate, Pod, is_context_name, is_kubernetes_name};
-pub use refusal::{Refusal, Unreached};
+pub use refusal::{Refusal, UnreachedMachines};
 
 use crate::link::{Link, STATUS_LIMIT, Tunnel};
 use crate::process::{self, Identity, Life};
@@ -138,7 +138,7 @@ impl Link {
     pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,
-    ) -> Result<Vec<Link>, Unreached> {
+    ) -> Result<Vec<Link>, UnreachedMachines> {
         let mut links = Vec::new();
         let mut refusals = Vec::new();
         for answer in Link::to_each(wanted) {
@@ -160,7 +160,7 @@ impl Link {
                 scope.spawn(move || link.end(END_LIMIT));
             }
         });
-        Err(Unreached {
+        Err(UnreachedMachines {
             count_wanted: wanted.len(),
             refusals,
         })

@@ -19,7 +19,7 @@ pub struct Buckets {
 
 /// Positions and values, ready to be drawn; a `None` leaves a gap.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Thinned {
+pub struct ThinnedSeries {
     /// Positions on the horizontal axis.
     pub x: Vec<f64>,
     /// Values at these positions.
@@ -76,7 +76,7 @@ impl Buckets {
     }
 
     /// Thins one series. A short one stays as it is.
-    pub fn thin(&self, values: &[(f64, f64)]) -> Thinned {
+    pub fn thin(&self, values: &[(f64, f64)]) -> ThinnedSeries {
         if values.len() <= 2 * self.count() {
             return whole(values);
         }
@@ -88,9 +88,9 @@ impl Buckets {
                 None => *bucket = Some(Extremes::new(index, *value)),
             }
         }
-        let mut thinned = Thinned {
+        let mut thinned = ThinnedSeries {
             thinned: true,
-            ..Thinned::default()
+            ..ThinnedSeries::default()
         };
         for (bucket, extremes) in found.iter().enumerate() {
             let pair = extremes.as_ref().map(Extremes::in_order);
@@ -174,7 +174,7 @@ impl Extremes {
     }
 }
 
-impl Thinned {
+impl ThinnedSeries {
     /// Fills single empty buckets, which lie between two looks by chance, with the value before.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {
@@ -187,11 +187,11 @@ impl Thinned {
 }
 
 /// Returns every value, with a gap where looks are missing.
-fn whole(values: &[(f64, f64)]) -> Thinned {
+fn whole(values: &[(f64, f64)]) -> ThinnedSeries {
     let mut steps: Vec<f64> = values.windows(2).map(|w| w[1].0 - w[0].0).collect();
     steps.sort_by(f64::total_cmp);
     let usual = steps.get(steps.len() / 2).copied().unwrap_or(0.0);
-    let mut all = Thinned::default();
+    let mut all = ThinnedSeries::default();
     let mut last: Option<f64> = None;
     for (t_s, value) in values {
         if let Some(last) = last.filter(|last| usual > 0.0 && t_s - last > GAP_LOOKS * usual) {

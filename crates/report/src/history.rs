@@ -24,16 +24,16 @@ use store::{Past, Run, RunState};
 
 /// Metrics that are followed at each point: name, whether more is better, and the smallest reported
 /// change.
-pub(crate) const METRICS: [Followed; 4] = [
-    Followed::new("ops_per_s", "throughput", "op/s", true, 0.03),
-    Followed::new("p50_ms", "median latency", "ms", false, 0.10),
-    Followed::new("p99_ms", "p99 latency", "ms", false, 0.10),
-    Followed::new("p999_ms", "p99.9 latency", "ms", false, 0.10),
+pub(crate) const METRICS: [HistoryMetric; 4] = [
+    HistoryMetric::new("ops_per_s", "throughput", "op/s", true, 0.03),
+    HistoryMetric::new("p50_ms", "median latency", "ms", false, 0.10),
+    HistoryMetric::new("p99_ms", "p99 latency", "ms", false, 0.10),
+    HistoryMetric::new("p999_ms", "p99.9 latency", "ms", false, 0.10),
 ];
 
 /// A metric of a point.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Followed {
+pub(crate) struct HistoryMetric {
     pub(crate) key: &'static str,
     pub(crate) words: &'static str,
     pub(crate) unit: &'static str,
@@ -75,7 +75,7 @@ pub(crate) struct UsedRun {
 pub(crate) struct Line {
     pub(crate) variant: VariantName,
     pub(crate) point: Option<procedure::Point>,
-    pub(crate) metric: Followed,
+    pub(crate) metric: HistoryMetric,
     /// Index of the run, and its value.
     pub(crate) values: Vec<(usize, f64)>,
     /// The 95 % intervals of these values.
@@ -106,15 +106,15 @@ measure::word_enum! {
     }
 }
 
-impl Followed {
+impl HistoryMetric {
     const fn new(
         key: &'static str,
         words: &'static str,
         unit: &'static str,
         higher_is_better: bool,
         magnitude_min: f64,
-    ) -> Followed {
-        Followed {
+    ) -> HistoryMetric {
+        HistoryMetric {
             key,
             words,
             unit,
@@ -144,7 +144,7 @@ impl Followed {
     }
 }
 
-impl Followed {
+impl HistoryMetric {
     /// Returns the 95 % interval of a point's value, if it has one.
     fn ci95(&self, point: &PointRecord) -> Option<[f64; 2]> {
         match self.key.strip_suffix("_ms") {
@@ -219,13 +219,18 @@ impl History {
             }
         }
         let each = places.iter().flat_map(|(variant, point)| {
-            let line = |metric: &Followed| self.line(variant, *point, *metric);
+            let line = |metric: &HistoryMetric| self.line(variant, *point, *metric);
             METRICS.iter().map(line).collect::<Vec<_>>()
         });
         each.filter(|line| !line.values.is_empty()).collect()
     }
 
-    fn line(&self, variant: &VariantName, at: Option<procedure::Point>, metric: Followed) -> Line {
+    fn line(
+        &self,
+        variant: &VariantName,
+        at: Option<procedure::Point>,
+        metric: HistoryMetric,
+    ) -> Line {
         let here = |p: &&PointRecord| p.variant == *variant && p.point == at;
         let value = |(index, run): (usize, &UsedRun)| {
             let point = run.points.iter().find(here)?;

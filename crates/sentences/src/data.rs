@@ -6,7 +6,7 @@
 use crate::trials::names_of;
 use measure::number::count;
 use store::record::{
-    MissedRowRecord, Promised, ReadBackRecord, RegistersRecord, TrialFinding, VerifyRecord,
+    MissedRowRecord, PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding, VerifyRecord,
 };
 
 /// Rows that a sentence names; the rest is only counted.
@@ -75,13 +75,13 @@ fn rows_sentence(read: &[&ReadBackRecord], where_words: &str) -> Option<String> 
 fn promised(record: &ReadBackRecord) -> String {
     let why = &record.why;
     match record.promise {
-        Promised::Kept if why.is_empty() => "This must not happen.".to_owned(),
-        Promised::Kept => format!("This must not happen: {why}."),
-        Promised::Unknown if why.is_empty() => {
+        PromiseKind::Kept if why.is_empty() => "This must not happen.".to_owned(),
+        PromiseKind::Kept => format!("This must not happen: {why}."),
+        PromiseKind::Unknown if why.is_empty() => {
             "It is not known if the configuration allows this.".to_owned()
         }
-        Promised::Unknown => format!("It is not known if the configuration allows this: {why}."),
-        Promised::None => format!(
+        PromiseKind::Unknown => format!("It is not known if the configuration allows this: {why}."),
+        PromiseKind::None => format!(
             "{} of these must not happen: no failure explains them.",
             count(record.against())
         ),

@@ -2,7 +2,7 @@
 
 use crate::place::{point_words, variant_before};
 use analysis::VariantName;
-use analysis::endurance::{Agreed, DriftDirection};
+use analysis::endurance::{DriftDirection, MarginResult};
 use measure::number::{short, whole, without_zeros};
 use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding};
 
@@ -51,11 +51,11 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
         (DriftDirection::Rising | DriftDirection::Falling, _) => {
             format!("Throughput {} within {length}{p99}", went_words(rate))
         }
-        (_, Some(Agreed::Outside)) => format!("Throughput did not hold for {length}{p99}"),
-        (DriftDirection::Steady, Some(Agreed::Inside) | None) => {
+        (_, Some(MarginResult::Outside)) => format!("Throughput did not hold for {length}{p99}"),
+        (DriftDirection::Steady, Some(MarginResult::Inside) | None) => {
             format!("Throughput held for {length} ({}){p99}", change_words(rate))
         }
-        (DriftDirection::Untold, _) | (_, Some(Agreed::Untold)) => format!(
+        (DriftDirection::Untold, _) | (_, Some(MarginResult::Untold)) => format!(
             "It cannot be told if throughput held for {length} ({}){p99}",
             change_words(rate)
         ),
@@ -114,7 +114,7 @@ fn apart_words(found: &EnduredRecord) -> Option<String> {
     let before: Vec<String> = before.iter().map(|turn| length_words(turn.seconds)).collect();
     let percent = |share: f64| short(share * 100.0, 2);
     let differs = match found.agreed {
-        Some(Agreed::Inside) => "within",
+        Some(MarginResult::Inside) => "within",
         _ => "off by",
     };
     Some(format!(

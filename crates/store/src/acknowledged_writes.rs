@@ -2,8 +2,8 @@
 //! and histories of registers.
 
 use crate::record::{RuleOutcome, TrialFinding, VerifyRecord, is_zero};
-use analysis::durability::Promised;
-use measure::Missed;
+use analysis::durability::PromiseKind;
+use measure::WriteMismatch;
 use measure::number::count;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct ReadBackRecord {
     pub copies: u64,
     /// Promise of the configuration, given the faults: `kept` (every acknowledged write is seen),
     /// `none` or `unknown`.
-    pub promise: Promised,
+    pub promise: PromiseKind,
     /// Reason for that promise, as a clause.
     pub why: String,
     /// Time before a fault within which a write may be lost, s. Absent unless the configuration
@@ -80,7 +80,7 @@ pub struct MissedRowRecord {
     /// Number of the row in the workload.
     pub row: u64,
     /// Kind of the difference: `lost`, `stale`, `resurrected`, `wrong`, `too low` or `too high`.
-    pub missed: Missed,
+    pub missed: WriteMismatch,
     /// Latest time at which the last missed write of the row was acknowledged, s since the trial's
     /// start line. Absent for a loaded value, and if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,8 +102,8 @@ impl ReadBackRecord {
     pub fn against(&self) -> u64 {
         let never = self.wrong + self.too_high;
         match self.promise {
-            Promised::None => self.unexplained + never,
-            Promised::Kept | Promised::Unknown => self.missed() + never,
+            PromiseKind::None => self.unexplained + never,
+            PromiseKind::Kept | PromiseKind::Unknown => self.missed() + never,
         }
     }
 }
@@ -143,7 +143,7 @@ impl TrialFinding {
         }
         let rows = self.read_back.as_ref().filter(|found| found.against() > 0);
         let is_violated =
-            |found: &&RegistersRecord| found.violated > 0 && found.promise != Promised::None;
+            |found: &&RegistersRecord| found.violated > 0 && found.promise != PromiseKind::None;
         let registers = self.registers.as_ref().filter(is_violated);
         // Reads that the configuration allows to differ warn at most.
         let may_differ = result == Some(RuleOutcome::Warn)
@@ -200,7 +200,7 @@ pub struct RegistersRecord {
     /// Maximum number of states that the search visits for one register.
     pub states_max: u64,
     /// Promise of the configuration, as in [`ReadBackRecord`].
-    pub promise: Promised,
+    pub promise: PromiseKind,
     /// Reason for that promise, as a clause.
     pub why: String,
     /// Registers without a linearizable history; at most 100.

@@ -6,7 +6,7 @@
 
 use crate::event::JournalEvent;
 use crate::file;
-use crate::file_digests::{self, Damage, Damaged, Depth, Sums};
+use crate::file_digests::{self, Damage, DamagedRun, Depth, Sums};
 use crate::journal::Journal;
 use crate::record::{PlanRecord, TrialRecord};
 use crate::run::read_json;
@@ -54,7 +54,7 @@ pub(crate) fn whole_plan(run: &Path, journal: &Journal) -> Result<PlanRecord> {
         damages.extend(file_digests::damage(run, file, sum, Depth::Bytes)?);
     }
     if !damages.is_empty() {
-        return Err(Damaged {
+        return Err(DamagedRun {
             run: run.to_owned(),
             files: damages,
             resumable: false,

@@ -1,7 +1,7 @@
 //! Findings of hours under one load: of one trial, and of the trials of a variant together.
 
 use analysis::VariantName;
-use analysis::endurance::{Agreed, DriftDirection, Growing};
+use analysis::endurance::{DriftDirection, Growing, MarginResult};
 use analysis::procedure::{Point, Role};
 use serde::{Deserialize, Serialize};
 
@@ -204,7 +204,7 @@ pub struct EnduredRecord {
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
-    pub agreed: Option<Agreed>,
+    pub agreed: Option<MarginResult>,
     /// Mean latency of the long turn ÷ that of the shorter ones, minus 1. The shorter ones count
     /// alike.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@
 //! longer than hashing it.
 
 use anyhow::{Context, Result};
-use foreign::{FileKind, Opened};
+use foreign::{FileKind, OpenFile};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ impl FileSum {
         read().with_context(|| format!("read {}", path.display()))
     }
 
-    fn from_reader(mut file: Opened) -> io::Result<FileSum> {
+    fn from_reader(mut file: OpenFile) -> io::Result<FileSum> {
         let (mut hash, mut bytes) = (Sha256::new(), 0);
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
@@ -114,7 +114,7 @@ impl fmt::Display for Damage {
 
 /// A run that is not shown because files of it are damaged.
 #[derive(Clone, Debug)]
-pub struct Damaged {
+pub struct DamagedRun {
     /// Folder of the run.
     pub run: PathBuf,
     /// Damaged files; at least one.
@@ -123,7 +123,7 @@ pub struct Damaged {
     pub resumable: bool,
 }
 
-impl fmt::Display for Damaged {
+impl fmt::Display for DamagedRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is damaged, and is not shown:", self.run.display())?;
         for file in &self.files {
@@ -141,7 +141,7 @@ impl fmt::Display for Damaged {
     }
 }
 
-impl std::error::Error for Damaged {}
+impl std::error::Error for DamagedRun {}
 
 /// Compares the file at `folder`/`path` with `expected`. `None` if they are equal.
 pub(crate) fn damage(

@@ -2,7 +2,7 @@
 
 use crate::name::{self, Name};
 use crate::record::{RequirementOutcome, Verdict, left_out_words, outcome_of};
-use crate::run::{Run, RunState, Salvaged, names_in};
+use crate::run::{Run, RunState, SalvagedRun, names_in};
 use crate::{file, run_name, tags};
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// One line of the list of runs.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct RunLine {
     /// Folder of the run.
     pub path: PathBuf,
     /// Name of the study.
@@ -34,13 +34,13 @@ pub struct Listed {
 }
 
 /// Returns all runs under `results`, oldest first. An unreadable run is listed with its error.
-pub fn list(results: &Path) -> Result<Vec<Listed>> {
+pub fn list(results: &Path) -> Result<Vec<RunLine>> {
     Ok(run_paths(results)?.into_iter().map(listed).collect())
 }
 
-fn listed(path: PathBuf) -> Listed {
+fn listed(path: PathBuf) -> RunLine {
     let (study, stamp) = names(&path);
-    let mut line = Listed {
+    let mut line = RunLine {
         path,
         study,
         stamp,
@@ -140,7 +140,7 @@ fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
 ///
 /// # Errors
 /// There is none, or more than one; or as [`Run::salvage`].
-pub fn salvage(results: &Path, name: &str) -> Result<Salvaged> {
+pub fn salvage(results: &Path, name: &str) -> Result<SalvagedRun> {
     Run::salvage(&place(results, name)?)
 }
 

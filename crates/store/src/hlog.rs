@@ -13,7 +13,7 @@ use crate::buckets::{self, Buckets};
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use foreign::{FileKind, Opened};
+use foreign::{FileKind, OpenFile};
 use hdrhistogram::Histogram as Hdr;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use measure::Histogram;
@@ -147,7 +147,7 @@ impl Entry {
 /// Reads a log line by line. A torn last line ends the reading, as in [`crate::Lines`].
 #[derive(Debug)]
 pub struct HlogReader {
-    reader: Option<BufReader<Opened>>,
+    reader: Option<BufReader<OpenFile>>,
     path: PathBuf,
     line_number: usize,
     base_unix_s: Option<f64>,

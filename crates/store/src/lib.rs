@@ -62,16 +62,16 @@ mod window;
 mod write;
 
 pub use delete::{Deletable, deletable, delete, older_than};
-pub use file_digests::{Damage, Damaged, FileSum, Sums};
+pub use file_digests::{Damage, DamagedRun, FileSum, Sums};
 pub use find::{
-    DidWell, Listed, Past, find, finished, last_finished, last_good, list, past, past_of,
+    DidWell, Past, RunLine, find, finished, last_finished, last_good, list, past, past_of,
     run_names, salvage,
 };
 pub use lines::Lines;
 pub use merged_kinds::MergedKinds;
 pub use name::Name;
 pub use overview::{OverviewBin, OverviewRecord, Places, SeriesOverviewRecord, SeriesPlacesRecord};
-pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};
+pub use run::{HistogramKind, Run, RunState, SalvagedRun, Trial};
 pub use tags::{tag, tags, untag};
 pub use time_use::time_use;
 pub use trial::TrialWriter;

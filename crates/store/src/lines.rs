@@ -5,7 +5,7 @@
 //! and says so; a damaged line anywhere else is an error with file and line.
 
 use anyhow::{Context, Result, anyhow};
-use foreign::{FileKind, Opened};
+use foreign::{FileKind, OpenFile};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -103,7 +103,7 @@ impl LineWriter {
 /// Reads records one line at a time, in constant memory.
 #[derive(Debug)]
 pub struct Lines<T> {
-    reader: Option<BufReader<Opened>>,
+    reader: Option<BufReader<OpenFile>>,
     path: PathBuf,
     line_number: usize,
     line: Vec<u8>,

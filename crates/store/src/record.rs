@@ -60,7 +60,7 @@ pub use crate::tables_left::RemainsRecord;
 pub use crate::time_use::{StepTimeRecord, TimeUseRecord};
 pub use analysis::VariantName;
 pub use analysis::compare::{Bound, Finding};
-pub use analysis::durability::Promised;
+pub use analysis::durability::PromiseKind;
 pub use analysis::procedure::{Point, Role, SearchOutcome, SearchProcedure, SearchResult};
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use analysis::require::{RequiredMetric, RequirementResult as RequirementOutcome};

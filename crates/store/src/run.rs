@@ -13,7 +13,7 @@ pub use trial::{HistogramKind, Trial};
 use crate::added_blocks;
 use crate::event::{JournalEvent, JournalRecord};
 use crate::file;
-use crate::file_digests::{self, Damage, Damaged, Depth, FileSum, Sums};
+use crate::file_digests::{self, Damage, DamagedRun, Depth, FileSum, Sums};
 use crate::journal::Journal;
 use crate::ledger::{self, Ledger};
 use crate::name::Name;
@@ -69,7 +69,7 @@ pub struct Run {
 
 /// A run that may be damaged, opened for a resume: intact parts are kept, the rest is repeated.
 #[derive(Clone, Debug)]
-pub struct Salvaged {
+pub struct SalvagedRun {
     /// The run. It has no findings if they, or files that they depend on, are damaged.
     pub run: Run,
     /// Findings of the trials that are finished and intact, by number.
@@ -84,7 +84,7 @@ impl Run {
     /// only the files that a page uses, and the lengths of the raw lines.
     ///
     /// # Errors
-    /// It is not a run, or [`Damaged`].
+    /// It is not a run, or [`DamagedRun`].
     pub fn open(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Shown)?.whole()
     }
@@ -98,15 +98,15 @@ impl Run {
     /// Opens the run for a resume, whatever is damaged except the study and its plan.
     ///
     /// # Errors
-    /// It is not a run, or its study or plan is [`Damaged`].
-    pub fn salvage(path: &Path) -> Result<Salvaged> {
+    /// It is not a run, or its study or plan is [`DamagedRun`].
+    pub fn salvage(path: &Path) -> Result<SalvagedRun> {
         Run::read(path, Depth::Bytes)
     }
 
     /// 1. Find it. 2. Verify the plan and the study by the journal. 3. Verify the findings
     ///    likewise.
     /// 4. Collect the other checksums, and compare the files.
-    fn read(path: &Path, depth: Depth) -> Result<Salvaged> {
+    fn read(path: &Path, depth: Depth) -> Result<SalvagedRun> {
         let path = locate(path)?;
         let journal = Journal::read(&path.join(file::JOURNAL))?;
         let plan = added_blocks::whole_plan(&path, &journal)?;
@@ -170,7 +170,7 @@ impl Run {
             path,
             ledger,
         };
-        Ok(Salvaged {
+        Ok(SalvagedRun {
             run,
             whole,
             damages,
@@ -257,13 +257,13 @@ impl Run {
     }
 }
 
-impl Salvaged {
+impl SalvagedRun {
     /// Returns the run if nothing of it is damaged.
     fn whole(self) -> Result<Run> {
         if self.damages.is_empty() {
             return Ok(self.run);
         }
-        Err(Damaged {
+        Err(DamagedRun {
             run: self.run.path,
             files: self.damages,
             resumable: true,

@@ -88,7 +88,7 @@ fn some_of(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use crate::resolve::resolve;
-    use crate::settings::{Granted, Overrides};
+    use crate::settings::{GrantedPermissions, Overrides};
 
     fn warnings_for(target: &str, machines: &str) -> Vec<String> {
         let text = format!(
@@ -97,9 +97,9 @@ mod tests {
              procedure: {{fixed: {{threads: 8}}}}\nclient: {{machines: [{machines}]}}\n"
         );
         let overrides = Overrides {
-            granted: Granted {
+            granted: GrantedPermissions {
                 trust: true,
-                ..Granted::default()
+                ..GrantedPermissions::default()
             },
             ..Overrides::default()
         };

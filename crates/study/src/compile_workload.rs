@@ -15,7 +15,7 @@ use crate::inputs::Inputs;
 use crate::settings::{
     self, Data, Draft, FaultDraft, FaultWhere, Keyspace, Replication, Settings, Settle,
 };
-use file::{Failed, compiled};
+use file::{CompileFailure, compiled};
 use imports::ImportStep;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,8 +62,8 @@ pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Wo
         data: &settings.data,
     };
     let program = program(&parts, seed, inputs).map_err(|failed| match failed {
-        Failed::Problems(problems) => words(problems),
-        Failed::Mistakes(mistakes) => mistakes.to_string(),
+        CompileFailure::Problems(problems) => words(problems),
+        CompileFailure::Mistakes(mistakes) => mistakes.to_string(),
     })?;
     let tuned = tune(&program, &settings.workload).map_err(words)?;
     Ok(Work {
@@ -102,20 +102,20 @@ pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) ->
 }
 
 /// Compiles a workload that is not an import, before tuning.
-fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, Failed> {
+fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, CompileFailure> {
     if let Some(recorded) = &parts.workload.recorded {
         let program = recorded_traffic::program(recorded, inputs);
-        return program.map_err(|problem| Failed::Problems(vec![problem]));
+        return program.map_err(|problem| CompileFailure::Problems(vec![problem]));
     }
     let spec = spec(parts, seed);
     if let Some(table) = &parts.workload.table {
         return own_table::program(table, &spec, inputs);
     }
     let Some(file) = &parts.workload.file else {
-        return workload::compile(&spec).map_err(Failed::Problems);
+        return workload::compile(&spec).map_err(CompileFailure::Problems);
     };
     let text = inputs.read(file).map_err(|message| {
-        Failed::Problems(vec![Problem {
+        CompileFailure::Problems(vec![Problem {
             path: vec!["file".to_owned()],
             message,
             hint: None,
@@ -218,7 +218,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
         },
     };
     match program(&parts, 0, inputs) {
-        Err(Failed::Problems(problems)) => {
+        Err(CompileFailure::Problems(problems)) => {
             say(problems, out);
             // Settings of kinds are checked even if the mix or a parameter has a mistake.
             let mut usual = spec(&parts, 0);
@@ -229,7 +229,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
                 say(problems, out);
             }
         }
-        Err(Failed::Mistakes(mistakes)) => out.absorb(mistakes),
+        Err(CompileFailure::Mistakes(mistakes)) => out.absorb(mistakes),
         Ok(program) => {
             if let Err(problems) = tune(&program, &work) {
                 say(problems, out);

@@ -5,7 +5,7 @@
 //! with the variant's name.
 
 use crate::settings::{
-    Guarded, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
+    GuardedClusters, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
     Settings, Study, StudyFault, Variant,
 };
 use crate::targets;
@@ -121,7 +121,7 @@ fn list_conditions(settings: &Settings) -> Vec<(usize, String)> {
     }
     add(6, settings.probes.as_ref().map(probes).unwrap_or_default());
     add(7, settings.faults.iter().map(broken).collect());
-    if settings.guard.when == Guarded::Always {
+    if settings.guard.when == GuardedClusters::Always {
         add(8, vec![settings.guard.words()]);
     }
     all

@@ -11,12 +11,12 @@ use workload::Program;
 /// Data on a target: which workload filled each keyspace, and which snapshots exist.
 #[derive(Clone, Debug, Default)]
 pub struct DataState {
-    filled: Vec<(String, Filled)>,
+    filled: Vec<(String, FilledTables)>,
     snapshots: Vec<SnapshotKey>,
 }
 
 #[derive(Clone, Debug)]
-struct Filled {
+struct FilledTables {
     key: DataKey,
     rows: u64,
 }
@@ -84,7 +84,7 @@ impl DataState {
     /// Records that the data of `settings` is there: `rows` rows.
     pub fn prepared(&mut self, settings: &Settings, program: &Program, rows: u64) {
         self.filled.retain(|(name, _)| name != program.keyspace());
-        let filled = Filled {
+        let filled = FilledTables {
             key: DataKey::from_settings(settings),
             rows,
         };
@@ -114,7 +114,7 @@ impl DataState {
         kept.or(there.map(|there| there.rows))
     }
 
-    fn filled(&self, keyspace: &str) -> Option<&Filled> {
+    fn filled(&self, keyspace: &str) -> Option<&FilledTables> {
         let found = self.filled.iter().find(|(name, _)| name == keyspace);
         found.map(|(_, filled)| filled)
     }

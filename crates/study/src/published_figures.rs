@@ -3,7 +3,7 @@
 use crate::check;
 use crate::checked_tree::Tree;
 use crate::inputs::Inputs;
-use crate::settings::{Figure, Published, Ratio, Variant};
+use crate::settings::{Figure, PublishedFile, Ratio, Variant};
 use analysis::{VariantName, autocorrelation};
 use yaml::{Diagnostics, Limits, Node, SourceText};
 
@@ -17,7 +17,7 @@ const METRICS: [&str; 6] = [
     "latency_ms.p999",
 ];
 
-impl Published {
+impl PublishedFile {
     /// Returns the file that the key `published` of a study with these variants names, and its
     /// content. Mistakes are reported at the key. `is_whole` is true for the study at its own size:
     /// a scale may leave out variants that the file mentions.
@@ -27,10 +27,10 @@ impl Published {
         (variants, is_whole): (&[Variant], bool),
         inputs: &Inputs<'_>,
         out: &mut Diagnostics,
-    ) -> Option<(String, Published)> {
+    ) -> Option<(String, PublishedFile)> {
         let file = study.at("published")?.text()?.to_owned();
         let names: Vec<&VariantName> = variants.iter().map(|variant| &variant.name).collect();
-        match Published::read(&file, inputs, is_whole.then_some(&names)) {
+        match PublishedFile::read(&file, inputs, is_whole.then_some(&names)) {
             Ok(published) => Some((file, published)),
             Err(why) => {
                 out.add(&root.nearest("published").place, why, None);
@@ -49,7 +49,7 @@ impl Published {
         name: &str,
         inputs: &Inputs<'_>,
         variants: Option<&[&VariantName]>,
-    ) -> Result<Published, String> {
+    ) -> Result<PublishedFile, String> {
         let text = inputs.read(name)?;
         let mut out = Diagnostics::new(vec![SourceText {
             name: name.to_owned(),
@@ -59,7 +59,7 @@ impl Published {
             return Err(out.to_string());
         };
         let value = check::any(&root).to_json();
-        let published: Published =
+        let published: PublishedFile =
             serde_json::from_value(value).map_err(|error| format!("{name}: {error}"))?;
         for ratio in &published.ratios {
             ratio
@@ -160,12 +160,12 @@ mod tests {
     use crate::settings::Overrides;
     use std::collections::BTreeMap;
 
-    fn read(text: &str) -> Result<Published, String> {
+    fn read(text: &str) -> Result<PublishedFile, String> {
         let overrides = Overrides {
             inputs: BTreeMap::from([("p.yaml".to_owned(), text.to_owned())]),
             ..Overrides::default()
         };
-        Published::read(
+        PublishedFile::read(
             "p.yaml",
             &Inputs::new(&overrides),
             Some(&[&"off".into(), &"on".into()]),

@@ -39,7 +39,7 @@ impl Levels {
 
 /// Level of a write, and the copies that acknowledge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Acknowledged {
+pub(crate) struct AcknowledgedLevel {
     /// Consistency level of the write.
     pub level: Consistency,
     /// Copies that must have it at that level; 0: a hint is enough.
@@ -47,9 +47,9 @@ pub(crate) struct Acknowledged {
 }
 
 /// Returns the weakest level of the writes while load is measured; `None` if nothing is written.
-pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<Acknowledged> {
+pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<AcknowledgedLevel> {
     let replication = &settings.keyspace.replication;
-    let written = program.writes(Stage::Main).into_iter().map(|statement| Acknowledged {
+    let written = program.writes(Stage::Main).into_iter().map(|statement| AcknowledgedLevel {
         level: statement.consistency,
         by: required_answers(statement.consistency, replication),
     });

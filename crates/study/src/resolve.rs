@@ -21,7 +21,7 @@ use crate::rules::{self, Subject};
 use crate::scale_up;
 use crate::screening;
 use crate::settings::Axis;
-use crate::settings::Published;
+use crate::settings::PublishedFile;
 use crate::settings::{
     Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Recordings, Reset, Sample, Settings,
     Settle, Study, Variant, Warmup,
@@ -99,7 +99,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     primary(&root, &resolved, &mut out);
     let is_whole = overrides.scale.is_none() && resolved.has_all_of(&root);
     let sides = (&resolved.variants[..], is_whole);
-    let published = Published::for_study(&root, &resolved.tree, sides, &inputs, &mut out);
+    let published = PublishedFile::for_study(&root, &resolved.tree, sides, &inputs, &mut out);
     required::check(&root, &resolved.variants, &mut out);
     let blocks = resolved.tree.at("repeat.blocks").or(resolved.tree.at("repeat.max"));
     sizes::trials(
@@ -122,7 +122,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
 }
 
 /// Checks that the primary point is one that is measured.
-fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
+fn primary(root: &Node, resolved: &ResolvedScale, out: &mut Diagnostics) {
     let Some(point) = resolved.tree.at("primary.point").and_then(Tree::count) else {
         return;
     };
@@ -224,7 +224,7 @@ struct Resolver<'a> {
 }
 
 /// A study in one scale.
-struct Resolved {
+struct ResolvedScale {
     variants: Vec<Variant>,
     axes: Vec<Axis>,
     /// True if some of the axes were written as a grid.
@@ -237,7 +237,7 @@ struct Resolved {
     notes: Vec<(VariantName, Vec<String>)>,
 }
 
-impl Resolved {
+impl ResolvedScale {
     /// Returns true if no variant of the study was left out.
     fn has_all_of(&self, root: &Node) -> bool {
         let written = root.at("variants").and_then(Node::entries).unwrap_or_default();
@@ -251,7 +251,7 @@ impl Resolved {
 
 impl Resolver<'_> {
     /// Resolves the study in the requested scale.
-    fn wanted_scale(&self, out: &mut Diagnostics) -> Resolved {
+    fn wanted_scale(&self, out: &mut Diagnostics) -> ResolvedScale {
         let scale = self.overrides.scale.as_deref().and_then(|wanted| {
             let scales = self.root.at("scales");
             let found = scales.and_then(|scales| scales.entry(wanted));
@@ -277,7 +277,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn variants(&self, scale: Option<&Node>, out: &mut Diagnostics) -> Resolved {
+    fn variants(&self, scale: Option<&Node>, out: &mut Diagnostics) -> ResolvedScale {
         let mut base = self.root.clone();
         for entry in scale.and_then(Node::entries).unwrap_or_default() {
             merge(
@@ -324,7 +324,7 @@ impl Resolver<'_> {
         }
         let tree = first.unwrap_or(Tree::Null);
         without_faults::add(&base, &tree, &mut variants, out);
-        Resolved {
+        ResolvedScale {
             variants,
             axes: matrix::axes(&base),
             has_grid,
@@ -469,7 +469,7 @@ fn sections(tree: &Tree) -> Tree {
     Tree::Map(entries.filter(|(key, _)| keep(key)).cloned().collect())
 }
 
-fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Study {
+fn study(source: &SourceText, overrides: &Overrides, resolved: ResolvedScale) -> Study {
     let draft = Draft::from_tree(&resolved.tree);
     let (repeat, primary) = draft.repetition();
     let screen = Design::smallest(resolved.screened, draft.fold);

@@ -30,11 +30,11 @@ pub use client::{Client, ClientMachine, ClientPods, Priority, Split};
 pub use data::{Data, Load, PageCache, Reset, RestoreMethod, Settle};
 pub use faults::StudyFault;
 pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere};
-pub use guard::{Guard, GuardLimits, Guarded};
+pub use guard::{Guard, GuardLimits, GuardedClusters};
 pub use keyspace::{Keyspace, Replication};
 pub use own_table::{KEYS_DEFAULT, KEYS_MAX, KEYS_PER_S_DEFAULT, OwnTable};
 pub use probes::{Import, PERIOD_NS, Probes};
-pub use published_figures::{Failure, Figure, Published, Ratio};
+pub use published_figures::{Failure, Figure, PublishedFile, Ratio};
 pub use recorded_traffic::{RecordedTraffic, Recordings};
 pub use registry::Registry;
 pub use require::{IfInconclusive, Require, Where};
@@ -58,7 +58,7 @@ pub struct Study {
     /// The question, in words.
     pub question: String,
     /// The file of published figures, and its content.
-    pub published: Option<(String, Published)>,
+    pub published: Option<(String, PublishedFile)>,
     /// Seed of all random choices.
     pub seed: u64,
     /// The sides of the comparison; a single unnamed one if the study has none. The first is the
@@ -151,14 +151,14 @@ pub struct Overrides {
     /// The command that made the study, if it was not a file: `cassay stress write n=1M`.
     pub command: Option<String>,
     /// Permissions of the study.
-    pub granted: Granted,
+    pub granted: GrantedPermissions,
     /// True if all this is read from a run's record, which may be a stranger's, like its study.
     pub recorded: bool,
 }
 
 /// Permissions that only the command line can give to a study, and no record of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Granted {
+pub struct GrantedPermissions {
     /// True if the author is trusted: the study may run programs, load code, and read secrets
     /// anywhere.
     pub trust: bool,
@@ -302,7 +302,7 @@ pub struct Workload {
     /// Path of a workload file.
     pub file: Option<String>,
     /// Command lines of another tool.
-    pub import: Option<Imported>,
+    pub import: Option<ImportedCommands>,
     /// An existing table that is read as it is.
     pub table: Option<OwnTable>,
     /// Traffic that Cassandra has recorded.
@@ -311,7 +311,7 @@ pub struct Workload {
 
 /// Command lines of another tool, which run in sequence, and one of their steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedCommands {
     /// The tool.
     pub tool: Tool,
     /// Its command lines, without the tool's name; at least one.

@@ -11,7 +11,7 @@ use crate::fill::{fresh, place};
 use crate::lock::{HINTS, Lock, check_known, lock_of};
 use crate::progress::Voice;
 use crate::version_files::Recipe;
-use crate::{Fetched, filled};
+use crate::{FetchedJars, filled};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use foreign::FileKind;
 use remote::process::is_interrupted;
@@ -48,12 +48,12 @@ struct List {
     format: u32,
     /// Version of Cassandra.
     cassandra: String,
-    files: Vec<Listed>,
+    files: Vec<BundleFile>,
 }
 
 /// A file of a bundle.
 #[derive(Debug, Serialize, Deserialize)]
-struct Listed {
+struct BundleFile {
     name: String,
     bytes: u64,
     sha256: String,
@@ -107,10 +107,10 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
 }
 
 fn write(to: &mut dyn Write, folder: &Path, version: &str, lock: &Lock) -> Result<()> {
-    let listed = |(name, sha256): (&String, &String)| -> Result<Listed> {
+    let listed = |(name, sha256): (&String, &String)| -> Result<BundleFile> {
         let path = folder.join(name);
         let meta = path.metadata().with_context(|| format!("look at {}", path.display()))?;
-        Ok(Listed {
+        Ok(BundleFile {
             name: name.clone(),
             bytes: meta.len(),
             sha256: sha256.clone(),
@@ -124,7 +124,7 @@ fn write(to: &mut dyn Write, folder: &Path, version: &str, lock: &Lock) -> Resul
     let text = serde_json::to_vec_pretty(&list)?;
     let mut tar = tar::Builder::new(to);
     append(&mut tar, LIST, text.len() as u64, &mut text.as_slice())?;
-    for Listed { name, bytes, .. } in &list.files {
+    for BundleFile { name, bytes, .. } in &list.files {
         ensure!(!is_interrupted(), "interrupted");
         let mut from = foreign::open(FileKind::Archive, folder.join(name))?;
         append(&mut tar, name, *bytes, &mut from)?;
@@ -153,7 +153,7 @@ fn append(
 /// # Errors
 /// It is not a bundle, or one of its files does not match the lock; the error names the file and
 /// both digests. No file is then put in place.
-pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, Fetched)> {
+pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, FetchedJars)> {
     let opened = foreign::open(FileKind::Archive, from)
         .with_context(|| format!("read {}", from.display()))?;
     let hashing = Hashing::new(BufReader::with_capacity(BUFFER_BYTES, opened));
@@ -166,7 +166,7 @@ fn read<R: Read>(
     mut hashing: Hashing<R>,
     sha256: Option<&str>,
     recipe_of: &dyn Fn(&Release) -> Result<Recipe>,
-) -> Result<(String, Fetched)> {
+) -> Result<(String, FetchedJars)> {
     let mut archive = tar::Archive::new(&mut hashing);
     // Raw, because a name in an entry of its own would be held in memory, however long it is.
     let mut entries = archive.entries()?.raw(true);
@@ -180,7 +180,7 @@ fn read<R: Read>(
     let fresh = fresh(&folder)?;
     let jars = fresh.path().join("jars");
     std::fs::create_dir(&jars).with_context(|| format!("make {}", jars.display()))?;
-    let mut wanted: BTreeMap<&str, &Listed> =
+    let mut wanted: BTreeMap<&str, &BundleFile> =
         list.files.iter().map(|file| (file.name.as_str(), file)).collect();
     for entry in entries {
         ensure!(!is_interrupted(), "interrupted; cassay changed nothing");
@@ -205,7 +205,7 @@ fn read<R: Read>(
     }
     Ok((
         list.cassandra,
-        Fetched {
+        FetchedJars {
             folder,
             files: list.files.len(),
             was_there,
@@ -322,7 +322,7 @@ fn plain_name<R: Read>(entry: &tar::Entry<'_, R>) -> Result<String> {
 }
 
 /// Writes a file of a bundle, and compares it with the list.
-fn take(from: &mut dyn Read, file: &Listed, folder: &Path) -> Result<()> {
+fn take(from: &mut dyn Read, file: &BundleFile, folder: &Path) -> Result<()> {
     let path = folder.join(&file.name);
     let what = || format!("write {}", path.display());
     let mut to = File::create_new(&path).with_context(what)?;

@@ -7,7 +7,7 @@
 
 use crate::failure::Failure;
 use crate::files::digest_of;
-use crate::lock::Pinned;
+use crate::lock::PinnedFile;
 use crate::progress::{Message, Progress, Voice};
 use crate::repository::{Answer, Repository};
 use measure::clock::Deadline;
@@ -33,7 +33,7 @@ struct Shared {
     repository: Repository,
     folder: PathBuf,
     /// Files that no thread has started.
-    left: Mutex<std::vec::IntoIter<Pinned>>,
+    left: Mutex<std::vec::IntoIter<PinnedFile>>,
     /// Received bytes of those files. Discarded bytes are subtracted again.
     bytes: AtomicI64,
     /// True if no thread may start another file.
@@ -47,7 +47,7 @@ struct Shared {
 /// arrived.
 pub(crate) fn fetch(
     repository: &Repository,
-    files: Vec<Pinned>,
+    files: Vec<PinnedFile>,
     folder: &Path,
     before: Progress,
     voice: &mut Voice<'_>,
@@ -115,7 +115,7 @@ impl Shared {
     }
 
     /// Fetches a file, in as many pieces as the connection needs.
-    fn bring(&self, file: &Pinned) -> Result<(), Failure> {
+    fn bring(&self, file: &PinnedFile) -> Result<(), Failure> {
         let part = self.folder.join(format!("{}.part", file.name));
         let had = part.metadata().map_or(0, |meta| meta.len());
         if had > file.bytes {
@@ -140,7 +140,7 @@ impl Shared {
     }
 
     /// Fetches the rest of a file, and compares the whole with its digest.
-    fn rest(&self, file: &Pinned, part: &Path) -> Result<(), Failure> {
+    fn rest(&self, file: &PinnedFile, part: &Path) -> Result<(), Failure> {
         loop {
             let had = part.metadata().map_or(0, |meta| meta.len());
             if had == file.bytes && part.exists() {
@@ -167,7 +167,7 @@ impl Shared {
     }
 
     /// Requests once the part after the first `had` bytes.
-    fn piece(&self, file: &Pinned, part: &Path, had: u64) -> Result<(), Failure> {
+    fn piece(&self, file: &PinnedFile, part: &Path, had: u64) -> Result<(), Failure> {
         let answer = self.repository.get(&file.path, had)?;
         let url = || self.repository.url(&file.path);
         let resized = |got: u64| Failure::Resized {
@@ -233,7 +233,7 @@ impl Shared {
     }
 
     /// Discards the received part of a file.
-    fn discard(&self, file: &Pinned, part: &Path) -> Result<(), Failure> {
+    fn discard(&self, file: &PinnedFile, part: &Path) -> Result<(), Failure> {
         let Ok(meta) = part.metadata() else {
             return Ok(());
         };

@@ -8,7 +8,7 @@
 
 use crate::fetch::fetch;
 use crate::files::{digest_of, name_of};
-use crate::lock::{HINTS, Lock, Pinned, check, check_known};
+use crate::lock::{HINTS, Lock, PinnedFile, check, check_known};
 use crate::maven;
 use crate::progress::{Message, Progress, Voice};
 use crate::repository::{chosen, named_by_environment};
@@ -103,19 +103,19 @@ fn with(
 
 /// Missing files, and the progress so far.
 struct Nearby {
-    missing: Vec<Pinned>,
+    missing: Vec<PinnedFile>,
     progress: Progress,
 }
 
 /// Uses existing files: those of an earlier fetch, and those in Maven's own cache.
 fn nearby(
-    pinned: &[Pinned],
+    pinned: &[PinnedFile],
     jars: &Path,
     settings: &Settings,
     voice: &mut Voice<'_>,
 ) -> Result<Nearby> {
     let maven = settings.local_folder();
-    let is_right = |path: &Path, file: &Pinned| {
+    let is_right = |path: &Path, file: &PinnedFile| {
         let is_as_large = path.metadata().is_ok_and(|meta| meta.len() == file.bytes);
         is_as_large && digest_of(path).is_ok_and(|digest| digest == file.sha256)
     };
@@ -203,7 +203,7 @@ fn from_repository(
 }
 
 /// Extracts the files that are within jars.
-fn unpack(pinned: &[Pinned], jars: &Path) -> Result<()> {
+fn unpack(pinned: &[PinnedFile], jars: &Path) -> Result<()> {
     for file in pinned {
         let Some(member) = &file.member else { continue };
         let jar = jars.join(file.path.rsplit('/').next().unwrap_or_default());

@@ -28,7 +28,7 @@ mod version_files;
 
 pub use bundle::{Bundle, export, import};
 pub use files::{boot_id, digest_of, digest_of_texts, identity_of, write_whole};
-pub use listing::{Cached, State, absent, list};
+pub use listing::{CachedJars, State, absent, list};
 pub use progress::{Message, Progress, Voice, plainly};
 pub use published::is_published;
 pub use settings::Settings as MavenSettings;
@@ -60,7 +60,7 @@ pub struct Supply {
 
 /// A folder of the cache that has all jars of a version.
 #[derive(Clone, Debug)]
-pub struct Fetched {
+pub struct FetchedJars {
     /// The folder.
     pub folder: PathBuf,
     /// Number of files.
@@ -146,11 +146,11 @@ pub fn fetch(
     release: &Release,
     repository: Option<&str>,
     voice: &mut Voice<'_>,
-) -> Result<Fetched> {
+) -> Result<FetchedJars> {
     let recipe = Recipe::read(release)?;
     let folder = recipe.folder_in(cache);
     let (lock, was_there) = filled(&folder, &recipe, repository, voice)?;
-    Ok(Fetched {
+    Ok(FetchedJars {
         folder,
         files: lock.len(),
         was_there,

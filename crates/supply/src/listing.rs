@@ -13,7 +13,7 @@ const BEGIN: &str = "cassandra-";
 
 /// The jars of a version in the cache.
 #[derive(Clone, Debug)]
-pub struct Cached {
+pub struct CachedJars {
     /// Version of Cassandra.
     pub version: String,
     /// Their folder.
@@ -56,7 +56,7 @@ impl State {
 ///
 /// # Errors
 /// The program's lock cannot be read.
-pub fn list(cache: &Path) -> Result<Vec<Cached>> {
+pub fn list(cache: &Path) -> Result<Vec<CachedJars>> {
     let mut all = Vec::new();
     for line in LINES {
         let pinned = Recipe::read(&line.release())?;
@@ -75,7 +75,7 @@ pub fn list(cache: &Path) -> Result<Vec<Cached>> {
         let ours = recipe.filter(|recipe| recipe.folder_in(cache) == folder);
         all.push(match ours {
             Some(recipe) => cached(&recipe, &folder, cache),
-            None => Cached {
+            None => CachedJars {
                 version: version.to_string(),
                 bytes: bytes_in(&folder),
                 folder,
@@ -86,7 +86,7 @@ pub fn list(cache: &Path) -> Result<Vec<Cached>> {
     Ok(all)
 }
 
-fn cached(recipe: &Recipe, folder: &Path, cache: &Path) -> Cached {
+fn cached(recipe: &Recipe, folder: &Path, cache: &Path) -> CachedJars {
     let left = left_over(cache, recipe);
     let (state, bytes) = match recipe.checked(folder) {
         Ok(_) => (State::Whole, bytes_in(folder)),
@@ -94,7 +94,7 @@ fn cached(recipe: &Recipe, folder: &Path, cache: &Path) -> Cached {
         Err(None) if left > 0 => (State::Begun, left),
         Err(None) => (State::Absent, 0),
     };
-    Cached {
+    CachedJars {
         version: recipe.release.to_string(),
         folder: folder.to_owned(),
         bytes,

@@ -22,7 +22,7 @@ pub(crate) type Lock = BTreeMap<String, String>;
 
 /// A file of the pinned version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pinned {
+pub(crate) struct PinnedFile {
     /// File name in the folder.
     pub name: String,
     /// Its SHA-256 in lower-case hexadecimal digits.
@@ -36,8 +36,8 @@ pub(crate) struct Pinned {
 }
 
 /// Parses a lock with paths.
-pub(crate) fn parse_pinned(text: &str) -> Result<Vec<Pinned>> {
-    let line = |line: &str| -> Option<Pinned> {
+pub(crate) fn parse_pinned(text: &str) -> Result<Vec<PinnedFile>> {
+    let line = |line: &str| -> Option<PinnedFile> {
         let mut words = line.split("  ");
         let (digest, bytes, place) = (words.next()?, words.next()?, words.next()?);
         let (path, member) = match place.split_once("!/") {
@@ -45,7 +45,7 @@ pub(crate) fn parse_pinned(text: &str) -> Result<Vec<Pinned>> {
             None => (place, None),
         };
         let name = place.rsplit('/').next()?;
-        (digest.len() == DIGITS && words.next().is_none()).then_some(Pinned {
+        (digest.len() == DIGITS && words.next().is_none()).then_some(PinnedFile {
             name: name.to_string(),
             sha256: digest.to_string(),
             bytes: bytes.parse().ok()?,
@@ -62,7 +62,7 @@ pub(crate) fn parse_pinned(text: &str) -> Result<Vec<Pinned>> {
 }
 
 /// Returns the digests of files by their names.
-pub(crate) fn lock_of(pinned: &[Pinned]) -> Lock {
+pub(crate) fn lock_of(pinned: &[PinnedFile]) -> Lock {
     pinned.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect()
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn lock_text(lock: &Lock) -> String {
 /// Checks a lock that was not made by hand. The server of the version and its agents must be there,
 /// and must match the checked-in lock for files that it contains.
 pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
-    for Pinned { name, sha256, .. } in parse_pinned(release.line().lock)? {
+    for PinnedFile { name, sha256, .. } in parse_pinned(release.line().lock)? {
         // The hints belong to the server, but their name contains no version.
         let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
         if let Some(found) = found.filter(|found| **found != sha256) {

@@ -2,7 +2,7 @@
 //! proxies do on bad days.
 
 use crate::files::hex;
-use crate::lock::Pinned;
+use crate::lock::PinnedFile;
 use crate::repository::Repository;
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Write};
@@ -31,8 +31,8 @@ pub(crate) enum ResponseBehaviour {
 }
 
 /// Returns a file in the repository.
-pub(crate) fn pinned(name: &str, text: &str) -> Pinned {
-    Pinned {
+pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
+    PinnedFile {
         name: name.to_string(),
         sha256: hex(&Sha256::digest(text)),
         bytes: text.len() as u64,
@@ -42,16 +42,16 @@ pub(crate) fn pinned(name: &str, text: &str) -> Pinned {
 }
 
 /// A running repository.
-pub(crate) struct Served {
+pub(crate) struct RunningRepository {
     /// Its address.
     pub address: String,
     /// Requests: the path, and the first byte of a range.
     pub asked: Arc<Mutex<Vec<(String, u64)>>>,
 }
 
-impl Served {
+impl RunningRepository {
     /// Serves texts by their names, each with its behaviour, until the test ends.
-    pub fn start(files: &[(&str, &str, ResponseBehaviour)]) -> Served {
+    pub fn start(files: &[(&str, &str, ResponseBehaviour)]) -> RunningRepository {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/maven", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -66,7 +66,7 @@ impl Served {
                 std::thread::spawn(move || answer(stream, &files, &seen));
             }
         });
-        Served { address, asked }
+        RunningRepository { address, asked }
     }
 
     pub fn repository(&self) -> Repository {

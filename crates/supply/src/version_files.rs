@@ -6,7 +6,7 @@
 //! time of the last inode change, so a replaced jar is detected even if size and date are the same.
 
 use crate::files::{boot_id, digest_of_texts, identity_of, write_whole};
-use crate::lock::{Lock, Pinned, check_digests, lock_of, lock_text, parse_lock, parse_pinned};
+use crate::lock::{Lock, PinnedFile, check_digests, lock_of, lock_text, parse_lock, parse_pinned};
 use anyhow::Result;
 use foreign::FileKind;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) struct Recipe {
     /// The pom that Maven resolves.
     pub pom: String,
     /// The files of the pinned version. `None` for other versions.
-    pub pinned: Option<Vec<Pinned>>,
+    pub pinned: Option<Vec<PinnedFile>>,
     /// Lock of these files.
     lock: Option<Lock>,
 }
@@ -47,7 +47,7 @@ impl Recipe {
 
     /// Returns a recipe with other pinned files.
     #[cfg(test)]
-    pub fn pinned(files: Vec<Pinned>) -> Recipe {
+    pub fn pinned(files: Vec<PinnedFile>) -> Recipe {
         Recipe {
             release: versions::DEFAULT.release(),
             pom: POM.to_string(),
@@ -147,7 +147,7 @@ mod tests {
             std::fs::write(folder.path().join(name), text).unwrap();
             test_repository::pinned(name, text)
         };
-        let pinned: Vec<Pinned> = [("a.jar", "first"), ("b.jar", "second")].map(file).into();
+        let pinned: Vec<PinnedFile> = [("a.jar", "first"), ("b.jar", "second")].map(file).into();
         let lock = lock_of(&pinned);
         (folder, Recipe::pinned(pinned), lock)
     }

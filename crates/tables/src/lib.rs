@@ -30,7 +30,7 @@ use store::{Run, RunState};
 
 /// Result of an export.
 #[derive(Clone, Debug, Default)]
-pub struct Exported {
+pub struct ExportResult {
     /// Files, in the order of the tables.
     pub files: Vec<WrittenFile>,
     /// Notes about the export, a sentence each.
@@ -42,11 +42,11 @@ pub struct Exported {
 ///
 /// # Errors
 /// A file of the run is damaged, or a table cannot be written.
-pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<Exported> {
+pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<ExportResult> {
     let out = Folder::open(folder, &wanted.formats)?;
     // Done first, because it frees space.
     let notes = out.sweep();
-    let mut exported = Exported {
+    let mut exported = ExportResult {
         files: tables::write(run, &out, wanted.every_reading)?,
         notes,
     };

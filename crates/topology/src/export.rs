@@ -83,7 +83,7 @@ impl Default for Options {
 
 /// One file of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Exported {
+pub struct ExportFile {
     /// File name: host, number of the instance, extension. It contains only letters, digits, `.`,
     /// `_` and `-`.
     pub file: String,
@@ -236,18 +236,18 @@ pub fn format(name: &str) -> Option<&'static Format> {
 }
 
 /// Exports the plan in this format. The same plan gives the same bytes.
-pub fn export(source: &Source, format: &Format) -> Result<Vec<Exported>, ExportError> {
+pub fn export(source: &Source, format: &Format) -> Result<Vec<ExportFile>, ExportError> {
     let host = text::file_name(&source.plan.wish.host);
     let (name, extension) = (format.name, format.extension);
     match format.scope {
-        Scope::Host(write) => Ok(vec![Exported {
+        Scope::Host(write) => Ok(vec![ExportFile {
             file: format!("{host}.{name}.{extension}"),
             instance: None,
             text: write(source)?,
         }]),
         Scope::Instance(write) => {
             let file = |instance: &Instance| {
-                Ok(Exported {
+                Ok(ExportFile {
                     file: format!("{host}-{}.{name}.{extension}", instance.index),
                     instance: Some(instance.index),
                     text: write(source, instance)?,

@@ -62,7 +62,7 @@ pub enum Lack {
 
 /// A setting that a line reads under another name.
 #[derive(Clone, Copy)]
-struct Renamed {
+struct RenamedSetting {
     old: &'static str,
     new: &'static str,
     unit: Unit<'static>,
@@ -142,7 +142,7 @@ impl Line {
         }
         // A new name, for which this line has the old one.
         for newer in &LINES[self.age() + 1..] {
-            let is_it = |one: &Renamed| one.new == name && self.has_setting(one.old);
+            let is_it = |one: &RenamedSetting| one.new == name && self.has_setting(one.old);
             if let Some(renamed) = newer.renamed().find(is_it) {
                 return named(renamed.old, renamed.unit.before(value));
             }
@@ -194,11 +194,11 @@ impl Line {
         rows.filter_map(|row| row.split(' ').next())
     }
 
-    fn renamed(&self) -> impl Iterator<Item = Renamed> + use<> {
+    fn renamed(&self) -> impl Iterator<Item = RenamedSetting> + use<> {
         self.settings.lines().filter_map(|line| {
             let (old, rest) = line.split_once(" > ")?;
             let (new, unit) = rest.split_once(' ')?;
-            Some(Renamed {
+            Some(RenamedSetting {
                 old,
                 new,
                 unit: Unit::parse(unit),

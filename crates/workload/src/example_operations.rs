@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::program::{Program, Stage};
-use crate::schema::{Defined, Marker, Table, markers, parse};
+use crate::schema::{DefinedObject, Marker, Table, markers, parse};
 use cql::value::{CqlType, Value, decode};
 
 /// Maximum number of a value's bytes that are shown.
@@ -52,8 +52,8 @@ fn tables(program: &Program) -> Vec<Table> {
     let mut tables = Vec::new();
     for statement in &program.schema().create_tables {
         match parse(statement, &types) {
-            Ok(Defined::Type(udt)) => types.push(udt),
-            Ok(Defined::Table(table)) => tables.push(table),
+            Ok(DefinedObject::Type(udt)) => types.push(udt),
+            Ok(DefinedObject::Table(table)) => tables.push(table),
             _ => {}
         }
     }

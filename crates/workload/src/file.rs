@@ -28,7 +28,7 @@ mod value_source;
 mod verify;
 mod word_list;
 
-pub use server_refusal::{Checked, KeyspaceStatements};
+pub use server_refusal::{CompiledFile, KeyspaceStatements};
 
 use crate::params::Params;
 use crate::program::Program;
@@ -74,7 +74,7 @@ pub fn compile_file(
     spec: &Spec,
     read: ReadFile<'_>,
 ) -> Result<Program, Diagnostics> {
-    check_file(name, text, spec, read).map(Checked::into_program)
+    check_file(name, text, spec, read).map(CompiledFile::into_program)
 }
 
 /// Does the same as [`compile_file`], and keeps the places of statements and markers that a server
@@ -87,7 +87,7 @@ pub fn check_file(
     text: &str,
     spec: &Spec,
     read: ReadFile<'_>,
-) -> Result<Checked, Diagnostics> {
+) -> Result<CompiledFile, Diagnostics> {
     let sources = vec![SourceText {
         name: name.to_owned(),
         text: text.to_owned(),
@@ -105,7 +105,9 @@ pub fn check_file(
         file.program(name)
     });
     match program {
-        Some((program, places)) if out.is_empty() => Ok(Checked::new(program, places, out.sources)),
+        Some((program, places)) if out.is_empty() => {
+            Ok(CompiledFile::new(program, places, out.sources))
+        }
         _ => Err(out),
     }
 }

@@ -52,7 +52,7 @@ pub use source::{OperationEncoder, OperationSource};
 pub use client_ranges::ClientRanges;
 pub use compile::compile;
 pub use example_operations::{Sample, sample};
-pub use file::{Checked, KeyspaceStatements, ReadFile, check_file, compile_file, no_files};
+pub use file::{CompiledFile, KeyspaceStatements, ReadFile, check_file, compile_file, no_files};
 pub use generator::{Check, Generator, Operation, RegisterRequest};
 pub use hottest::hottest_token;
 pub use names::names;

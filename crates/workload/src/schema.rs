@@ -21,7 +21,7 @@ pub use qualify::{keyspaces, moved, named_table, qualify};
 
 /// Object that a statement defines.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Defined {
+pub enum DefinedObject {
     /// A keyspace, by its name.
     Keyspace(String),
     /// A table.
@@ -75,7 +75,7 @@ impl Table {
 }
 
 /// Parses one statement. `types` are the user-defined types that its columns may have.
-pub fn parse(cql: &str, types: &[UdtType]) -> Result<Defined, CqlMistake> {
+pub fn parse(cql: &str, types: &[UdtType]) -> Result<DefinedObject, CqlMistake> {
     let mut reader = Reader {
         tokens: tokens(cql)?,
         next: 0,
@@ -83,21 +83,21 @@ pub fn parse(cql: &str, types: &[UdtType]) -> Result<Defined, CqlMistake> {
         types,
     };
     if !reader.take_word("create") {
-        return Ok(Defined::Other);
+        return Ok(DefinedObject::Other);
     }
     if reader.take_word("keyspace") {
         reader.skip_if_not_exists();
-        return Ok(Defined::Keyspace(reader.name()?));
+        return Ok(DefinedObject::Keyspace(reader.name()?));
     }
     if reader.take_word("table") || reader.take_word("columnfamily") {
         reader.skip_if_not_exists();
-        return Ok(Defined::Table(reader.table()?));
+        return Ok(DefinedObject::Table(reader.table()?));
     }
     if reader.take_word("type") {
         reader.skip_if_not_exists();
-        return Ok(Defined::Type(reader.user_type()?));
+        return Ok(DefinedObject::Type(reader.user_type()?));
     }
-    Ok(Defined::Other)
+    Ok(DefinedObject::Other)
 }
 
 struct Reader<'a> {

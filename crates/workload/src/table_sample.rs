@@ -17,7 +17,7 @@ pub use definition::{KeySource, OUTLINE_KINDS, csv_columns};
 pub use outline::table_outline;
 pub use twin::Twin;
 
-use crate::schema::{self, Defined};
+use crate::schema::{self, DefinedObject};
 use cql::text::{literal, quoted_name};
 use cql::value::{CqlType, UdtType, Value};
 
@@ -163,13 +163,13 @@ impl TableSample {
         let mut types: Vec<UdtType> = Vec::new();
         for create in &self.types {
             match schema::parse(create, &types) {
-                Ok(Defined::Type(udt)) => types.push(udt),
+                Ok(DefinedObject::Type(udt)) => types.push(udt),
                 Ok(_) => return Err(format!("`{create}` makes no type")),
                 Err(fault) => return Err(format!("`{create}`: {}", fault.message)),
             }
         }
         match schema::parse(&self.create_table(false), &types) {
-            Ok(Defined::Table(table)) => {
+            Ok(DefinedObject::Table(table)) => {
                 Ok(table.columns.into_iter().map(|column| column.typ).collect())
             }
             Ok(_) => Err(format!("{} is not a table", self.table)),

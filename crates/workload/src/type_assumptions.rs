@@ -2,7 +2,7 @@
 //! table definitions. A server may have another table of that name.
 
 use crate::program::Program;
-use crate::schema::{Defined, Marker, Table, markers, named_table, parse, tokens};
+use crate::schema::{DefinedObject, Marker, Table, markers, named_table, parse, tokens};
 use cql::value::{CqlType, UdtType};
 
 /// A statement's assumptions about a table.
@@ -26,9 +26,9 @@ impl Definitions {
         let (mut types, mut tables): (Vec<UdtType>, Vec<Table>) = Default::default();
         for cql in &program.schema().create_tables {
             match parse(cql, &types) {
-                Ok(Defined::Type(typ)) => types.push(typ),
-                Ok(Defined::Table(table)) => tables.push(table),
-                Ok(Defined::Keyspace(_) | Defined::Other) | Err(_) => {}
+                Ok(DefinedObject::Type(typ)) => types.push(typ),
+                Ok(DefinedObject::Table(table)) => tables.push(table),
+                Ok(DefinedObject::Keyspace(_) | DefinedObject::Other) | Err(_) => {}
             }
         }
         Definitions { tables }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn definitions(create: &str) -> Definitions {
-        let Ok(Defined::Table(table)) = parse(create, &[]) else {
+        let Ok(DefinedObject::Table(table)) = parse(create, &[]) else {
             panic!("no table: {create}");
         };
         Definitions {

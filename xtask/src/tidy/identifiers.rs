@@ -82,7 +82,8 @@ mod tests {
         let tree = Tree::from_texts(&[
             (
                 "HACKING.md",
-                "`Old`, `New`, `New::start()`, `New::stop`, `old.rs`, `new.rs`, `--any x`, `trial_failed`.\n",
+                "`Old`, `New`, `New::start()`, `New::stop`, `old.rs`, `new.rs`, `--any x`, \
+                 `trial_failed`.\n",
             ),
             ("docs/decisions/001-x.md", "`Old`\n"),
             (

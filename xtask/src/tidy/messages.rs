@@ -1,5 +1,5 @@
-//! The texts that the program itself holds: messages, hints, answers, labels. They obey the rules of
-//! documents.
+//! The texts that the program itself holds: messages, hints, answers, labels. The rules of
+//! documents apply to them.
 
 use super::Violation;
 use super::code::{is_cfg_test, item_end};
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn messages_are_judged_and_comments_and_tests_are_not() {
-        let source = "//! Nobody reads this here.\n/// Nobody reads this here.\nfn a() {\n    \
-            bail!(\"the file {path:?} is read by nobody else\");\n}\n#[cfg(test)]\nmod tests {\n    \
+        let source = "//! Nobody reads this.\n/// Nobody reads this here.\nfn a() {\n    \
+            bail!(\"the file {path:?} is read by nobody else\");\n}\n#[cfg(test)]\nmod tests {\n  \
             const A: &str = \"this is read by nobody at all\";\n}\n";
         let found = messages(&Tree::from_texts(&[("crates/a/src/b.rs", source)]));
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();

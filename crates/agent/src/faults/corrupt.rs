@@ -29,12 +29,12 @@ pub(super) struct Rot {
     identity: (u64, u32),
     /// Block size of the volume.
     block_bytes: u64,
-    changed: Vec<Changed>,
+    changed: Vec<DeviceBlocks>,
     became: Option<String>,
 }
 
 /// Whole blocks of the device.
-struct Changed {
+struct DeviceBlocks {
     place: Extent,
     before: Blocks,
     after: Blocks,
@@ -116,7 +116,7 @@ impl Breakable for Rot {
             let rotten = after.bytes_mut().get_mut(from as usize..to as usize);
             rotten.unwrap_or_default().iter_mut().for_each(|byte| *byte = !*byte);
             let before = read(&image, place)?;
-            self.changed.push(Changed {
+            self.changed.push(DeviceBlocks {
                 place,
                 before,
                 after,

@@ -9,7 +9,7 @@ use host::Restartable;
 use host::process::Identity;
 
 /// Changes that are undone. No guard is needed: a process that ended with the agent reads no files.
-pub(super) struct Changed {
+pub(super) struct FileChanges {
     reader: Option<Restartable>,
     /// Start of the process meanwhile, if it differs.
     instead: Option<Restartable>,
@@ -21,9 +21,13 @@ pub(super) struct Changed {
     is_ended: bool,
 }
 
-impl Changed {
-    pub fn new(reader: Option<Restartable>, forth: Vec<FileStep>, back: Vec<FileStep>) -> Changed {
-        Changed {
+impl FileChanges {
+    pub fn new(
+        reader: Option<Restartable>,
+        forth: Vec<FileStep>,
+        back: Vec<FileStep>,
+    ) -> FileChanges {
+        FileChanges {
             reader,
             instead: None,
             forth,
@@ -34,8 +38,8 @@ impl Changed {
     }
 
     /// Adds a different start for the time of the fault.
-    pub fn by(self, instead: Restartable) -> Changed {
-        Changed {
+    pub fn by(self, instead: Restartable) -> FileChanges {
+        FileChanges {
             instead: Some(instead),
             ..self
         }
@@ -62,7 +66,7 @@ impl Changed {
     }
 }
 
-impl Breakable for Changed {
+impl Breakable for FileChanges {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.end(here)?;
         self.is_begun = true;

@@ -59,7 +59,7 @@ impl Breakable for PowerLoss {
 }
 
 /// Volume of another host, and the processes that use it.
-pub(super) struct Adopted {
+pub(super) struct AdoptedVolume {
     device: String,
     folder: PathBuf,
     start: Vec<Restartable>,
@@ -67,9 +67,9 @@ pub(super) struct Adopted {
     started: Vec<Identity>,
 }
 
-impl Adopted {
-    pub fn new(device: String, folder: PathBuf, start: Vec<Restartable>) -> Adopted {
-        Adopted {
+impl AdoptedVolume {
+    pub fn new(device: String, folder: PathBuf, start: Vec<Restartable>) -> AdoptedVolume {
+        AdoptedVolume {
             device,
             folder,
             start,
@@ -91,7 +91,7 @@ impl Adopted {
     }
 }
 
-impl Breakable for Adopted {
+impl Breakable for AdoptedVolume {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         anyhow::ensure!(
             here.volume().map_or(true, |own| own.folder() != self.folder),

@@ -1,6 +1,6 @@
 //! Processes that are paused, ended, or denied further file descriptors.
 
-use super::repeating_thread::Repeated;
+use super::repeating_thread::RepeatingThread;
 use super::state::Breakable;
 use crate::descriptors;
 use crate::state::AgentState;
@@ -95,7 +95,7 @@ pub(super) struct Descriptors {
     process: Identity,
     before: Option<Rlimit>,
     /// Thread that keeps the limit tight.
-    keeper: Option<Repeated>,
+    keeper: Option<RepeatingThread>,
 }
 
 /// Interval of checking if the process has closed a file, whose number would be free.
@@ -138,7 +138,7 @@ impl Breakable for Descriptors {
         self.before = Some(Rlimit { current, maximum });
         let process = self.process;
         tighten(process, maximum)?;
-        self.keeper = Some(Repeated::start("descriptors", move |goes_on| {
+        self.keeper = Some(RepeatingThread::start("descriptors", move |goes_on| {
             while goes_on.after(TIGHTENED_EVERY) && tighten(process, maximum).is_ok() {}
         })?);
         Ok(())

@@ -6,22 +6,25 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The thread. It ends by itself when this value is dropped.
-pub(super) struct Repeated {
+pub(super) struct RepeatingThread {
     ends: Sender<()>,
     thread: JoinHandle<()>,
 }
 
-impl Repeated {
+impl RepeatingThread {
     /// Starts the thread. `work` must check regularly that it is to continue.
     ///
     /// # Errors
     /// The thread cannot be started.
-    pub fn start(name: &str, work: impl FnOnce(GoesOn) + Send + 'static) -> Result<Repeated> {
+    pub fn start(
+        name: &str,
+        work: impl FnOnce(GoesOn) + Send + 'static,
+    ) -> Result<RepeatingThread> {
         let (ends, dropped) = channel();
         let thread = std::thread::Builder::new().name(name.to_owned());
         let run = move || work(GoesOn(dropped));
         let thread = thread.spawn(run).context("start a thread")?;
-        Ok(Repeated { ends, thread })
+        Ok(RepeatingThread { ends, thread })
     }
 
     /// Ends the thread and waits for it.

@@ -15,7 +15,7 @@ use std::time::Duration;
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Time at which it is ended, and its folders are emptied.
-pub(super) enum When {
+pub(super) enum EmptyingTime {
     /// At once.
     Now,
     /// On healing, if nothing accepts connections at this address by then: it has left its cluster.
@@ -23,17 +23,17 @@ pub(super) enum When {
 }
 
 /// No guard is needed: the process ends with the agent, and its data is not restored.
-pub(super) struct Emptied {
+pub(super) struct EmptiedNode {
     one: Restartable,
     folders: Vec<PathBuf>,
-    when: When,
+    when: EmptyingTime,
     is_begun: bool,
     has_stayed: bool,
 }
 
-impl Emptied {
-    pub fn new(one: Restartable, folders: Vec<PathBuf>, when: When) -> Emptied {
-        Emptied {
+impl EmptiedNode {
+    pub fn new(one: Restartable, folders: Vec<PathBuf>, when: EmptyingTime) -> EmptiedNode {
+        EmptiedNode {
             one,
             folders,
             when,
@@ -54,7 +54,7 @@ impl Emptied {
 
     /// Returns true if it is still a member of its cluster.
     fn stays(&self) -> Result<bool> {
-        let When::Left(address) = self.when else {
+        let EmptyingTime::Left(address) = self.when else {
             return Ok(false);
         };
         let reach = Reach::connect(address, ACCEPTS_WITHIN)?;
@@ -62,7 +62,7 @@ impl Emptied {
     }
 }
 
-impl Breakable for Emptied {
+impl Breakable for EmptiedNode {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.children.check(self.one.process)?;
         self.folders
@@ -70,8 +70,8 @@ impl Breakable for Emptied {
             .try_for_each(|folder| here.files.admit_to_write(folder).map(drop))?;
         self.is_begun = true;
         match self.when {
-            When::Now => self.empty(here),
-            When::Left(_) => Ok(()),
+            EmptyingTime::Now => self.empty(here),
+            EmptyingTime::Left(_) => Ok(()),
         }
     }
 
@@ -83,7 +83,7 @@ impl Breakable for Emptied {
         if self.has_stayed {
             return Ok(vec![self.one.process]);
         }
-        if let When::Left(_) = self.when {
+        if let EmptyingTime::Left(_) = self.when {
             self.empty(here)?;
         }
         Ok(vec![here.start(&self.one.start)?])

@@ -1,6 +1,6 @@
 //! A process that is stopped repeatedly for a while. If the agent dies, the guard continues it.
 
-use super::repeating_thread::Repeated;
+use super::repeating_thread::RepeatingThread;
 use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;
@@ -15,7 +15,7 @@ pub(super) struct Stutter {
     stopped: Duration,
     every: Duration,
     /// Thread that does it.
-    keeper: Option<Repeated>,
+    keeper: Option<RepeatingThread>,
 }
 
 impl Stutter {
@@ -35,7 +35,7 @@ impl Breakable for Stutter {
         here.undo.add(Undo::Continue(self.process))?;
         let (process, stopped) = (self.process, self.stopped);
         let runs = self.every.saturating_sub(stopped);
-        self.keeper = Some(Repeated::start("stutter", move |goes_on| {
+        self.keeper = Some(RepeatingThread::start("stutter", move |goes_on| {
             loop {
                 process.signal(Signal::STOP);
                 let is_held = goes_on.after(stopped);

@@ -150,12 +150,12 @@ pub(super) fn uncache(file: &OwnedFd) -> Result<()> {
 
 /// A volume on which every write blocks.
 #[derive(Default)]
-pub(super) struct Stalled {
+pub(super) struct StalledVolume {
     is_told: bool,
     is_frozen: bool,
 }
 
-impl Breakable for Stalled {
+impl Breakable for StalledVolume {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         let volume = here.volume()?;
         let root = volume.root()?;

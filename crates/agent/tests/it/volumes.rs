@@ -3,8 +3,8 @@
 use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
 use host::process;
 use host::{
-    Agent, Attempt, Broken, Bytes, DiskWork, FileStep, Host, Hosts, Injection, Mounted, Query,
-    QueryAnswer, Restartable, volume_abilities,
+    Agent, Attempt, Broken, Bytes, DiskWork, FileStep, Host, Hosts, Injection, MountedFileSystem,
+    Query, QueryAnswer, Restartable, volume_abilities,
 };
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ pub fn is_whole(host: &Host) -> bool {
     matches!(tried(host, LIMIT), (Attempt::Took(_), Attempt::Took(_)))
 }
 
-pub fn mounted(host: &Host) -> Option<Mounted> {
+pub fn mounted(host: &Host) -> Option<MountedFileSystem> {
     let folder = host.folder().to_owned();
     match host.agent().see(Query::Mount { folder }).unwrap() {
         QueryAnswer::Mount(mounted) => mounted,

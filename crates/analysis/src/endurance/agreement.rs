@@ -19,12 +19,12 @@ pub struct Agreement {
     /// Interval of `apart`, which holds for all pairs at once with 95 % (Bonferroni).
     pub ci95: [f64; 2],
     /// Judgement by that interval.
-    pub agreed: Agreed,
+    pub agreed: MarginResult,
 }
 
 measure::word_enum! {
     /// Agreement of runs within a margin.
-    pub enum Agreed {
+    pub enum MarginResult {
         /// The whole interval is within the margin.
         Inside = "inside",
         /// The whole interval is beyond the margin.
@@ -60,9 +60,9 @@ pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
         apart: apart.exp_m1(),
         ci95,
         agreed: match ci95 {
-            [_, high] if high <= within => Agreed::Inside,
-            [low, _] if low > within => Agreed::Outside,
-            _ => Agreed::Untold,
+            [_, high] if high <= within => MarginResult::Inside,
+            [low, _] if low > within => MarginResult::Outside,
+            _ => MarginResult::Untold,
         },
     })
 }

@@ -294,11 +294,14 @@ fn an_hour_an_hour_and_a_day_are_as_far_apart_as_was_published() {
     ] {
         let sure = of(means, 0.0);
         assert!((sure.apart - 0.0374).abs() < 1e-4, "{sure:?}");
-        assert_eq!(sure.agreed, Agreed::Inside);
+        assert_eq!(sure.agreed, MarginResult::Inside);
         // An error of half a percent allows no conclusion.
-        assert_eq!(of(means, 0.005).agreed, Agreed::Untold);
+        assert_eq!(of(means, 0.005).agreed, MarginResult::Untold);
     }
-    assert_eq!(of([100.0, 100.0, 90.0], 0.005).agreed, Agreed::Outside);
+    assert_eq!(
+        of([100.0, 100.0, 90.0], 0.005).agreed,
+        MarginResult::Outside
+    );
 }
 
 #[test]
@@ -312,8 +315,8 @@ fn equal_runs_agree_and_runs_at_the_margin_rarely_do() {
                 error: 0.008 * mean,
             });
             let agreed = agreement(&loads, 0.04).expect("three").agreed;
-            calls[0] += u32::from(agreed == Agreed::Inside);
-            calls[1] += u32::from(agreed == Agreed::Outside);
+            calls[0] += u32::from(agreed == MarginResult::Inside);
+            calls[1] += u32::from(agreed == MarginResult::Outside);
         }
         calls.map(|calls| f64::from(calls) / 2000.0)
     };

@@ -3,7 +3,7 @@
 //! Trials of a block share a level, so a block compares two places only if it has a trial of both.
 
 /// Places, each with its throughput by block. `None` if the trial may not be used.
-pub type Measured<'a, A> = [(A, &'a [Option<f64>])];
+pub type SeriesByPoint<'a, A> = [(A, &'a [Option<f64>])];
 
 /// One trial, or the mean of several of one place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub fn usable(ops: Option<f64>) -> Option<f64> {
 }
 
 /// Returns every usable trial with its block. `counts` tells how often each block counts.
-pub fn by_block<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Observations<'a, A> {
+pub fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let (mut places, mut trials) = (Vec::new(), Vec::new());
     for (at, ops) in measured {
         let before = trials.len();
@@ -55,7 +55,7 @@ pub fn by_block<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Observa
 }
 
 /// Returns the mean of each place over its blocks, all with one level.
-pub fn by_place<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Observations<'a, A> {
+pub fn by_place<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let Observations { places, trials } = by_block(measured, counts);
     let mean = |place: usize| {
         let own = trials.iter().filter(|trial| trial.place == place);
@@ -74,13 +74,13 @@ pub fn by_place<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Observa
 }
 
 /// Returns the number of blocks.
-pub fn blocks_count<A>(measured: &Measured<'_, A>) -> usize {
+pub fn blocks_count<A>(measured: &SeriesByPoint<'_, A>) -> usize {
     let counts = measured.iter().map(|(_, ops)| ops.len());
     counts.max().unwrap_or(0)
 }
 
 /// Returns counts with which every block counts once.
-pub fn once<A>(measured: &Measured<'_, A>) -> Vec<u32> {
+pub fn once<A>(measured: &SeriesByPoint<'_, A>) -> Vec<u32> {
     vec![1; blocks_count(measured)]
 }
 

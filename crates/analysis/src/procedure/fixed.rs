@@ -4,9 +4,9 @@ use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, unseen};
 
 /// One point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fixed(pub Point);
+pub struct FixedPoint(pub Point);
 
-impl Decide for Fixed {
+impl Decide for FixedPoint {
     fn outlook(&self) -> ProcedureEstimate {
         ProcedureEstimate {
             points: vec![self.0],

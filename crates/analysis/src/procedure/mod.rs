@@ -24,13 +24,13 @@ mod trial_outcome;
 pub use band::Band;
 pub use ending::{Ending, LowestOverload, Range, SearchOutcome};
 pub use endurance::Endurance;
-pub use fixed::Fixed;
+pub use fixed::FixedPoint;
 pub use point::Point;
 pub use search::{BRACKET, Search, grid};
 pub use stop_condition::Until;
 pub use sweep::Sweep;
 pub use trial_outcome::{
-    Bound, BoundCheck, Measured, Percentile, Percentiles, Role, SeenTrial, TrialJudgement,
+    Bound, BoundCheck, MeasuredFigure, Percentile, Percentiles, Role, SeenTrial, TrialJudgement,
     TrialOutcome,
 };
 
@@ -61,7 +61,7 @@ macro_rules! procedures {
 
 procedures! {
     /// Measures one point.
-    Fixed,
+    FixedPoint,
     /// Measures several points, one after the other, optionally until a condition occurs.
     Sweep,
     /// Goes up or down until p99 is in a band.

@@ -143,7 +143,7 @@ fn any_points() -> impl Strategy<Value = Vec<Point>> {
 }
 
 fn any_procedure() -> impl Strategy<Value = Procedure> {
-    let fixed = any_points().prop_map(|points| Fixed(points[0]).into());
+    let fixed = any_points().prop_map(|points| FixedPoint(points[0]).into());
     let whole = any_points().prop_shuffle().prop_map(|points| {
         let until = None;
         Sweep { points, until }.into()

@@ -142,18 +142,18 @@ pub enum TrialJudgement {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Percentiles {
     /// The median.
-    pub p50: Measured,
+    pub p50: MeasuredFigure,
     /// The 95th percentile.
-    pub p95: Measured,
+    pub p95: MeasuredFigure,
     /// The 99th percentile.
-    pub p99: Measured,
+    pub p99: MeasuredFigure,
     /// The 99.9th percentile.
-    pub p999: Measured,
+    pub p999: MeasuredFigure,
 }
 
 /// A figure with its error.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Measured {
+pub struct MeasuredFigure {
     /// The figure.
     pub value: Known,
     /// Its 95 % interval, if it has one.
@@ -162,7 +162,7 @@ pub struct Measured {
 
 impl Percentiles {
     /// Returns the percentile `which`.
-    pub fn get(&self, which: Percentile) -> Measured {
+    pub fn get(&self, which: Percentile) -> MeasuredFigure {
         match which {
             Percentile::P50 => self.p50,
             Percentile::P95 => self.p95,

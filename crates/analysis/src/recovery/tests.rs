@@ -68,7 +68,7 @@ fn a_planted_dip_has_its_depth_its_length_and_its_end() {
     assert_eq!(seen.p99.unwrap(), throughput);
     assert_eq!(
         seen.noticed.unwrap(),
-        Noticed {
+        FirstSymptom {
             within_s: 3.0,
             by: ClientSymptom::Throughput
         }
@@ -269,7 +269,7 @@ fn the_first_sign_is_what_was_more_than_in_any_second_before() {
         change(&mut slices[61]);
         alone(&slices).noticed.unwrap()
     };
-    let noticed = |within_s, by| Noticed { within_s, by };
+    let noticed = |within_s, by| FirstSymptom { within_s, by };
     assert_eq!(with(|_| ()), noticed(3.0, ClientSymptom::Throughput));
     assert_eq!(
         with(|slice| slice.failed = 3),

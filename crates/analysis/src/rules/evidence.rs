@@ -8,7 +8,7 @@ use crate::durability::Promise;
 use crate::trend::{self, Trend};
 use crate::warmup_end::SteadyState;
 use measure::interval::CheckCounts;
-use measure::{ClientCounts, Histogram, KindCounts, Outcome, Summed};
+use measure::{ClientCounts, Histogram, KindCounts, Outcome, SummedInterval};
 
 /// Maximum number of throughput values that the trend uses.
 const TREND_VALUES_MAX: usize = 300;
@@ -270,7 +270,7 @@ pub struct Window {
 impl Window {
     /// Adds the next interval of the run. The population's values come from all intervals, time and
     /// throughput only from those in the window.
-    pub fn push(&mut self, summed: &Summed) {
+    pub fn push(&mut self, summed: &SummedInterval) {
         let (interval, all) = (&*summed.interval, &summed.all);
         self.push_kinds(all);
         self.buckets_used = self.latency.as_ref().map_or(0, Histogram::buckets_used);

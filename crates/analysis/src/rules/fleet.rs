@@ -7,7 +7,7 @@ use super::client_evidence::ClientSeen;
 use super::evidence::Evidence;
 use super::limits::Limits;
 use super::machine;
-use super::rule_outcome::{RuleOutcome, Weighed, percent, ratio};
+use super::rule_outcome::{RuleOutcome, WeighedJudgement, percent, ratio};
 use std::cmp::Ordering;
 
 type RuleResult = (RuleOutcome, String);
@@ -41,7 +41,7 @@ pub(super) fn together(evidence: &Evidence, limits: &Limits) -> RuleResult {
         return (RuleOutcome::Pass, detail.to_owned());
     }
     let each = evidence.clients.iter().flat_map(|client| not_together(client, limits));
-    if let Some(bad) = Weighed::worst(each) {
+    if let Some(bad) = WeighedJudgement::worst(each) {
         return bad.judged();
     }
     let bound = evidence.clients.iter().map(|one| one.clock_bound_s).fold(0.0, f64::max);
@@ -56,13 +56,13 @@ pub(super) fn together(evidence: &Evidence, limits: &Limits) -> RuleResult {
 }
 
 /// Returns all reasons why a client was not in step with the others.
-fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<Weighed> {
+fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<WeighedJudgement> {
     let name = &client.name;
     let late = format!(
         "{name} learned of the start line {:.3} s too late (limit {:.2} s)",
         client.late_s, limits.start_late_s[0]
     );
-    let warned = |value: f64, detail| Weighed {
+    let warned = |value: f64, detail| WeighedJudgement {
         outcome: RuleOutcome::Warn,
         over: ratio(value, limits.clock_bound_s),
         detail,
@@ -82,7 +82,7 @@ fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<Weighed> {
         );
         warned(client.clock_bound_s, detail)
     });
-    let late = Weighed::below(client.late_s, limits.start_late_s, late);
+    let late = WeighedJudgement::below(client.late_s, limits.start_late_s, late);
     let all = [Some(late), moved, vague].into_iter().flatten();
     all.filter(|one| one.outcome != RuleOutcome::Pass).collect()
 }
@@ -105,9 +105,13 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
             percent(share),
             percent(limits.others_wait_share[0])
         );
-        Some(Weighed::below(share, limits.others_wait_share, detail))
+        Some(WeighedJudgement::below(
+            share,
+            limits.others_wait_share,
+            detail,
+        ))
     });
-    let Some(elsewhere) = Weighed::worst(waited) else {
+    let Some(elsewhere) = WeighedJudgement::worst(waited) else {
         return here;
     };
     let outcome = machine::at_most_warned(elsewhere.outcome, limits);
@@ -130,13 +134,13 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
              order of writes",
             client.name
         );
-        Some(Weighed {
+        Some(WeighedJudgement {
             outcome: RuleOutcome::Warn,
             over: by_s.abs(),
             detail,
         })
     });
-    match Weighed::worst(set) {
+    match WeighedJudgement::worst(set) {
         Some(set) => (here.0.max(set.outcome), set.detail),
         None => here,
     }
@@ -145,8 +149,8 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
 /// Judges each client as if it were the only one.
 fn each_alone(
     evidence: &Evidence,
-    judge: impl Fn(&Evidence) -> Weighed,
-) -> impl Iterator<Item = Weighed> {
+    judge: impl Fn(&Evidence) -> WeighedJudgement,
+) -> impl Iterator<Item = WeighedJudgement> {
     evidence.clients.iter().map(move |client| {
         let alone = Evidence {
             window: client.window.clone(),
@@ -158,7 +162,7 @@ fn each_alone(
             ..Evidence::default()
         };
         let judged = judge(&alone);
-        Weighed {
+        WeighedJudgement {
             detail: format!("{}: {}", client.name, judged.detail),
             ..judged
         }
@@ -166,13 +170,13 @@ fn each_alone(
 }
 
 /// Returns the worst judgement of several clients.
-fn worst(all: impl Iterator<Item = Weighed>) -> RuleResult {
+fn worst(all: impl Iterator<Item = WeighedJudgement>) -> RuleResult {
     let none = || (RuleOutcome::Unknown, "no client took part".to_owned());
-    Weighed::worst(all).map_or_else(none, Weighed::judged)
+    WeighedJudgement::worst(all).map_or_else(none, WeighedJudgement::judged)
 }
 
 /// Judges a client that a quota kept from its CPUs, which no other rule sees.
-fn throttled(client: &ClientSeen, limits: &Limits) -> Option<Weighed> {
+fn throttled(client: &ClientSeen, limits: &Limits) -> Option<WeighedJudgement> {
     let share = client.throttled_s? / client.window.seconds.max(1e-9);
     let detail = format!(
         "a quota kept {} from its CPUs for {} of the time (limit {})",
@@ -180,14 +184,14 @@ fn throttled(client: &ClientSeen, limits: &Limits) -> Option<Weighed> {
         percent(share),
         percent(limits.silence_share[0])
     );
-    let judged = Weighed::below(share, limits.silence_share, detail);
+    let judged = WeighedJudgement::below(share, limits.silence_share, detail);
     // A good result is reported for the client as a whole.
     (judged.outcome != RuleOutcome::Pass).then_some(judged)
 }
 
 /// In a closed loop each worker does as much as its machine allows: a client that does much less
 /// than others is not comparable with them.
-fn unequal(evidence: &Evidence, limits: &Limits) -> Option<Weighed> {
+fn unequal(evidence: &Evidence, limits: &Limits) -> Option<WeighedJudgement> {
     if evidence.offered.is_some() {
         return None;
     }
@@ -207,7 +211,7 @@ fn unequal(evidence: &Evidence, limits: &Limits) -> Option<Weighed> {
             fastest.name,
             percent(limits.clients_spread)
         );
-        Weighed {
+        WeighedJudgement {
             outcome: RuleOutcome::Warn,
             over: ratio(share, limits.clients_spread),
             detail,

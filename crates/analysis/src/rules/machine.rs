@@ -10,7 +10,7 @@ mod tests;
 
 use super::evidence::{CpuUse, Evidence, MachineUse, Window};
 use super::limits::Limits;
-use super::rule_outcome::{RuleOutcome, Weighed, below, percent, ratio};
+use super::rule_outcome::{RuleOutcome, WeighedJudgement, below, percent, ratio};
 use crate::autocorrelation::FEW_INCIDENTS;
 use measure::number::counted;
 
@@ -22,7 +22,7 @@ const INTERVAL_S: f64 = 1.0;
 const QUIET_MEDIANS: f64 = 5.0;
 
 /// V3: the client did not limit the result.
-pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighed {
+pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let window = &evidence.window;
     if window.seconds <= 0.0 {
         return unweighed(RuleOutcome::Unknown, "no window was measured");
@@ -59,7 +59,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
         (RuleOutcome::Pass, of_ceiling) => of_ceiling,
         (of_cpu, of_ceiling) => of_cpu.max(of_ceiling),
     };
-    Weighed {
+    WeighedJudgement {
         outcome,
         over: ratio(cpu, limit).max(of_ceiling.over),
         detail: format!("{cpu_detail}; {}", of_ceiling.detail),
@@ -67,8 +67,8 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
 }
 
 /// Returns a judgement without a number.
-fn unweighed(outcome: RuleOutcome, detail: impl Into<String>) -> Weighed {
-    Weighed {
+fn unweighed(outcome: RuleOutcome, detail: impl Into<String>) -> WeighedJudgement {
+    WeighedJudgement {
         outcome,
         over: 0.0,
         detail: detail.into(),
@@ -76,7 +76,7 @@ fn unweighed(outcome: RuleOutcome, detail: impl Into<String>) -> Weighed {
 }
 
 /// Judges how near the ceiling the result is, by the lowest and by the highest ceiling measured.
-fn ceiling(evidence: &Evidence, limits: &Limits) -> Weighed {
+fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let ceilings: Vec<f64> = evidence
         .ceilings_ops_per_s
         .iter()
@@ -120,7 +120,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> Weighed {
             format!("{detail}: such a ceiling cannot be trusted, so the client may be the limit"),
         ),
     };
-    Weighed {
+    WeighedJudgement {
         outcome,
         over: ratio(achieved / lowest, limits.ceiling_share[0]),
         detail,
@@ -128,10 +128,10 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> Weighed {
 }
 
 /// V4: the client was there from start to end.
-pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Weighed {
+pub(super) fn present(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let window = &evidence.window;
     if window.ops_per_s.is_empty() {
-        return Weighed {
+        return WeighedJudgement {
             outcome: RuleOutcome::Fail,
             over: f64::INFINITY,
             detail: "the client delivered no interval of the window".to_owned(),
@@ -165,7 +165,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Weighed {
         (false, true) => in_all,
         (true, true) | (false, false) => format!("{at_longest}, {in_all}"),
     };
-    Weighed {
+    WeighedJudgement {
         outcome: at_most_warned(judged, limits),
         over: ratio(silence_s, longest[0]).max(ratio(window.stalled_s, together[0])),
         detail: format!("the load generator itself stalled {held_up}{looked}"),

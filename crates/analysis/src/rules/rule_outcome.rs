@@ -29,7 +29,7 @@ pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> RuleOutcome {
 
 /// A judgement with its weight, so that the worst of several can be found.
 #[derive(Clone, Debug)]
-pub(super) struct Weighed {
+pub(super) struct WeighedJudgement {
     /// Outcome of the judgement.
     pub outcome: RuleOutcome,
     /// Value ÷ limit: 1 at the limit.
@@ -38,10 +38,10 @@ pub(super) struct Weighed {
     pub detail: String,
 }
 
-impl Weighed {
+impl WeighedJudgement {
     /// Judges a number that should stay below two limits. Its weight is by the first of them.
-    pub(super) fn below(value: f64, limits: [f64; 2], detail: String) -> Weighed {
-        Weighed {
+    pub(super) fn below(value: f64, limits: [f64; 2], detail: String) -> WeighedJudgement {
+        WeighedJudgement {
             outcome: below(value, limits),
             over: ratio(value, limits[0]),
             detail,
@@ -50,8 +50,10 @@ impl Weighed {
 
     /// Returns the worst of several. Of those with the worst outcome, it is the one farthest over
     /// its limit. The first one wins a tie.
-    pub(super) fn worst(all: impl IntoIterator<Item = Weighed>) -> Option<Weighed> {
-        let key = |one: &Weighed| (one.outcome, one.over);
+    pub(super) fn worst(
+        all: impl IntoIterator<Item = WeighedJudgement>,
+    ) -> Option<WeighedJudgement> {
+        let key = |one: &WeighedJudgement| (one.outcome, one.over);
         all.into_iter().reduce(|worst, one| {
             let ((of_worst, over_worst), (of_one, over_one)) = (key(&worst), key(&one));
             let order = of_one.cmp(&of_worst).then(over_one.total_cmp(&over_worst));

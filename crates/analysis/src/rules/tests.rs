@@ -5,7 +5,7 @@ use super::*;
 use crate::warmup_end::SteadyState;
 use measure::ClientCount::{DueNeverSent, Late, Limited};
 use measure::interval::{CheckCounts, ClientInterval};
-use measure::{Interval, KindInterval, Outcome, Summed};
+use measure::{Interval, KindInterval, Outcome, SummedInterval};
 
 mod causes;
 mod schedule;
@@ -38,7 +38,7 @@ fn second(index: u64, count: u64, failed: &[(Outcome, u64)]) -> Interval {
 }
 
 fn push(window: &mut Window, interval: Interval) {
-    window.push(&Summed::new(interval.into()));
+    window.push(&SummedInterval::new(interval.into()));
 }
 
 fn window(failed: &[(Outcome, u64)]) -> Window {

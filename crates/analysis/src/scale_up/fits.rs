@@ -23,7 +23,7 @@
 use super::models::{Amdahl, Model, TwoLevel};
 use super::{MachineSize, Point};
 use crate::curves::{self, BLOCKS_MIN, Law, NONE_MAX, OFF_MAX, Peak};
-use crate::least_squares::{self, Curve, FixedCoefficients, Measured, Noise, Observations};
+use crate::least_squares::{self, Curve, FixedCoefficients, Noise, Observations, SeriesByPoint};
 
 /// A place, and its throughput by block.
 type FitPoint<A> = (A, Vec<Option<f64>>);
@@ -141,7 +141,7 @@ pub fn fits(points: &[Point], machine: MachineSize) -> Vec<(Model, Result<Fit, N
 
 /// Returns the places that are connected by blocks with a trial of several; of several such sets
 /// the largest. A block with one trial does not compare places.
-fn bound(places: &Measured<'_, Vec<f64>>) -> Vec<FitPoint<Vec<f64>>> {
+fn bound(places: &SeriesByPoint<'_, Vec<f64>>) -> Vec<FitPoint<Vec<f64>>> {
     let of = least_squares::by_block(places, &least_squares::once(places)).bound();
     let size = |set: usize| of.iter().filter(|one| **one == set).count();
     let sets = (0..of.len()).rev();
@@ -193,14 +193,14 @@ pub fn rivals(fits: &[(Model, Result<Fit, NoFit>)], best: Model) -> Vec<Model> {
     fits.iter().filter(near).map(|(model, _)| *model).collect()
 }
 
-fn amdahl(totals: &Measured<'_, f64>) -> Result<Fit, NoFit> {
+fn amdahl(totals: &SeriesByPoint<'_, f64>) -> Result<Fit, NoFit> {
     let makes_one = |seen: &Observations<'_, f64>| different(seen) > 1;
     enough(different(&by_block(totals)), 1)?;
     let raw = raw::<1, Amdahl>(totals, &[None], &makes_one)?;
     Ok(raw.fit(Model::Amdahl, None))
 }
 
-fn usl(totals: &Measured<'_, f64>) -> Result<Fit, NoFit> {
+fn usl(totals: &SeriesByPoint<'_, f64>) -> Result<Fit, NoFit> {
     let held = [None; 2];
     let makes_one = |seen: &Observations<'_, f64>| different(seen) > 2;
     let seen = by_block(totals);
@@ -213,7 +213,7 @@ fn usl(totals: &Measured<'_, f64>) -> Result<Fit, NoFit> {
     Ok(raw.fit(Model::Usl, Some(peak)))
 }
 
-fn two_level(places: &Measured<'_, Vec<f64>>, machine: MachineSize) -> Result<Fit, NoFit> {
+fn two_level(places: &SeriesByPoint<'_, Vec<f64>>, machine: MachineSize) -> Result<Fit, NoFit> {
     let seen = by_block(places);
     let [sockets, units] = levels(&seen);
     if machine.sockets < 2 || sockets < 2 {
@@ -246,7 +246,7 @@ fn enough(points: usize, coefficients: usize) -> Result<(), NoFit> {
     }
 }
 
-fn by_block<'a, A>(measured: &'a Measured<'_, A>) -> Observations<'a, A> {
+fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>) -> Observations<'a, A> {
     least_squares::by_block(measured, &least_squares::once(measured))
 }
 
@@ -286,7 +286,7 @@ struct Raw<const P: usize> {
 }
 
 fn raw<const P: usize, C: Curve<P>>(
-    measured: &Measured<'_, C::At>,
+    measured: &SeriesByPoint<'_, C::At>,
     held: &FixedCoefficients<P>,
     makes_one: MakesOne<'_, C::At>,
 ) -> Result<Raw<P>, NoFit> {
@@ -322,7 +322,7 @@ fn raw<const P: usize, C: Curve<P>>(
 
 /// Returns intervals from resampled blocks. `None` if a point has fewer than [`BLOCKS_MIN`].
 fn drawn<const P: usize, C: Curve<P>>(
-    measured: &Measured<'_, C::At>,
+    measured: &SeriesByPoint<'_, C::At>,
     seen: &Observations<'_, C::At>,
     held: &FixedCoefficients<P>,
     found: &least_squares::Fit<P>,

@@ -126,7 +126,7 @@ impl ScaleUp {
                 self.points.len()
             ));
         }
-        let above = |of: &super::Scaled| {
+        let above = |of: &super::PointResults| {
             let [low, _] = of.efficiency.ok()?.ci95?;
             (low > 1.0).then_some(of.units)
         };

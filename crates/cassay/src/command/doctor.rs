@@ -5,7 +5,7 @@ use crate::args::{Common, DoctorArgs, MachineAt};
 use crate::exit::Exit;
 use crate::terminal;
 use ::cluster::{Cluster, kept_cluster};
-use ::doctor::{Examined, Finding, Severity};
+use ::doctor::{Finding, HostExamination, Severity};
 use ::target_spec::Ability;
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub fn run(args: &DoctorArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
+fn examine(args: &DoctorArgs) -> Result<Vec<HostExamination>> {
     if let Some(MachineAt::Ssh(names)) = &args.target {
         let agents = over_ssh(&args.ssh, names)?;
         let named = names.iter().zip(&agents);
@@ -48,27 +48,27 @@ fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
     }
 }
 
-fn examine_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
+fn examine_kept(args: &DoctorArgs) -> Result<Vec<HostExamination>> {
     let say = &mut |text: &str| terminal::say(text);
     let cluster = kept_cluster::open(&dirs()?, args.cluster.cluster.as_deref(), say)?;
     examine_cluster(&cluster)
 }
 
 /// Examines an attached cluster; its JVMs are asked if their MBeans are accessible.
-fn examine_attached(cluster: &Cluster) -> Result<Vec<Examined>> {
+fn examine_attached(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     if cluster.can(Ability::Mbeans) {
         return examine_cluster(cluster);
     }
     ::doctor::examine_cluster(cluster, &[])
 }
 
-fn examine_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
+fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     // A node that does not answer still has a command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
             "note: JVM flags are read from command lines only: {error:#}"
         ));
-        ::cluster::Observed::default()
+        ::cluster::NodeReports::default()
     });
     ::doctor::examine_cluster(cluster, &told.nodes)
 }
@@ -81,7 +81,7 @@ struct Shared<'a> {
 }
 
 /// Returns all settings, the worst first, each once.
-fn shared(hosts: &[Examined]) -> Vec<Shared<'_>> {
+fn shared(hosts: &[HostExamination]) -> Vec<Shared<'_>> {
     let mut all: Vec<Shared<'_>> = Vec::new();
     let is_alike = |a: &Finding, b: &Finding| {
         let but_where = |one: &Finding| Finding {
@@ -125,7 +125,7 @@ fn names(all: &[&str]) -> String {
     }
 }
 
-fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
+fn text(hosts: &[HostExamination], with_all: bool, columns: usize) -> String {
     let mut text = String::new();
     for host in hosts {
         text += &format!("{}: {}\n", host.host, host.about.join(", "));
@@ -214,7 +214,7 @@ fn wrapped(text: &str, columns: usize) -> String {
     lines.iter().map(|line| format!("{INDENT}{line}\n")).collect()
 }
 
-fn to_json(host: &Examined) -> Value {
+fn to_json(host: &HostExamination) -> Value {
     let finding = |one: &Finding| {
         json!({
             "setting": one.setting, "on": one.on, "value": one.value, "wanted": one.wanted,
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn hosts_that_are_alike_share_a_row_and_what_is_well_is_counted() {
-        let host = |name: &str, findings: Vec<Finding>| Examined {
+        let host = |name: &str, findings: Vec<Finding>| HostExamination {
             host: name.into(),
             about: vec!["2 CPUs".into()],
             is_contained: false,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use store::Run;
-use tables::{ExportRequest, Exported, Format, WrittenFile};
+use tables::{ExportRequest, ExportResult, Format, WrittenFile};
 
 /// Default folder for the files, inside the run's folder.
 const FOLDER: &str = "export";
@@ -26,7 +26,7 @@ pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
         every_reading: args.every_reading,
     };
     let exported = if wanted.formats.is_empty() {
-        Exported::default()
+        ExportResult::default()
     } else {
         tables::export(&run, &folder, &wanted)?
     };

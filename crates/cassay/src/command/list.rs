@@ -6,7 +6,7 @@ use crate::terminal;
 use anyhow::Result;
 use serde_json::json;
 use store::record::{RequirementOutcome, Verdict};
-use store::{Listed, RunState};
+use store::{RunLine, RunState};
 
 /// Lists the runs, oldest first.
 pub fn run(common: &Common) -> Result<Exit> {
@@ -46,7 +46,7 @@ pub fn run(common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn to_json(run: &Listed) -> serde_json::Value {
+fn to_json(run: &RunLine) -> serde_json::Value {
     json!({
         "path": run.path,
         "study": run.study,

@@ -19,7 +19,7 @@ use crate::{study_errors, terminal};
 use anyhow::{Context, Result};
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
-use definition::Defined;
+use definition::CompletedProfiles;
 use engine::workers_auto;
 use imports::{Connection, Import, ImportStep, Tool};
 use serde_json::json;
@@ -53,7 +53,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     }
     let mut overrides = overrides_of(&options);
     let mut compiled = compile(tool, &words, &overrides);
-    let mut defined = Defined::default();
+    let mut defined = CompletedProfiles::default();
     if tool == Tool::Stress && compiled.0.is_err() {
         defined = definition::define_from_cluster(&words, &compiled.1, &overrides)?;
         if !defined.profiles.is_empty() {
@@ -212,9 +212,9 @@ impl ImportOptionsOnly {
 }
 
 /// The import or its mistakes, and the files that were read.
-type Compiled = (Result<Import, yaml::Diagnostics>, BTreeMap<String, String>);
+type ImportResult = (Result<Import, yaml::Diagnostics>, BTreeMap<String, String>);
 
-fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> Compiled {
+fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult {
     let inputs = Inputs::new(overrides);
     let seed = overrides.seed.unwrap_or_default();
     let import = imports::import(tool, words, seed, &|name| inputs.read(name));

@@ -10,7 +10,7 @@ use crate::terminal::{Line, Tone};
 use crate::tool_output::Compat;
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
-use engine::{Interrupted, Options, RunEnd, missing_capabilities};
+use engine::{InterruptedRun, Options, RunEnd, missing_capabilities};
 use report::{Headline, Page, RunView, Verdict};
 use serde_json::json;
 use std::io::{self, ErrorKind};
@@ -98,7 +98,7 @@ pub fn confirm(args: &ConfirmArgs, common: &Common) -> Result<Exit> {
 /// Does the rest of a run.
 pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     let found = store::salvage(&common.out, &args.name.run)?;
-    let mut interrupted = Interrupted::read(&found, VERSION, args.trust.granted())?;
+    let mut interrupted = InterruptedRun::read(&found, VERSION, args.trust.granted())?;
     if let Some(blocks) = args.more {
         interrupted.add_blocks(usize::from(blocks), VERSION)?;
     }
@@ -175,7 +175,7 @@ fn with_options(
     let ended = outcome.and_then(|outcome| end.finish(&outcome));
     ended.map_err(|error| match path {
         // An error about damaged files has its own hint and its own exit code.
-        Some(path) if !error.is::<store::Damaged>() => to_go_on(&error, &path),
+        Some(path) if !error.is::<store::DamagedRun>() => to_go_on(&error, &path),
         _ => error,
     })
 }

@@ -9,7 +9,9 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::{Cluster, Comparison, NodeSnapshot, RestoreHow, Restored, Snapshot, kept_cluster};
+use ::cluster::{
+    Cluster, Comparison, NodeSnapshot, RestoreHow, RestoreResult, Snapshot, kept_cluster,
+};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -162,7 +164,12 @@ fn to_json(snapshot: &Snapshot) -> Value {
     })
 }
 
-fn show_restored(name: &str, restored: &Restored, compared: Option<&Comparison>, common: &Common) {
+fn show_restored(
+    name: &str,
+    restored: &RestoreResult,
+    compared: Option<&Comparison>,
+    common: &Common,
+) {
     if common.json {
         terminal::json(&json!({
             "name": name,

@@ -19,7 +19,7 @@ static STUDIES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
 static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 
 /// A study or a workload file in the program.
-struct Shipped {
+struct ShippedFile {
     name: &'static str,
     kind: StudyFileKind,
     file: &'static File<'static>,
@@ -54,10 +54,10 @@ pub fn run(command: &StudiesCommand, common: &Common) -> Result<Exit> {
 }
 
 /// Returns everything that is shipped, in the order of the list.
-fn shipped() -> Vec<Shipped> {
+fn shipped() -> Vec<ShippedFile> {
     let below = STUDIES.dirs().map(Some);
     let folders = std::iter::once(None).chain(below);
-    let mut all: Vec<Shipped> = folders
+    let mut all: Vec<ShippedFile> = folders
         .flat_map(|folder: Option<&Dir<'_>>| {
             let files = folder.unwrap_or(&STUDIES).files();
             files.filter_map(move |file| study_of(file, folder))
@@ -71,11 +71,11 @@ fn shipped() -> Vec<Shipped> {
 fn study_of(
     file: &'static File<'static>,
     folder: Option<&'static Dir<'static>>,
-) -> Option<Shipped> {
+) -> Option<ShippedFile> {
     let text = file.contents_utf8()?;
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
     value("study: ")?;
-    Some(Shipped {
+    Some(ShippedFile {
         name: file.path().file_stem()?.to_str()?,
         kind: StudyFileKind::Study,
         file,
@@ -84,9 +84,9 @@ fn study_of(
     })
 }
 
-fn workload_of(file: &'static File<'static>) -> Option<Shipped> {
+fn workload_of(file: &'static File<'static>) -> Option<ShippedFile> {
     let first = file.contents_utf8()?.lines().next()?;
-    Some(Shipped {
+    Some(ShippedFile {
         name: file.path().file_stem()?.to_str()?,
         kind: StudyFileKind::Workload,
         file,
@@ -98,7 +98,7 @@ fn workload_of(file: &'static File<'static>) -> Option<Shipped> {
 fn list(common: &Common) {
     let all = shipped();
     if common.json {
-        let of = |one: &Shipped| {
+        let of = |one: &ShippedFile| {
             json!({
                 "name": one.name,
                 "kind": one.kind.name(),
@@ -109,7 +109,7 @@ fn list(common: &Common) {
         terminal::json(&all.iter().map(of).collect());
         return;
     }
-    let row = |one: &Shipped| {
+    let row = |one: &ShippedFile| {
         vec![
             one.name.to_owned(),
             one.kind.name().to_owned(),
@@ -122,7 +122,7 @@ fn list(common: &Common) {
 }
 
 /// Returns the path below the destination folder.
-fn written_as(one: &Shipped) -> PathBuf {
+fn written_as(one: &ShippedFile) -> PathBuf {
     one.file.path().to_owned()
 }
 
@@ -144,7 +144,7 @@ struct CopiedFiles {
 /// Writes the requested files: all of them, or none of them.
 fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let all = shipped();
-    let of_folder = |one: &&Shipped| {
+    let of_folder = |one: &&ShippedFile| {
         let folder = one.folder.and_then(|folder| folder.path().to_str());
         folder == Some(args.name.as_str())
     };

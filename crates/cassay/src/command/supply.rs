@@ -5,7 +5,7 @@ use crate::args::{Common, FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImpo
 use crate::exit::Exit;
 use crate::terminal::{Line, end_moving, show_moving};
 use crate::{interrupt, terminal};
-use ::supply::{Cached, Fetched, Message, State, java};
+use ::supply::{CachedJars, FetchedJars, Message, State, java};
 use anyhow::Result;
 use measure::number;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn list(common: &Common) -> Result<()> {
         }));
         return Ok(());
     }
-    let row = |one: &Cached| {
+    let row = |one: &CachedJars| {
         let state = one.state.name().to_owned();
         let folder = one.folder.display().to_string();
         let size = number::bytes(one.bytes);
@@ -75,7 +75,7 @@ fn list(common: &Common) -> Result<()> {
     Ok(())
 }
 
-fn to_json(one: &Cached) -> Value {
+fn to_json(one: &CachedJars) -> Value {
     let why = match &one.state {
         State::Changed(why) => Some(why),
         _ => None,
@@ -98,8 +98,8 @@ fn fetch(args: &FetchArgs, common: &Common) -> Result<()> {
 }
 
 /// Prints the folder of the jars.
-fn tell(version: &str, fetched: &Fetched, common: &Common) {
-    let Fetched {
+fn tell(version: &str, fetched: &FetchedJars, common: &Common) {
+    let FetchedJars {
         folder,
         files,
         was_there,

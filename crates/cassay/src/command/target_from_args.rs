@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use study::resolve;
-use study::settings::{Folder, Granted, Overrides};
+use study::settings::{Folder, GrantedPermissions, Overrides};
 use target_spec::{SecretSource, Target};
 use yaml::Diagnostics;
 
@@ -20,9 +20,9 @@ pub(super) fn parse_target(
     let overrides = Overrides {
         target: Some(target.to_owned()),
         set: set.to_vec(),
-        granted: Granted {
+        granted: GrantedPermissions {
             secrets: secrets.iter().cloned().collect(),
-            ..Granted::default()
+            ..GrantedPermissions::default()
         },
         // Paths on the command line are the user's own.
         files: Some(Folder {

@@ -11,7 +11,7 @@ use crate::terminal;
 use ::cluster::kept_cluster;
 use ::topology::{
     Instance, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology,
-    export::{self, Exported, FORMATS, Options, Placement, Source},
+    export::{self, ExportFile, FORMATS, Options, Placement, Source},
 };
 use anyhow::{Context, Result, bail, ensure};
 use foreign::FileKind;
@@ -258,7 +258,7 @@ fn export(args: &ExportArgs, common: &Common) -> Result<Exit> {
     let files = files(&source, &args.format)?;
     match &args.into {
         _ if common.json => {
-            let file = |file: &Exported| {
+            let file = |file: &ExportFile| {
                 let (name, instance, text) = (&file.file, file.instance, &file.text);
                 json!({"file": name, "instance": instance, "text": text})
             };
@@ -283,7 +283,7 @@ fn export(args: &ExportArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Returns the files of a format, or of all formats that can express the plan.
-fn files(source: &Source, name: &str) -> Result<Vec<Exported>> {
+fn files(source: &Source, name: &str) -> Result<Vec<ExportFile>> {
     if let Some(format) = export::format(name) {
         return Ok(export::export(source, format)?);
     }
@@ -298,7 +298,7 @@ fn files(source: &Source, name: &str) -> Result<Vec<Exported>> {
 }
 
 /// Writes them; existing files are not overwritten.
-fn write(folder: &Path, files: &[Exported]) -> Result<()> {
+fn write(folder: &Path, files: &[ExportFile]) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     for file in files {
         let path = folder.join(&file.file);

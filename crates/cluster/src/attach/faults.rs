@@ -29,7 +29,7 @@ pub(super) type Agent = std::result::Result<Jolokia, String>;
 
 /// Control of an attached cluster.
 #[derive(Debug)]
-pub(crate) struct Attached {
+pub(crate) struct AttachedControl {
     /// Jolokia clients in node order. Empty without access to agents.
     pub agents: Vec<Agent>,
     /// Access to the Jolokia agents.
@@ -53,14 +53,14 @@ pub(crate) struct Attached {
     here: Mutex<Option<Arc<host::Agent>>>,
 }
 
-impl Attached {
+impl AttachedControl {
     pub fn new(
         spec: &AttachSpec,
         (agents, hosts, pods): (Vec<Agent>, AttachedHosts, Vec<Option<Arc<NodePod>>>),
         (operator, metrics): (Option<Operator>, Vec<(String, SocketAddr)>),
         moves: NodeAddressMap,
-    ) -> Attached {
-        Attached {
+    ) -> AttachedControl {
+        AttachedControl {
             pods,
             operator,
             metrics,

@@ -42,6 +42,6 @@ pub use placement::unplaceable;
 #[cfg(test)]
 pub(crate) use settings::ring as ring_of_test;
 pub(crate) use settings::{changed, properties};
-pub use settings_check::{Effect, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption};
+pub use settings_check::{Effect, NodeConfiguration, NodePlace, NodeReports, Proof, SchemaOption};
 pub(crate) use start::start;
 pub use start_check::{free_disk_bytes, not_startable};

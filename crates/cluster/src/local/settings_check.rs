@@ -25,7 +25,7 @@ use target_spec::Authentication;
 
 /// Reports of all nodes, each queried once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Observed {
+pub struct NodeReports {
     /// Configuration of each node, in order. For attached nodes, the part visible to the user.
     pub nodes: Vec<NodeConfiguration>,
     /// Every requested setting by node, with the value in effect. Empty for an attached cluster,
@@ -64,7 +64,7 @@ impl Cluster {
     ///
     /// # Errors
     /// A node does not answer.
-    pub fn observe(&self) -> Result<Observed> {
+    pub fn observe(&self) -> Result<NodeReports> {
         if let Some(nodes) = self.local() {
             return nodes.observe();
         }
@@ -81,17 +81,17 @@ impl Cluster {
                 ..NodeConfiguration::default()
             }
         };
-        Ok(Observed {
+        Ok(NodeReports {
             nodes: self.settings()?.into_iter().map(of_node).collect(),
-            ..Observed::default()
+            ..NodeReports::default()
         })
     }
 }
 
 impl Nodes {
     /// Implements [`Cluster::observe`].
-    fn observe(&self) -> Result<Observed> {
-        let mut observed = Observed::default();
+    fn observe(&self) -> Result<NodeReports> {
+        let mut observed = NodeReports::default();
         for (index, node) in self.nodes.iter().enumerate() {
             let seen = node_report::see(node, &self.access)?;
             let proofs = &mut observed.proofs;

@@ -28,7 +28,7 @@ pub(super) struct GcLog {
     host: Arc<Agent>,
     folder: PathBuf,
     place: String,
-    followed: Option<Followed>,
+    followed: Option<FollowedFile>,
     /// True after the first sample. Logs that appear later are read from their beginning.
     begun: bool,
     /// True for a node on another machine, with a different wall clock.
@@ -79,9 +79,9 @@ impl GcLog {
         }
         let newest = newest_log(&self.host, &self.folder)?;
         let path = self.folder.join(&newest.name);
-        let is_it = |followed: &Followed| followed.is(&path, newest.id);
+        let is_it = |followed: &FollowedFile| followed.is(&path, newest.id);
         if !self.followed.as_ref().is_some_and(is_it) {
-            let mut followed = Followed::open(&self.host, path, newest.id, !self.begun)?;
+            let mut followed = FollowedFile::open(&self.host, path, newest.id, !self.begun)?;
             followed.read(&self.host, &mut lines)?;
             self.followed = Some(followed);
             // A new log may be from a new JVM.
@@ -177,7 +177,7 @@ struct Safepoints {
 }
 
 /// File that is being read, with the position.
-struct Followed {
+struct FollowedFile {
     path: PathBuf,
     id: FileId,
     offset: u64,
@@ -185,15 +185,15 @@ struct Followed {
     partial: Vec<u8>,
 }
 
-impl Followed {
+impl FollowedFile {
     /// Opens a log at its beginning, or after its last complete line.
-    fn open(host: &Agent, path: PathBuf, id: FileId, at_end: bool) -> Result<Followed> {
+    fn open(host: &Agent, path: PathBuf, id: FileId, at_end: bool) -> Result<FollowedFile> {
         let mut offset = 0;
         if at_end && let Some(tail) = host.piece(&path, From::End(LAST_LINE_BYTES))? {
             let whole = tail.bytes.0.iter().rposition(|byte| *byte == b'\n');
             offset = tail.at + whole.map_or(0, |last| last as u64 + 1);
         }
-        Ok(Followed {
+        Ok(FollowedFile {
             path,
             id,
             offset,

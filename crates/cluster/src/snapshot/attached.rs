@@ -10,9 +10,9 @@
 
 use super::schema::Tables;
 use super::{
-    Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, TableLayout, online, schema,
+    Fingerprint, NodeSnapshot, RestoreHow, RestoreResult, Snapshot, TableLayout, online, schema,
 };
-use crate::attach::Attached;
+use crate::attach::AttachedControl;
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
@@ -103,7 +103,7 @@ struct Row {
 ///
 /// # Errors
 /// Agents are not accessible. The message says what is missing.
-fn nodes(cluster: &Cluster) -> Result<(&Attached, Vec<AttachedNode<'_>>)> {
+fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
     let attached = cluster.attached().context("the cluster is ours")?;
     let agents = cluster.agents().context(
         "snapshots of an attached cluster need a Jolokia agent in each of its nodes, and access \
@@ -198,7 +198,7 @@ pub(crate) fn create(
 
 /// Takes a table's snapshot under a name that describes its content.
 fn create_on(
-    attached: &Attached,
+    attached: &AttachedControl,
     node: &AttachedNode<'_>,
     name: &str,
     keyspace: &str,
@@ -261,7 +261,7 @@ pub(crate) fn restore(
     cluster: &mut Cluster,
     name: &str,
     say: &mut dyn FnMut(&str),
-) -> Result<Restored> {
+) -> Result<RestoreResult> {
     let began_ns = clock::now_ns();
     let (attached, nodes) = nodes(cluster)?;
     let rows = rows_of_all(cluster, &nodes)?;
@@ -306,7 +306,7 @@ pub(crate) fn restore(
     enabled?;
     let wanted: Vec<Fingerprint> = parts.iter().map(|part| fingerprint_of(part)).collect();
     let named = nodes.iter().map(|node| node.name.to_string());
-    Ok(Restored {
+    Ok(RestoreResult {
         how: RestoreHow::Online,
         seconds: online::seconds_since(began_ns),
         truncate_s,

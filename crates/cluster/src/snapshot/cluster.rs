@@ -2,7 +2,7 @@
 
 use super::manifest::check_name;
 use super::{
-    Fingerprint, RestoreHow, Restored, Snapshot, attached, hard_links, offline, online, schema,
+    Fingerprint, RestoreHow, RestoreResult, Snapshot, attached, hard_links, offline, online, schema,
 };
 use crate::cluster::Cluster;
 use anyhow::{Result, bail};
@@ -53,7 +53,7 @@ impl Cluster {
         name: &str,
         how: RestoreHow,
         say: &mut dyn FnMut(&str),
-    ) -> Result<Restored> {
+    ) -> Result<RestoreResult> {
         check_name(name)?;
         match how {
             RestoreHow::Online => match self.local() {

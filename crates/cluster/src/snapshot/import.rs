@@ -35,7 +35,7 @@ const SPARE_BYTES: u64 = 128 << 20;
 
 /// Result of an import.
 #[derive(Clone, Debug)]
-pub struct Imported {
+pub struct ImportResult {
     /// Name of the snapshot in this cluster.
     pub name: String,
     /// Exported node whose part each node has, by node.
@@ -57,7 +57,7 @@ pub(super) fn import(
     from: &Path,
     name: Option<&str>,
     say: &mut dyn FnMut(&str),
-) -> Result<Imported> {
+) -> Result<ImportResult> {
     let export = Export::read(from)?;
     let name = name.unwrap_or(&export.name);
     check_name(name)?;
@@ -115,11 +115,11 @@ fn imported(
     places: &[NodeFiles<'_>],
     name: &str,
     comparison: Comparison,
-) -> Imported {
+) -> ImportResult {
     let node = |index: usize| export.nodes[index].node.clone();
     let parts = places.iter().zip(&fitting.parts);
     let left_out = fitting.left_out.iter();
-    Imported {
+    ImportResult {
         name: name.to_owned(),
         parts: parts.map(|(place, part)| (place.name.to_owned(), node(*part))).collect(),
         left_out: left_out.map(|(part, same)| (node(*part), node(*same))).collect(),

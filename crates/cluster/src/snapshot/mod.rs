@@ -38,7 +38,7 @@ mod unfinished_folder;
 pub use comparison::{ComparedTable, Comparison};
 pub use contents::{NodeContents, TableContents};
 pub use export_json::{Export, ExportedNode};
-pub use import::Imported;
+pub use import::ImportResult;
 pub use layout::{Fingerprint, SstableIdentity, TableLayout};
 
 use crate::node_files::NodeFiles;
@@ -91,7 +91,7 @@ measure::word_enum! {
 
 /// Result of a verified restore.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Restored {
+pub struct RestoreResult {
     /// Method of the restore.
     pub how: RestoreHow,
     /// Total duration in seconds.

@@ -8,7 +8,7 @@ use super::hard_links;
 use super::manifest::{self, Manifest};
 use super::online::{self, seconds_since};
 use super::schema::Tables;
-use super::{RestoreHow, Restored, checksums, layout, on_all, schema};
+use super::{RestoreHow, RestoreResult, checksums, layout, on_all, schema};
 use crate::cluster::CONTROL_TIMEOUT;
 use crate::local::{LocalNode, Nodes};
 use crate::mbeans;
@@ -29,7 +29,7 @@ pub(crate) fn restore(
     nodes: &mut Nodes,
     name: &str,
     say: &mut dyn FnMut(&str),
-) -> Result<Restored> {
+) -> Result<RestoreResult> {
     let began_ns = clock::now_ns();
     let places = nodes.files();
     let manifests = hard_links::read(&places, name)?;

@@ -9,7 +9,7 @@
 use super::hard_links;
 use super::manifest::{self, Manifest};
 use super::schema::Tables;
-use super::{RestoreHow, Restored, checksums, disk_space, on_all, schema};
+use super::{RestoreHow, RestoreResult, checksums, disk_space, on_all, schema};
 use crate::local::Nodes;
 use crate::mbeans;
 use crate::metrics::Metrics;
@@ -36,7 +36,11 @@ const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offli
 /// Interval between two checks of a table's folder.
 const POLL: Duration = Duration::from_millis(50);
 
-pub(crate) fn restore(nodes: &Nodes, name: &str, say: &mut dyn FnMut(&str)) -> Result<Restored> {
+pub(crate) fn restore(
+    nodes: &Nodes,
+    name: &str,
+    say: &mut dyn FnMut(&str),
+) -> Result<RestoreResult> {
     let began_ns = clock::now_ns();
     if let Some(died) = nodes.died(&[]).into_iter().next() {
         return Err(died).context("restore online, which needs all nodes");
@@ -109,10 +113,10 @@ pub(super) fn restored(
     how: RestoreHow,
     began_ns: u64,
     (truncate_s, import_s): (f64, f64),
-) -> Restored {
+) -> RestoreResult {
     let layouts: Vec<_> = manifests.iter().map(Manifest::fingerprint).collect();
     let names = places.iter().map(|place| place.name.to_string());
-    Restored {
+    RestoreResult {
         how,
         seconds: seconds_since(began_ns),
         truncate_s,

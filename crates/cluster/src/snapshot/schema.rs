@@ -108,9 +108,9 @@ pub(super) fn describe(
         // Indexes and views are described under their own names. If only some tables are wanted,
         // those of other tables are left out by the table that they name.
         let of_other = ["index", "materialized_view"].contains(&one.kind)
-            && !tables.keys().any(|table| names_table(one.statement, keyspace, table));
+            && !tables.keys().any(|table| names_table(one.create(), keyspace, table));
         if !other && !of_other {
-            statements.extend(split(one.statement));
+            statements.extend(one.statements.iter().map(|&one| one.to_owned()));
         }
     }
     Ok(statements)
@@ -128,12 +128,6 @@ fn names_table(statement: &str, keyspace: &str, table: &str) -> bool {
     plain.match_indices(&wanted).any(|(at, _)| {
         !plain[..at].ends_with(inside) && !plain[at + wanted.len()..].starts_with(inside)
     })
-}
-
-/// Splits statements: a table with dropped columns is described by several.
-fn split(text: &str) -> Vec<String> {
-    let statements = cql::text::split(text).unwrap_or_else(|_| vec![(0, text.trim())]).into_iter();
-    statements.map(|(_, text)| text.to_owned()).collect()
 }
 
 /// Creates the missing tables of a snapshot. Returns the present ids of all.
@@ -189,26 +183,6 @@ pub(crate) fn compacting(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn statements_are_split_outside_of_texts_names_and_bodies() {
-        let check = |text: &str, expected: &[&str]| assert_eq!(split(text), expected, "{text}");
-        check("CREATE TABLE k.t (a int);\n", &["CREATE TABLE k.t (a int)"]);
-        check(
-            "A;\n\nALTER TABLE k.t DROP b;",
-            &["A", "ALTER TABLE k.t DROP b"],
-        );
-        check(
-            "A WITH comment = 'it''s; so';B",
-            &["A WITH comment = 'it''s; so'", "B"],
-        );
-        check("A \"x;'y\" ; B", &["A \"x;'y\"", "B"]);
-        check(
-            "F AS $$ return 'a'; $$; B",
-            &["F AS $$ return 'a'; $$", "B"],
-        );
-        check(" ; ", &[]);
-    }
 
     #[test]
     fn a_table_is_found_by_its_whole_name() {

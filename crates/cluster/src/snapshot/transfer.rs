@@ -2,7 +2,7 @@
 
 use super::comparison::{Comparison, Side};
 use super::export_json::Export;
-use super::import::{self, Imported};
+use super::import::{self, ImportResult};
 use super::manifest::{self, check_name};
 use super::{contents, export, hard_links, on_each, schema};
 use crate::cluster::Cluster;
@@ -45,7 +45,7 @@ impl Cluster {
         from: &Path,
         name: Option<&str>,
         say: &mut dyn FnMut(&str),
-    ) -> Result<Imported> {
+    ) -> Result<ImportResult> {
         import::import(self, &self.own_nodes()?.files(), from, name, say)
     }
 

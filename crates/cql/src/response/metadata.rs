@@ -47,7 +47,7 @@ pub struct ColumnSpec {
 
 /// A prepared statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PreparedStatement {
     /// The id that EXECUTE names.
     pub id: Vec<u8>,
     /// Id of the description of its result columns in version 5. Empty in older versions.
@@ -62,7 +62,7 @@ pub struct Prepared {
     pub result_columns: Vec<ColumnSpec>,
 }
 
-impl Prepared {
+impl PreparedStatement {
     /// Returns the identifiers for EXECUTE.
     pub fn statement_id(&self) -> StatementId<'_> {
         StatementId {
@@ -71,7 +71,7 @@ impl Prepared {
         }
     }
 
-    pub(super) fn read(reader: &mut Reader<'_>, version: Version) -> Result<Prepared> {
+    pub(super) fn read(reader: &mut Reader<'_>, version: Version) -> Result<PreparedStatement> {
         let names = StatementId::read(reader, version)?;
         let flags = reader.i32("flags of the metadata")?;
         let columns_count = columns_count(reader)?;
@@ -97,7 +97,7 @@ impl Prepared {
         let bind_columns = read_columns(reader, flags, columns_count)?;
         let result = Preamble::read(reader)?;
         let result_columns = read_columns(reader, result.flags, result.columns_count)?;
-        Ok(Prepared {
+        Ok(PreparedStatement {
             id: names.id.to_vec(),
             result_metadata_id: names.result_metadata.to_vec(),
             bind_columns,

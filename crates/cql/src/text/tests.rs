@@ -82,6 +82,25 @@ fn a_text_is_sent_without_its_comments_and_otherwise_as_it_is() {
 }
 
 #[test]
+fn a_schema_has_no_remarks_on_its_elements() {
+    let schema = "CREATE TABLE k.t (a int PRIMARY KEY) WITH comment = 'x; y';\nCOMMENT ON TABLE \
+        k.t IS 'x; y';\nCOMMENT ON COLUMN k.t.a IS 'z';\nSECURITY LABEL ON TABLE k.t IS 'w';\n\
+        ALTER TABLE k.t DROP b;";
+    let statements: Vec<&str> = definitions(schema)
+        .expect("it is CQL")
+        .into_iter()
+        .map(|(_, cql)| cql)
+        .collect();
+    assert_eq!(
+        statements,
+        [
+            "CREATE TABLE k.t (a int PRIMARY KEY) WITH comment = 'x; y'",
+            "ALTER TABLE k.t DROP b"
+        ]
+    );
+}
+
+#[test]
 fn statements_are_split_at_semicolons_that_are_not_quoted() {
     let text = "-- one; two\nSELECT ';' /* ; */ ;; \"a;\" -- end\n; $$;$$";
     let all: Vec<_> = split(text).expect("it can be read").into_iter().collect();

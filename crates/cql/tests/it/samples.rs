@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
+use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement};
 use cql::value::UdtType;
 use cql::{CqlType, Value, reply};
 use proptest::collection::vec;
@@ -118,8 +118,8 @@ pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
         .collect()
 }
 
-pub fn prepared() -> Prepared {
-    Prepared {
+pub fn prepared() -> PreparedStatement {
+    PreparedStatement {
         id: (0..16).collect(),
         result_metadata_id: Vec::new(),
         bind_columns: vec![column("c", CqlType::Blob), column("key", CqlType::Text)],

@@ -2,7 +2,7 @@
 
 use super::rule::{APACHE, Check, DATASTAX, INTEL, Rule, SettingResult, View, unless};
 use crate::finding::Severity;
-use host::settings::{Device, Mount, Reported};
+use host::settings::{Device, FactResult, Mount};
 
 /// Maximum read-ahead of solid-state and of rotating disks. Data read ahead of a random read is
 /// discarded, so that more than this reduces performance.
@@ -87,7 +87,7 @@ fn bare(mount: &Mount) -> Option<SettingResult> {
 }
 
 fn judge_reported<T>(
-    value: &Reported<T>,
+    value: &FactResult<T>,
     judge: impl FnOnce(&T) -> SettingResult,
 ) -> SettingResult {
     match value {

@@ -1,7 +1,7 @@
 //! Reads facts about a study's clients: from the study's earlier runs, and from the kernel for this
 //! machine.
 
-use super::facts::{HERE, Link, LinkBy, MeasuredClient, Reached};
+use super::facts::{HERE, Link, LinkBy, MeasuredClient, PointThroughput};
 use crate::plan_record::settings_json;
 use analysis::procedure::Point;
 use host::MachineLink;
@@ -60,9 +60,9 @@ impl KnownRuns {
 
     /// Returns the throughput at a point. For threads it is the highest one in the newest run of
     /// this variant on this target, at any number of threads.
-    pub fn reached(&self, variant: &Variant, point: Point) -> Option<Reached> {
+    pub fn reached(&self, variant: &Variant, point: Point) -> Option<PointThroughput> {
         if let Point::Rate(rate) = point {
-            return Some(Reached {
+            return Some(PointThroughput {
                 ops_per_s: rate as f64,
                 shown: None,
             });
@@ -72,7 +72,7 @@ impl KnownRuns {
                 .into_iter()
                 .filter(|trial| trial.all.ops_per_s > 0.0)
                 .max_by(|a, b| a.all.ops_per_s.total_cmp(&b.all.ops_per_s))?;
-            Some(Reached {
+            Some(PointThroughput {
                 ops_per_s: best.all.ops_per_s,
                 shown: Some((run.stamp.clone(), best.point?)),
             })

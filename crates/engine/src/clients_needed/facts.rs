@@ -34,7 +34,7 @@ impl MeasuredClient {
 
 /// Throughput at a point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reached {
+pub struct PointThroughput {
     /// Operations per second that are asked for, or that succeeded.
     pub ops_per_s: f64,
     /// Run and point at which this was measured. `None` for a rate, which is given by the study.
@@ -74,7 +74,7 @@ pub struct Facts {
     /// Highest point of the variant.
     pub point: Point,
     /// Throughput at that point. `None` if it is not known.
-    pub reached: Option<Reached>,
+    pub reached: Option<PointThroughput>,
     /// Measured clients on its machines. If none of those was measured, measured clients on other
     /// machines.
     pub measured: Vec<MeasuredClient>,

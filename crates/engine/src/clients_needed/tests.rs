@@ -1,6 +1,6 @@
 //! Tests what plans say about client machines, from made-up facts and from runs on disk.
 
-use super::facts::{LinkBy, Reached};
+use super::facts::{LinkBy, PointThroughput};
 use super::*;
 use crate::plan_record;
 use measure::KindCounts;
@@ -10,7 +10,7 @@ use store::record::{
     TrialFinding,
 };
 use study::resolve::resolve;
-use study::settings::{Granted, Overrides};
+use study::settings::{GrantedPermissions, Overrides};
 
 const RUN: &str = "20261126T100000Z";
 
@@ -28,7 +28,7 @@ fn measured(place: &str, workers: usize, ceiling_ops_per_s: f64) -> MeasuredClie
 fn facts() -> Facts {
     Facts {
         point: Point::Rate(1_200_000),
-        reached: Some(Reached {
+        reached: Some(PointThroughput {
             ops_per_s: 1_200_000.0,
             shown: None,
         }),
@@ -138,7 +138,7 @@ fn what_is_needed_is_said_with_its_reasons_and_what_to_do() {
     );
     let threads = needs(|facts| {
         facts.point = Point::Threads(512);
-        facts.reached = Some(Reached {
+        facts.reached = Some(PointThroughput {
             ops_per_s: 200_000.0,
             shown: Some((RUN.to_owned(), Point::Threads(128))),
         });
@@ -202,9 +202,9 @@ fn study(target: &str, rest: &str) -> Study {
         "study: made-up\nquestion: q\ntarget: {target}\nworkload: {{use: standard1, mix: {{read: \
          1}}}}\ndata: {{load: {{operations: 1k}}}}\n{rest}"
     );
-    let granted = Granted {
+    let granted = GrantedPermissions {
         trust: true,
-        ..Granted::default()
+        ..GrantedPermissions::default()
     };
     let overrides = Overrides {
         granted,

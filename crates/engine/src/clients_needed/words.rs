@@ -1,6 +1,8 @@
 //! Describes in words how many client machines a study needs.
 
-use super::facts::{Facts, HERE, LINK_SHARE_MAX, Link, LinkBy, MeasuredClient, Reached, Shape};
+use super::facts::{
+    Facts, HERE, LINK_SHARE_MAX, Link, LinkBy, MeasuredClient, PointThroughput, Shape,
+};
 use analysis::rules::Limits;
 use measure::number::{bytes, counted, significant, whole};
 
@@ -61,7 +63,7 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
 }
 
 /// Names the highest point, with its throughput and where that was measured.
-fn point_words(facts: &Facts, reached: &Reached) -> String {
+fn point_words(facts: &Facts, reached: &PointThroughput) -> String {
     let highest = facts.point.words();
     let ops_per_s = whole(reached.ops_per_s);
     match &reached.shown {
@@ -174,7 +176,7 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
     let named = facts.workers.len();
     let needed = shape.machines().unwrap_or(1);
     let what = match &facts.reached {
-        Some(Reached { shown: Some(_), .. }) => "the throughput of the highest point",
+        Some(PointThroughput { shown: Some(_), .. }) => "the throughput of the highest point",
         _ => "the highest point",
     };
     let who = if facts.names_machines {

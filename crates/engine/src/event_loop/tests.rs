@@ -130,10 +130,10 @@ impl World for Sim {
             }
             Act::LookAtNodes => {
                 self.dead.retain(|(_, back_ns)| self.now_ns < *back_ns);
-                let died: Vec<Died> = self
+                let died: Vec<DeadNode> = self
                     .dead
                     .iter()
-                    .map(|(node, _)| Died {
+                    .map(|(node, _)| DeadNode {
                         node: (*node).to_owned(),
                         how: format!("{node} died"),
                     })
@@ -174,7 +174,7 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
 
 /// Runs the loop, measuring all of it. Returns why it ended early.
 fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<EarlyEnd> {
-    let mut decide = |_: &Summed| Decision::in_phase("measure");
+    let mut decide = |_: &SummedInterval| Decision::in_phase("measure");
     let mut conduct = Conduct::new(START, Tally::new(&[false]), faults.to_vec(), &mut decide);
     conduct.measures_from(START);
     if let Some(at_ms) = ends_at_ms {
@@ -335,7 +335,7 @@ fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
 fn the_time_of_faults_begins_with_the_measured_window() {
     let mut sim = sim(&[(1000, Fate::Interval), (2000, Fate::Interval)], 2500);
     let mut seen = 0;
-    let mut decide = |_: &Summed| {
+    let mut decide = |_: &SummedInterval| {
         seen += 1;
         let next = (seen == 1).then_some(PhaseKind::Measure);
         Decision {
@@ -354,7 +354,7 @@ fn the_time_of_faults_begins_with_the_measured_window() {
 #[test]
 fn the_end_of_what_is_measured_is_known_when_it_begins() {
     let mut sim = sim(&[(1000, Fate::Interval)], 4000);
-    let mut decide = |_: &Summed| Decision {
+    let mut decide = |_: &SummedInterval| Decision {
         next: Some(PhaseKind::Measure),
         ..Decision::in_phase("warmup")
     };
@@ -376,7 +376,7 @@ fn the_end_of_what_is_measured_is_known_when_it_begins() {
 fn the_last_fault_ends_the_load_at_the_end_of_an_interval() {
     let measured = |after_ms: u64, window_ms: u64| {
         let mut sim = sim(&[(1000, Fate::Interval)], 9000);
-        let mut decide = |_: &Summed| Decision {
+        let mut decide = |_: &SummedInterval| Decision {
             next: Some(PhaseKind::Measure),
             ..Decision::in_phase("warmup")
         };
@@ -448,7 +448,7 @@ fn a_node_death_before_the_end_is_seen_and_the_first_end_holds() {
 fn the_phase_that_an_interval_ends_begins_with_the_next_one() {
     let mut sim = sim(&[(1000, Fate::Interval), (2000, Fate::Interval)], 2500);
     let mut seen = 0;
-    let mut decide = |summed: &Summed| {
+    let mut decide = |summed: &SummedInterval| {
         seen += 1;
         let next = (seen == 1).then_some(PhaseKind::Measure);
         let phase = if seen == 1 { "warmup" } else { "measure" };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use study::settings::Keyspace;
 use workload::Program;
-use workload::schema::{Defined, OptionValue, options, parse};
+use workload::schema::{DefinedObject, OptionValue, options, parse};
 
 /// Options that the server stores in other words than it was told, and some that are not settings.
 const NOT_COMPARED: [&str; 5] = [
@@ -62,11 +62,11 @@ fn with_of(create_tables: &[String], table: &str) -> Vec<(String, OptionValue)> 
     // A table is parsed with the types of its columns, which are created before it.
     let mut types = Vec::new();
     let mut makes_it = |cql: &&String| match parse(cql, &types) {
-        Ok(Defined::Type(made)) => {
+        Ok(DefinedObject::Type(made)) => {
             types.push(made);
             false
         }
-        Ok(Defined::Table(made)) => made.name == table,
+        Ok(DefinedObject::Table(made)) => made.name == table,
         _ => false,
     };
     let made = create_tables.iter().find(|cql| makes_it(cql));

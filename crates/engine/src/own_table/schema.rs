@@ -58,7 +58,7 @@ fn described(
     let Some(found) = session.query_if_shown(&format!("DESCRIBE TABLE {keyspace}.{table}"))? else {
         return Ok(None);
     };
-    let first = found.described()?.first().map(|table| table.statement.to_owned());
+    let first = found.described()?.first().map(|table| table.create().to_owned());
     Ok(first)
 }
 

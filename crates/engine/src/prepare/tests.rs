@@ -19,7 +19,7 @@ statements:
 load: [write, other]
 ";
 
-fn checked() -> Checked {
+fn checked() -> CompiledFile {
     let spec = Spec::new("", 100, 1);
     check_file("w.yaml", FILE, &spec, &no_files).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
@@ -47,7 +47,7 @@ fn keyspaces(running: &Running) -> Vec<String> {
     run(running, "SELECT keyspace_name FROM system_schema.keyspaces")
 }
 
-fn prepare(running: &Running, stop: &AtomicBool, say: &mut dyn FnMut(&str)) -> Prepared {
+fn prepare(running: &Running, stop: &AtomicBool, say: &mut dyn FnMut(&str)) -> PrepareResult {
     let checked = checked();
     let ask = Ask {
         checked: &checked,

@@ -19,24 +19,24 @@ use store::record::{
 use study::settings::{PrimaryMetric, Study, Variant};
 
 /// A number of a finding that is compared.
-pub struct Compared {
+pub struct ComparedNumber {
     pub name: &'static str,
     pub metric: Metric,
     pub value: fn(&TrialFinding) -> Known,
 }
 
-pub const COMPARED: [Compared; 3] = [
-    Compared {
+pub const COMPARED: [ComparedNumber; 3] = [
+    ComparedNumber {
         name: "ops_per_s",
         metric: Metric::THROUGHPUT,
         value: |finding| Known::Exactly(finding.all.ops_per_s),
     },
-    Compared {
+    ComparedNumber {
         name: "latency_ms.p50",
         metric: Metric::LATENCY,
         value: |finding| finding.all.latency_ms.p50,
     },
-    Compared {
+    ComparedNumber {
         name: "latency_ms.p99",
         metric: Metric::LATENCY,
         value: |finding| finding.all.latency_ms.p99,
@@ -44,7 +44,7 @@ pub const COMPARED: [Compared; 3] = [
 ];
 
 /// Results of searches, as a compared number; it belongs to no single trial.
-pub static FOUND: Compared = Compared {
+pub static FOUND: ComparedNumber = ComparedNumber {
     name: PEAK,
     metric: Metric::THROUGHPUT,
     value: |finding| Known::Exactly(finding.all.ops_per_s),
@@ -347,7 +347,7 @@ fn peaks(
 fn is_as_offered(
     study: &Study,
     place: Option<Point>,
-    compared: &Compared,
+    compared: &ComparedNumber,
     sides: &[Vec<Option<&TrialFinding>>; 2],
 ) -> bool {
     let kept = |trial: &&TrialFinding| state_of(trial) == State::Kept;
@@ -364,7 +364,7 @@ pub fn used<'t>(
     trials: &'t [TrialFinding],
     variant: &VariantName,
     place: Option<Point>,
-    compared: &Compared,
+    compared: &ComparedNumber,
 ) -> Vec<Option<&'t TrialFinding>> {
     let at = |block: usize| {
         let fits =
@@ -380,7 +380,7 @@ pub fn used<'t>(
 }
 
 /// Returns the pairs. Trials of one block are a pair if they ran on the same data.
-fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Pairs {
+fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &ComparedNumber) -> Pairs {
     let both = sides[0]
         .iter()
         .zip(&sides[1])
@@ -394,7 +394,7 @@ fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Pairs 
 /// Returns, for each side, the trials that ran on the latest data.
 fn latest_generation(
     sides: &[Vec<Option<&TrialFinding>>; 2],
-    compared: &Compared,
+    compared: &ComparedNumber,
 ) -> [Vec<Known>; 2] {
     let all = sides.iter().flatten().flatten();
     let last = all.max_by_key(|trial| trial.generation);

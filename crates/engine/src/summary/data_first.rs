@@ -5,8 +5,8 @@ use crate::next_step;
 use analysis::procedure::Point;
 use std::path::Path;
 use store::record::{
-    FaultRecord, MissedRowRecord, Promised, ReadBackRecord, RuleOutcome, RuleRecord, TrialFinding,
-    Verdict,
+    FaultRecord, MissedRowRecord, PromiseKind, ReadBackRecord, RuleOutcome, RuleRecord,
+    TrialFinding, Verdict,
 };
 use study::resolve::resolve;
 use study::settings::{Overrides, Study};
@@ -63,7 +63,7 @@ fn lossy(trial: TrialFinding, verdict: Verdict) -> TrialFinding {
             rule("V18", RuleOutcome::Fail),
         ],
         read_back: Some(ReadBackRecord {
-            promise: Promised::Kept,
+            promise: PromiseKind::Kept,
             why: "one copy".to_owned(),
             rows: 5000,
             lost: 7,

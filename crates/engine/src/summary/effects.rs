@@ -1,7 +1,7 @@
 //! Computes the effects of a matrix's axes, at every point.
 
 use super::comparisons::{
-    COMPARED, Compared, FOUND, at_value, default_place, is_search, metric_of, used,
+    COMPARED, ComparedNumber, FOUND, at_value, default_place, is_search, metric_of, used,
 };
 use super::looks;
 use super::points::places_of;
@@ -30,7 +30,7 @@ struct Matrix<'a> {
     variants: &'a [&'a Variant],
     place: Option<Point>,
     primary: bool,
-    compared: &'static Compared,
+    compared: &'static ComparedNumber,
     /// Values, by block and cell.
     values: Vec<Vec<Option<Known>>>,
     effects: Vec<Effect>,
@@ -135,7 +135,7 @@ fn measured_effects(
     study: &Study,
     design: &Design,
     values: &[Vec<Option<Known>>],
-    compared: &Compared,
+    compared: &ComparedNumber,
 ) -> Vec<Effect> {
     let (effects, _) = analysis::effects::effects(design, values, compared.metric);
     let at = |effect: Effect| Effect {
@@ -191,7 +191,7 @@ pub fn values(
     trials: &[TrialFinding],
     variants: &[&Variant],
     place: Option<Point>,
-) -> Option<(&'static Compared, Vec<Vec<Option<Known>>>)> {
+) -> Option<(&'static ComparedNumber, Vec<Vec<Option<Known>>>)> {
     let asked = match study.primary.metric {
         PrimaryMetric::Named(name) => name,
         PrimaryMetric::Auto => metric_of(place),

@@ -5,7 +5,7 @@
 
 use super::used_trials::{is_long, usable};
 use analysis::autocorrelation;
-use analysis::endurance::{Agreed, Load, agreement};
+use analysis::endurance::{Load, MarginResult, agreement};
 use analysis::procedure::Role;
 use store::record::{EnduredRecord, TrialFinding, TurnRecord};
 use study::settings::{Study, Variant};
@@ -44,7 +44,7 @@ fn endured_record(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredR
         within: asked.within,
         agreed: match found {
             Some(found) => Some(found.agreed),
-            None => (turns.len() > 1).then_some(Agreed::Untold),
+            None => (turns.len() > 1).then_some(MarginResult::Untold),
         },
         mean_ms_change: mean_ms_change(&turns),
         turns,
@@ -229,7 +229,7 @@ mod tests {
         assert!((long.error.unwrap() - expected).abs() < 1.0, "{long:?}");
         assert_eq!(
             found.agreed,
-            Some(Agreed::Untold),
+            Some(MarginResult::Untold),
             "1 % from block to block"
         );
     }

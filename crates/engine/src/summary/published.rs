@@ -9,7 +9,7 @@ use store::record::{
     PublishedRecord, QuantilesRecord, SearchRecord, TrialFinding,
 };
 use study::settings::Study;
-use study::settings::{Failure, Figure, Published, Ratio};
+use study::settings::{Failure, Figure, PublishedFile, Ratio};
 
 /// Measurement of a variant, as far as ratios use it.
 struct VariantMeasurement<'a> {
@@ -72,7 +72,7 @@ pub fn published(
 }
 
 fn beside(
-    published: &Published,
+    published: &PublishedFile,
     trials: &[TrialFinding],
     points: &[PointRecord],
     searches: &[SearchRecord],
@@ -299,9 +299,9 @@ mod tests {
             of("latency_ms.p99", Some(16.0)),
             of("ops_per_s", Some(5.0)),
         ];
-        let file = Published {
+        let file = PublishedFile {
             ratios,
-            ..Published::default()
+            ..PublishedFile::default()
         };
         let record = beside(&file, &[], &points, &[]);
         let [peak, p99, absent] = record.ratios.as_slice() else {
@@ -341,9 +341,9 @@ mod tests {
                 value: Some(2.0),
                 ..Ratio::default()
             };
-            let file = Published {
+            let file = PublishedFile {
                 ratios: vec![ratio],
-                ..Published::default()
+                ..PublishedFile::default()
             };
             let record = beside(&file, &trials, &points, &[]);
             let [low, high] = record.ratios[0].ci95.expect("an interval");
@@ -372,13 +372,13 @@ mod tests {
             value: Some(1.115),
             ..Ratio::default()
         };
-        let file = Published {
+        let file = PublishedFile {
             ratios: vec![
                 over("ops_per_s"),
                 over("latency_ms.p99"),
                 over("latency_ms.p50"),
             ],
-            ..Published::default()
+            ..PublishedFile::default()
         };
         let record = beside(&file, &[], &points, &[]);
         let [ops, p99, p50] = record.ratios.as_slice() else {
@@ -427,9 +427,9 @@ mod tests {
             value: Some(2.0),
             ..Ratio::default()
         };
-        let file = Published {
+        let file = PublishedFile {
             ratios: vec![ratio("ops_per_s"), ratio("latency_ms.p99")],
-            ..Published::default()
+            ..PublishedFile::default()
         };
         let searches = [search("off", 8.0, 0), search("on", 32.0, 2)];
         let points = [point("on", 64.0, &[900.0]), point("off", 16.0, &[200.0])];

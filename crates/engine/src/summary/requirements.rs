@@ -54,7 +54,7 @@ struct Number {
 }
 
 /// One requirement, before it is judged.
-struct Required<'a> {
+struct PendingRequirement<'a> {
     metric: RequiredMetric,
     words: String,
     unit: &'static str,
@@ -146,7 +146,7 @@ impl RequirementFacts<'_> {
         let require = &variant.settings.require;
         let here = |p: &&PointRecord| p.variant == variant.name && p.point == place;
         let point = self.points.iter().find(here);
-        let required = |metric, words: &str, unit, limit| Required {
+        let required = |metric, words: &str, unit, limit| PendingRequirement {
             metric,
             words: words.to_owned(),
             unit,
@@ -285,7 +285,7 @@ impl RequirementFacts<'_> {
             None if metric == "ops_per_s" => "ratio by throughput".to_owned(),
             None => format!("ratio by {metric}"),
         };
-        let required = Required {
+        let required = PendingRequirement {
             metric: RequiredMetric::Ratio,
             words: what,
             unit: "",
@@ -369,7 +369,7 @@ fn how_good(ratio: f64, ci95: Option<[f64; 2]>, is_latency: bool) -> Number {
     }
 }
 
-impl Required<'_> {
+impl PendingRequirement<'_> {
     fn judged(self, number: Option<Number>) -> RequirementRecord {
         let number = number.unwrap_or(Number {
             value: None,

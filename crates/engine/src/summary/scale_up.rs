@@ -3,7 +3,7 @@
 mod variant_choice;
 
 use super::comparisons::blocks_of;
-use crate::scale_up::{Arm, Instances, Measured, Setting, Unpaired, record};
+use crate::scale_up::{Arm, Instances, Setting, UnitsMeasurement, UnpairedReason, record};
 use analysis::scale_up::{MachineSize, Point};
 use analysis::{Metric, VariantName};
 use indexmap::IndexMap;
@@ -100,8 +100,8 @@ impl<'a> ScaleFacts<'a> {
             },
             blocks: self.blocks,
             unpaired: match (repeat.interleaved, repeat.first_look) {
-                (false, _) => Some(Unpaired::InARow),
-                (true, Some(_)) => Some(Unpaired::UntilAnswered),
+                (false, _) => Some(UnpairedReason::InARow),
+                (true, Some(_)) => Some(UnpairedReason::UntilAnswered),
                 (true, None) => None,
             },
         }
@@ -135,7 +135,7 @@ impl<'a> ScaleFacts<'a> {
     /// Returns remarks on some of an arm's points.
     fn said_of(&self, arm: &Arm, unit: &str) -> Vec<String> {
         let mut said = Vec::new();
-        let shares = |of: &&Measured| {
+        let shares = |of: &&UnitsMeasurement| {
             let trials = self.trials_of(&of.variant);
             let mut parts = trials.filter_map(|trial| trial.part.as_ref());
             parts.any(|part| part.client_shares)
@@ -172,12 +172,12 @@ impl<'a> ScaleFacts<'a> {
         count: u32,
         asked: &ScaleUp,
         machine: MachineSize,
-    ) -> Measured {
+    ) -> UnitsMeasurement {
         let own = || self.trials_of(&variant.name);
         let part = own().find_map(|trial| trial.part.as_ref());
         let (sockets, split) = lies(part, count, machine);
         let chosen = self.chosen(variant, asked.p99_bound_ms);
-        Measured {
+        UnitsMeasurement {
             point: Point {
                 units: count,
                 sockets,

@@ -137,7 +137,7 @@ fn stretches<'a>(
 }
 
 /// Comparison of one stretch by one metric.
-struct Compared {
+struct StretchComparison {
     metric: &'static str,
     comparison: Comparison,
     is_primary: bool,
@@ -145,7 +145,7 @@ struct Compared {
 
 impl Beside<'_> {
     /// Compares by each metric for which both sides of all pairs have a value.
-    fn comparisons(&self, study: &Study) -> Vec<Compared> {
+    fn comparisons(&self, study: &Study) -> Vec<StretchComparison> {
         let compared = |metric: &'static str, how: Metric| {
             let value = |stretch: &StretchRecord| match metric {
                 "latency_ms.p50" => stretch.latency_ms.p50,
@@ -162,7 +162,7 @@ impl Beside<'_> {
                 return None;
             }
             let comparison = looks::compared(&pairs, how).ok()?;
-            Some(Compared {
+            Some(StretchComparison {
                 metric,
                 comparison: looks::at(study, comparison, false),
                 is_primary: self.stretch == 0 && metric == metric_of(self.place),
@@ -200,7 +200,7 @@ impl Beside<'_> {
 /// Judges all comparisons together, and makes their records. The primary ones are adjusted among
 /// themselves, all others together.
 fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFaultsRecord> {
-    let each: Vec<Vec<Compared>> = all.iter().map(|one| one.comparisons(study)).collect();
+    let each: Vec<Vec<StretchComparison>> = all.iter().map(|one| one.comparisons(study)).collect();
     let flagged: Vec<(Comparison, bool)> = each
         .iter()
         .flatten()
@@ -208,7 +208,7 @@ fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFault
         .collect();
     let (judged, _) = judge_all(&flagged);
     let mut judged = judged.into_iter();
-    let record = |(beside, compared): (&Beside<'_>, &Vec<Compared>)| {
+    let record = |(beside, compared): (&Beside<'_>, &Vec<StretchComparison>)| {
         let both = compared.iter().zip(judged.by_ref());
         let records = both.map(|(one, judged)| comparison(beside, one, judged, planned)).collect();
         beside.record(records)
@@ -218,7 +218,7 @@ fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFault
 
 fn comparison(
     beside: &Beside<'_>,
-    compared: &Compared,
+    compared: &StretchComparison,
     judged: AdjustedFinding,
     planned: usize,
 ) -> ComparisonRecord {

@@ -5,7 +5,7 @@
 
 use super::{State, TrialRun};
 use crate::running_target::Running;
-use crate::window_counts::Answered;
+use crate::window_counts::AnsweredCounts;
 use analysis::rules::ServerCounts;
 use anyhow::Result;
 use cluster::OperationCounts;
@@ -40,7 +40,7 @@ impl Counting {
     }
 
     /// Returns the server's counts between the readings, with the client's answered operations.
-    pub fn beside(&self, answered: &Answered) -> Option<ServerCounts> {
+    pub fn beside(&self, answered: &AnsweredCounts) -> Option<ServerCounts> {
         // An open pair: the trial was cut.
         let is_whole = self.before.is_none() && !self.broken;
         let source = self.source.clone().filter(|_| is_whole)?;
@@ -81,7 +81,7 @@ mod tests {
                 incomplete: None,
             })
         };
-        let answered = Answered {
+        let answered = AnsweredCounts {
             reads: 5,
             writes: 9,
             uncertain: 0,

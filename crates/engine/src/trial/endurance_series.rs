@@ -11,7 +11,7 @@ use analysis::endurance::{
 };
 use host::probe::Reading;
 use measure::number::{round, whole};
-use measure::{Bins, Summed};
+use measure::{Bins, SummedInterval};
 use std::collections::BTreeMap;
 use store::record::{
     ChangeRecord, CourseRecord, CyclesRecord, CyclesState, DriftRecord, EnduranceRecord,
@@ -72,7 +72,7 @@ impl Courses {
     }
 
     /// Takes the next interval of the run; only those of the window count.
-    pub fn push(&mut self, summed: &Summed) {
+    pub fn push(&mut self, summed: &SummedInterval) {
         let interval = &summed.interval;
         if !interval.is_measured() || interval.seconds() <= 0.0 {
             return;

@@ -6,7 +6,7 @@
 use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};
 use crate::event::{Event, FaultStage};
-use crate::event_loop::{Act, Conduct, Decision, Died, EarlyEnd, LoopEvent, World};
+use crate::event_loop::{Act, Conduct, DeadNode, Decision, EarlyEnd, LoopEvent, World};
 use crate::fleet_use;
 use crate::load_guard::{self, Watch};
 use crate::load_run::{self, Offer, PhaseResult};
@@ -16,7 +16,7 @@ use crate::window_counts::Tally;
 use anyhow::{Context, Result};
 use fleet::{Fleet, Next};
 use load::{Limit, Load, Window};
-use measure::{Summed, clock};
+use measure::{SummedInterval, clock};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::record::JournalEvent;
@@ -110,8 +110,8 @@ impl Offering<'_, '_> {
     /// Checks for nodes that are down without a fault, and reports them.
     fn look_at_nodes(&mut self) -> Option<LoopEvent> {
         let died = self.running.cluster.died(&self.faults.away()).into_iter();
-        let died: Vec<Died> = died
-            .map(|died| Died {
+        let died: Vec<DeadNode> = died
+            .map(|died| DeadNode {
                 how: died.to_string(),
                 node: died.name,
             })
@@ -177,7 +177,7 @@ impl TrialRun<'_> {
         running: &mut Running,
         state: &mut State,
         offer: &Offer<'_>,
-        decide: &mut dyn FnMut(&Summed) -> Decision,
+        decide: &mut dyn FnMut(&SummedInterval) -> Decision,
     ) -> Result<PhaseResult> {
         preflight::may_write(running, &self.program, offer.stage)?;
         let rise = load_guard::rise(self.guard.as_ref());

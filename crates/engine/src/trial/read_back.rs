@@ -13,7 +13,7 @@ use analysis::durability::{
 use analysis::rules::{LostWritesByAckTime, ReadBack};
 use anyhow::{Context, Result};
 use cql::Consistency;
-use load::{EarlierWrites, LedgerMode, Limit, Lost, MISSED_ROWS_MAX, Missed, VerifyReads};
+use load::{EarlierWrites, LedgerMode, Limit, Lost, MISSED_ROWS_MAX, VerifyReads, WriteMismatch};
 use measure::Outcome;
 use measure::interval::CheckCounts;
 use std::collections::BTreeMap;
@@ -144,7 +144,7 @@ impl TrialRun<'_> {
     /// last missed write was acknowledged, s since the start line.
     fn name(
         &self,
-        rows: impl Iterator<Item = (u64, Missed, Option<f64>)>,
+        rows: impl Iterator<Item = (u64, WriteMismatch, Option<f64>)>,
         named: &mut Vec<MissedRowRecord>,
     ) {
         for (row, missed, acknowledged_s) in rows {

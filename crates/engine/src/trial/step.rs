@@ -8,7 +8,7 @@ use crate::running_target::Running;
 use anyhow::{Context, Result};
 use imports::ImportStep;
 use load::Limit;
-use measure::Summed;
+use measure::SummedInterval;
 use store::record::{WarmupEnd, WarmupRecord};
 use study::plan::PhaseKind;
 
@@ -45,7 +45,7 @@ impl TrialRun<'_> {
         let mut warmup_s = 0.0;
         if step.warmup_operations > 0 {
             self.begin_phase(PhaseKind::Warmup, state)?;
-            let warm = &mut |_: &Summed| Decision::in_phase("warmup");
+            let warm = &mut |_: &SummedInterval| Decision::in_phase("warmup");
             let offered = self.offer(running, state, &offer, warm)?;
             warmup_s = offered.tally.run_s();
             if let Some(end) = self.cut(offered.cut, state) {

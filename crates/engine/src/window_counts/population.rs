@@ -4,7 +4,7 @@
 use super::Tally;
 use analysis::VariantName;
 use analysis::procedure::Role;
-use measure::{ClientCount, Histogram, Interval, KindInterval, Outcome, Summed, Times};
+use measure::{ClientCount, Histogram, Interval, KindInterval, Outcome, SummedInterval, Times};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ fn end_ns(operation: &Operation) -> u64 {
 fn tally(intervals: &[Interval]) -> Tally {
     let mut tally = Tally::new(&[false; KINDS.len()]);
     let intervals = intervals.iter().cloned();
-    intervals.for_each(|interval| tally.push(&Summed::new(interval.into())));
+    intervals.for_each(|interval| tally.push(&SummedInterval::new(interval.into())));
     tally
 }
 

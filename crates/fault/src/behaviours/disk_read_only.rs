@@ -31,7 +31,7 @@ impl Fault for ReadOnly {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let is_read_only = |tried: &observation::Tried| {
+        let is_read_only = |tried: &observation::DiskTest| {
             // Newer kernels refuse to open files there; open files can still be read.
             tried.write == Attempt::Refused(EROFS)
         };

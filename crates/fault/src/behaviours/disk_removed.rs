@@ -11,12 +11,12 @@ use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Removed(hit.node()))
+    Box::new(DiskRemoved(hit.node()))
 }
 
-struct Removed(usize);
+struct DiskRemoved(usize);
 
-impl Fault for Removed {
+impl Fault for DiskRemoved {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (nodes, processes) = observation::restartables(world, self.0)?;
         world.inject(
@@ -28,7 +28,7 @@ impl Fault for Removed {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let is_gone = |tried: &observation::Tried| {
+        let is_gone = |tried: &observation::DiskTest| {
             let is_refused = matches!(tried.write, Attempt::Refused(_));
             // If folders cannot be listed, there is no file to read.
             is_refused && matches!(tried.read, Attempt::Refused(_) | Attempt::None)

@@ -11,12 +11,12 @@ use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Stalled(hit.node()))
+    Box::new(DiskStalled(hit.node()))
 }
 
-struct Stalled(usize);
+struct DiskStalled(usize);
 
-impl Fault for Stalled {
+impl Fault for DiskStalled {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         world.inject(
             ExecutedBy::Host(self.0),
@@ -27,7 +27,7 @@ impl Fault for Stalled {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let is_stalled = |tried: &observation::Tried| tried.write == Attempt::Silent;
+        let is_stalled = |tried: &observation::DiskTest| tried.write == Attempt::Silent;
         observation::disk_and_nodes(world, self.0, limit, is_stalled)
     }
 }

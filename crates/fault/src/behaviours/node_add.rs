@@ -16,7 +16,7 @@ use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Added {
+    Box::new(NodeAdd {
         host: hit.node(),
         address: None,
         joined: None,
@@ -27,7 +27,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 /// Time limit of a node's answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
-struct Added {
+struct NodeAdd {
     host: usize,
     /// Internode address of the new node.
     address: Option<SocketAddr>,
@@ -37,7 +37,7 @@ struct Added {
     process: Option<Identity>,
 }
 
-impl Added {
+impl NodeAdd {
     /// Observes its membership: broken if the others know it as joining or normal, whole if no node
     /// knows it.
     fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
@@ -88,7 +88,7 @@ impl Added {
     }
 }
 
-impl Fault for Added {
+impl Fault for NodeAdd {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let join = world.newcomer(self.host)?;
         let node = world.nodes().len();

@@ -18,19 +18,19 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Removed {
+    Box::new(NodeRemove {
         node: hit.node(),
         told: None,
     })
 }
 
-struct Removed {
+struct NodeRemove {
     node: usize,
     /// Running removal by another node.
     told: Option<ring::PendingOperation>,
 }
 
-impl Fault for Removed {
+impl Fault for NodeRemove {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         ring::another(world, self.node)?;
         let (process, folders) = world.anew(self.node, RestartMode::Joining)?;

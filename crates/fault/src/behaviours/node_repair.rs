@@ -27,7 +27,7 @@ struct Repair {
 }
 
 /// A table that was validated for a repair.
-struct Compared {
+struct ValidatedTable {
     id: String,
     /// Node that validated it.
     by: usize,
@@ -36,7 +36,7 @@ struct Compared {
 
 impl Repair {
     /// Returns the validations that other nodes report for this node's repairs.
-    fn compared(&self, world: &mut dyn World, limit: Duration) -> Result<Vec<Compared>> {
+    fn compared(&self, world: &mut dyn World, limit: Duration) -> Result<Vec<ValidatedTable>> {
         let node = self.task.node;
         let nodes = world.nodes();
         let begun_by = nodes.get(node).context("there is no such node")?.storage;
@@ -52,7 +52,7 @@ impl Repair {
                     answered_count += 1;
                     let own =
                         rows.into_iter().filter(|row| cell(row, "initiator").ends_with(&begun_by));
-                    all.extend(own.map(|row| Compared {
+                    all.extend(own.map(|row| ValidatedTable {
                         id: cell(&row, "id").to_owned(),
                         by: other,
                         table: format!(
@@ -78,7 +78,8 @@ impl Repair {
             let ids = compared.iter().map(|one| one.id.clone());
             ids.collect()
         });
-        let new: Vec<&Compared> = compared.iter().filter(|one| !before.contains(&one.id)).collect();
+        let new: Vec<&ValidatedTable> =
+            compared.iter().filter(|one| !before.contains(&one.id)).collect();
         let repairs = world.rows(self.task.node, View::Repairs, limit)?;
         let is_on = repairs.iter().any(|row| cell(row, "completed") == "false");
         let tables: BTreeSet<&str> = new.iter().map(|one| one.table.as_str()).collect();

@@ -63,9 +63,9 @@ pub struct HealAnswer {
 
 /// Returns the processes that a fault has started.
 #[derive(Serialize, Deserialize)]
-pub struct Started(pub Broken);
+pub struct StartedProcesses(pub Broken);
 
-impl Call for Started {
+impl Call for StartedProcesses {
     const NAME: &'static str = "list-what-a-break-started";
     type Answer = Vec<Identity>;
 }
@@ -117,6 +117,6 @@ impl Agent {
     /// # Errors
     /// The agent is gone, or has no fault of this number.
     pub fn started(&self, broken: Broken) -> Result<Vec<Identity>> {
-        self.call_for(&Started(broken), LIMIT)
+        self.call_for(&StartedProcesses(broken), LIMIT)
     }
 }

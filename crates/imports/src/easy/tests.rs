@@ -412,7 +412,7 @@ fn what_does_not_act_is_named_in_a_note() {
         ("KeyValue", "the tool begins with a tenth of it"),
         (
             "KeyValue",
-            "the tool counts from when its generator comes to make",
+            "the tool counts from when its generator makes an operation",
         ),
         ("KeyValue -t 4", "each of 4 threads has its own keys"),
     ] {

@@ -16,7 +16,7 @@ use super::virtdata::Recipe;
 use super::virtdata::chain::Env;
 use crate::import::{Connection, ImportStep, Offer, ReadFile, Secret, StepLimit};
 use cql::Consistency;
-use workload::schema::{self, Defined, Table};
+use workload::schema::{self, DefinedObject, Table};
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Node, Place};
 
@@ -55,11 +55,11 @@ impl<'a> Builder<'a> {
         let mut keyspace = None;
         for op in &ops {
             match schema::parse(&statement_text(op), &[]) {
-                Ok(Defined::Table(table)) => {
+                Ok(DefinedObject::Table(table)) => {
                     keyspace = keyspace.or(table.keyspace.clone());
                     tables.push(table);
                 }
-                Ok(Defined::Keyspace(name)) => keyspace = Some(name),
+                Ok(DefinedObject::Keyspace(name)) => keyspace = Some(name),
                 _ => {}
             }
         }

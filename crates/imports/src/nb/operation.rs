@@ -10,7 +10,7 @@ use super::places::{Refusal, misplaced, unset};
 use super::scenario;
 use super::source::CycleOp;
 use super::statement::{
-    Anchored, anchors, first_word, is_bindable, is_cql, is_schema, key_markers, may_be_long,
+    MarkedStatement, anchors, first_word, is_bindable, is_cql, is_schema, key_markers, may_be_long,
     mentions, rendered, statement_text,
 };
 use super::virtdata::{Recipe, Ty};
@@ -229,7 +229,7 @@ impl Builder<'_> {
         &mut self,
         op: &Op,
         is_raw: bool,
-        anchored: &Anchored,
+        anchored: &MarkedStatement,
         (marked, table): (&[Marker], Option<&Table>),
         (known, recipes): (&mut RecipePlaces, &mut Vec<Recipe>),
     ) -> Option<Vec<usize>> {

@@ -1,7 +1,7 @@
 //! Refuses anchors in places where CQL takes no value, and template parameters without a value.
 //! Sent as they are, such statements fail at the server with a message about its grammar.
 
-use super::statement::Anchored;
+use super::statement::MarkedStatement;
 use cql::text::{Token, TokenKind};
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const BEFORE_NAMES: [&str; 6] = ["into", "from", "update", "table", "keyspace", 
 pub(super) type Refusal = (String, String);
 
 /// Returns the first anchor of a statement that stands where no value can.
-pub(super) fn misplaced(anchored: &Anchored) -> Option<Refusal> {
+pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     let tokens = cql::text::tokens(&anchored.cql).ok()?;
     let is_marker = |token: &Token| token.kind == TokenKind::Symbol && token.text == "?";
     let markers: Vec<usize> =

@@ -103,7 +103,7 @@ pub(super) fn mentions(cql: &str, table: &str) -> bool {
 
 /// A statement with markers in place of anchors.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub(super) struct Anchored {
+pub(super) struct MarkedStatement {
     pub(super) cql: String,
     /// The anchors, in order.
     pub(super) names: Vec<String>,
@@ -114,8 +114,8 @@ pub(super) struct Anchored {
 }
 
 /// Replaces `{name}`, `?name` and `'{name}'` by markers. Maps such as `{'a': 1}` stay.
-pub(super) fn anchors(cql: &str) -> Anchored {
-    let mut out = Anchored::default();
+pub(super) fn anchors(cql: &str) -> MarkedStatement {
+    let mut out = MarkedStatement::default();
     let mut rest = cql;
     while let Some((before, name, after)) = next_anchor(rest) {
         let quoted = name.starts_with('{') && before.ends_with('\'') && after.starts_with('\'');

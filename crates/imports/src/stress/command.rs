@@ -11,7 +11,7 @@ use yaml::{Diagnostics, Place};
 use super::options::{self, Options};
 use super::params::{KnownParam, Pair, Params, new};
 use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
-use super::values::{self, Spelled};
+use super::values::{self, WrittenDistribution};
 use super::words::{Line, Word};
 
 /// A command line.
@@ -30,7 +30,7 @@ pub enum Task {
     /// An explanation of a command, of an option, or of all.
     Help(Option<String>),
     /// The shape of a distribution.
-    Print(Spelled),
+    Print(WrittenDistribution),
     /// The version.
     Version,
 }
@@ -55,9 +55,9 @@ pub struct Run {
     /// Bytes of a key of the predefined tables.
     pub key_bytes: u64,
     /// Amount that a counter update adds to each column.
-    pub add: Spelled,
+    pub add: WrittenDistribution,
     /// Number of consecutive operations of one kind in `mixed` and `user`.
-    pub clustering: Spelled,
+    pub clustering: WrittenDistribution,
     /// Options, in the tool's order.
     pub options: Options,
     /// Notes on words without effect, a sentence each.
@@ -319,10 +319,10 @@ fn run(verb: &'static str, first: &Word, rest: &[Word], d: &mut Diagnostics) -> 
         key_bytes: key_bytes(&params, d),
         add: params
             .distribution("add=", d)
-            .unwrap_or_else(|| Spelled::default_of("fixed(1)")),
+            .unwrap_or_else(|| WrittenDistribution::default_of("fixed(1)")),
         clustering: params
             .distribution("clustering=", d)
-            .unwrap_or_else(|| Spelled::default_of("gaussian(1..10)")),
+            .unwrap_or_else(|| WrittenDistribution::default_of("gaussian(1..10)")),
         verb,
         options,
         notes,

@@ -11,7 +11,7 @@ use yaml::{Diagnostic, Diagnostics, Raw, SourceText};
 
 /// A table whose definition only the cluster knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undefined {
+pub struct UndefinedTable {
     /// Keyspace, as the tool reads it.
     pub keyspace: String,
     /// Name of the table.
@@ -20,10 +20,10 @@ pub struct Undefined {
     has_types: bool,
 }
 
-impl Undefined {
+impl UndefinedTable {
     /// Returns the table that `profile` does not define; `None` if it has a definition, or is not a
     /// profile.
-    pub fn find(profile: &str) -> Option<Undefined> {
+    pub fn find(profile: &str) -> Option<UndefinedTable> {
         let mut ignored = Diagnostics::new(vec![SourceText {
             name: String::new(),
             text: profile.to_owned(),
@@ -34,7 +34,7 @@ impl Undefined {
         if has(profile::DEFINITION) {
             return None;
         }
-        Some(Undefined {
+        Some(UndefinedTable {
             keyspace: text("keyspace")?.to_lowercase(),
             table: text("table")?,
             has_types: has("type_definitions"),
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn only_a_profile_without_its_tables_definition_is_undefined() {
-        let undefined = Undefined::find(PROFILE).expect("it leaves the table out");
+        let undefined = UndefinedTable::find(PROFILE).expect("it leaves the table out");
         assert_eq!(
             (undefined.keyspace.as_str(), undefined.table.as_str()),
             ("ks", "t")
@@ -102,18 +102,18 @@ mod tests {
             "a: [",
             "",
         ] {
-            assert_eq!(Undefined::find(other), None, "{other}");
+            assert_eq!(UndefinedTable::find(other), None, "{other}");
         }
     }
 
     #[test]
     fn a_profile_with_the_clusters_answer_is_whole() {
-        let undefined = Undefined::find(PROFILE).expect("it leaves the table out");
+        let undefined = UndefinedTable::find(PROFILE).expect("it leaves the table out");
         let table = "CREATE TABLE ks.t (\n    k text PRIMARY KEY,\n    p frozen<pair>\n) WITH \
                      comment = 'a: b'";
         let types = ["CREATE TYPE ks.pair (\n    a int,\n    b int\n);".to_owned()];
         let whole = undefined.define(PROFILE, table, &types, "127.0.0.1:9042");
-        assert_eq!(Undefined::find(&whole), None);
+        assert_eq!(UndefinedTable::find(&whole), None);
         let words = [
             "user".to_owned(),
             "profile=p".to_owned(),

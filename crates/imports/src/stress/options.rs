@@ -20,7 +20,7 @@ use yaml::{Diagnostics, Place};
 use super::command::{Groups, Limit, Verb};
 use super::params::{KnownParam, Params};
 use super::tables::{COL, ERRORS, INSERT, POP, RATE, SECOND};
-use super::values::{self, Spelled};
+use super::values::{self, WrittenDistribution};
 use cql::Consistency;
 use workload::BatchKind;
 
@@ -87,10 +87,10 @@ pub enum Seeds {
         /// True if they start again after the last; otherwise the run ends there.
         wrap: bool,
         /// Number of seeds that reads look back from the last write.
-        lookback: Option<Spelled>,
+        lookback: Option<WrittenDistribution>,
     },
     /// Drawn from a distribution.
-    Drawn(Spelled),
+    Drawn(WrittenDistribution),
 }
 
 /// The order of rows within a partition.
@@ -108,17 +108,17 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
     /// Distribution of visits to unfinished partitions.
-    pub revisit: Spelled,
+    pub revisit: WrittenDistribution,
     /// Number of visits in which a partition is written.
-    pub visits: Spelled,
+    pub visits: WrittenDistribution,
     /// Partitions per operation.
-    pub partitions: Option<Spelled>,
+    pub partitions: Option<WrittenDistribution>,
     /// Kind of batch.
     pub batch: Option<BatchKind>,
     /// Share of a partition's rows that a visit writes.
-    pub select: Option<Spelled>,
+    pub select: Option<WrittenDistribution>,
     /// Share of a row's columns that have values.
-    pub row_population: Option<Spelled>,
+    pub row_population: Option<WrittenDistribution>,
     /// The consistency level of inserts.
     pub consistency: Option<Consistency>,
     /// The serial consistency level of inserts.
@@ -131,9 +131,9 @@ pub struct Columns {
     /// Names of the columns, in byte order.
     pub names: Vec<String>,
     /// Size of a value, bytes.
-    pub size: Spelled,
+    pub size: WrittenDistribution,
     /// Number of columns per row, if it varies or was stated.
-    pub count: Spelled,
+    pub count: WrittenDistribution,
     /// True if reads name no columns.
     pub slice: bool,
     /// Timestamp of every write (µs since 1970).
@@ -254,7 +254,11 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
         wrap,
         lookback,
     };
-    let drawn = || Seeds::Drawn(Spelled::default_of(format!("gaussian(1..{seeds})")));
+    let drawn = || {
+        Seeds::Drawn(WrittenDistribution::default_of(format!(
+            "gaussian(1..{seeds})"
+        )))
+    };
     let Some(params) = params("-pop", groups, &POP, d) else {
         let seeds = if verb.only_inserts() {
             sequence(1, seeds, true, None)
@@ -295,8 +299,8 @@ fn insert(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
         let kind = BatchKind::from_name(text);
         kind.ok_or_else(|| format!("`{text}` is none of logged, unlogged, counter"))
     };
-    let or = |spelled: Option<Spelled>, default: &str| {
-        spelled.unwrap_or_else(|| Spelled::default_of(default))
+    let or = |spelled: Option<WrittenDistribution>, default: &str| {
+        spelled.unwrap_or_else(|| WrittenDistribution::default_of(default))
     };
     Insert {
         revisit: or(params.distribution("revisit=", d), "uniform(1..1M)"),
@@ -312,8 +316,8 @@ fn insert(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
 
 fn columns(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Columns {
     let params = params_or_none("-col", groups, &COL, d);
-    let or = |spelled: Option<Spelled>, default: &str| {
-        spelled.unwrap_or_else(|| Spelled::default_of(default))
+    let or = |spelled: Option<WrittenDistribution>, default: &str| {
+        spelled.unwrap_or_else(|| WrittenDistribution::default_of(default))
     };
     for form in ["super=", "comparator="] {
         if params.has(form) {
@@ -330,7 +334,7 @@ fn columns(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) ->
     let most = params.value("n=", d, most).unwrap_or(5);
     let (names, count) = match params.value("names=", d, values::names) {
         Some(names) => {
-            let count = Spelled::default_of(format!("FIXED({})", names.len()));
+            let count = WrittenDistribution::default_of(format!("FIXED({})", names.len()));
             (names, count)
         }
         None => {

@@ -7,7 +7,7 @@
 use yaml::{Diagnostics, Place};
 
 use super::tables::{COMMON, MIXED, USER};
-use super::values::{self, Spelled};
+use super::values::{self, WrittenDistribution};
 use super::words::Word;
 
 /// A parameter of a command or an option.
@@ -181,12 +181,16 @@ impl Params<'_> {
         &self,
         form: &str,
         diagnostics: &mut Diagnostics,
-    ) -> Option<Spelled> {
+    ) -> Option<WrittenDistribution> {
         self.spelled(form, diagnostics, values::distribution)
     }
 
     /// Returns a ratio of a distribution, checked.
-    pub(crate) fn ratio(&self, form: &str, diagnostics: &mut Diagnostics) -> Option<Spelled> {
+    pub(crate) fn ratio(
+        &self,
+        form: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<WrittenDistribution> {
         self.spelled(form, diagnostics, values::ratio_distribution)
     }
 
@@ -195,11 +199,11 @@ impl Params<'_> {
         form: &str,
         diagnostics: &mut Diagnostics,
         check: impl Fn(&str) -> Result<(), String>,
-    ) -> Option<Spelled> {
+    ) -> Option<WrittenDistribution> {
         self.value(form, diagnostics, |text| {
             check(text).map(|()| text.to_owned())
         })
-        .map(|text| Spelled {
+        .map(|text| WrittenDistribution {
             text,
             place: self.find(form).map(|given| given.value_place.clone()).unwrap_or_default(),
         })

@@ -12,7 +12,7 @@ use super::options::{Order, Pace, Rate, Seeds as SeedsOption, Style};
 use super::partition::Columns;
 use super::profile::quoted;
 use super::source::{Op, OperationKind, Operations, Seeds};
-use super::values::Spelled;
+use super::values::WrittenDistribution;
 use crate::import::{Import, ImportStep, Offer, ReadFile, StepLimit};
 use workload::{Kind, Policy, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Place};
@@ -67,7 +67,7 @@ pub fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Dia
 }
 
 /// Schema and tables of a run.
-struct Prepared {
+struct RunTables {
     keyspace: String,
     tables: Vec<String>,
     create_keyspace: Option<String>,
@@ -92,14 +92,14 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn dist(&mut self, spelled: &Spelled) -> Dist {
+    fn dist(&mut self, spelled: &WrittenDistribution) -> Dist {
         Dist::parse(&spelled.text).unwrap_or_else(|message| {
             self.out.add(&spelled.place, message, None);
             Dist::fixed(1)
         })
     }
 
-    fn ratio(&mut self, spelled: Option<&Spelled>) -> Option<Ratio> {
+    fn ratio(&mut self, spelled: Option<&WrittenDistribution>) -> Option<Ratio> {
         let spelled = spelled?;
         match Ratio::parse(&spelled.text) {
             Ok(ratio) => Some(ratio),
@@ -131,7 +131,7 @@ impl Planner<'_> {
         (self.statements.len() - 1) as u16
     }
 
-    fn operations(&mut self, read: ReadFile) -> Option<Prepared> {
+    fn operations(&mut self, read: ReadFile) -> Option<RunTables> {
         if self.run.options.population.order != Order::Arbitrary {
             self.notes.push(
                 "rows of a partition come in the order in which they are made, whatever \
@@ -197,7 +197,7 @@ impl Planner<'_> {
     }
 
     /// Returns the step for `nodes` nodes.
-    fn step(&mut self, prepared: Prepared, nodes: u64) -> Option<ImportStep> {
+    fn step(&mut self, prepared: RunTables, nodes: u64) -> Option<ImportStep> {
         let run = self.run;
         let runs = self.dist(&run.clustering);
         let (seeds, end) = self.seeds();
@@ -251,7 +251,7 @@ impl Planner<'_> {
         })
     }
 
-    fn program(&mut self, prepared: Prepared, operations: Operations) -> Program {
+    fn program(&mut self, prepared: RunTables, operations: Operations) -> Program {
         let ends = [operations.partitions, operations.last_seed];
         let rows = ends.into_iter().flatten().min();
         let schema = Schema {

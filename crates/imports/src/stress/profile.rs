@@ -16,7 +16,7 @@ use cql::value::{CqlType, UdtType};
 pub(super) use statements::quoted;
 use statements::{all_cells, columns, insert};
 use workload::BatchKind;
-use workload::schema::{self, CqlMistake, Defined, Table};
+use workload::schema::{self, CqlMistake, DefinedObject, Table};
 use yaml::{
     Diagnostic, Diagnostics, Entry, Limits, Node, Place, Raw, SourceText, did_you_mean, near_name,
 };
@@ -361,7 +361,7 @@ impl<'a> Reader<'a, '_> {
                 let text = text.trim().trim_end_matches(';');
                 match schema::qualify(text, keyspace) {
                     // The table needs its types, wherever they are in the profile.
-                    Ok(cql) if matches!(schema::parse(text, types), Ok(Defined::Type(_))) => {
+                    Ok(cql) if matches!(schema::parse(text, types), Ok(DefinedObject::Type(_))) => {
                         create.insert(types_count, cql);
                         types_count += 1;
                     }
@@ -397,7 +397,7 @@ impl<'a> Reader<'a, '_> {
         for key in ["type_definitions", "extra_definitions"] {
             for (text, place) in self.statements(key) {
                 match schema::parse(&text, &types) {
-                    Ok(Defined::Type(udt)) => types.push(udt),
+                    Ok(DefinedObject::Type(udt)) => types.push(udt),
                     Ok(_) => {}
                     Err(fault) if key == "type_definitions" => self.say(&place, fault.message),
                     Err(_) => {}
@@ -411,8 +411,8 @@ impl<'a> Reader<'a, '_> {
         let node = self.root.at("table_definition")?;
         let place = node.place.clone();
         match schema::parse(definition, types) {
-            Ok(Defined::Table(table)) if table.name.eq_ignore_ascii_case(name) => Some(table),
-            Ok(Defined::Table(table)) => {
+            Ok(DefinedObject::Table(table)) if table.name.eq_ignore_ascii_case(name) => Some(table),
+            Ok(DefinedObject::Table(table)) => {
                 let message = format!("table_definition is of `{}`, not of `{name}`", table.name);
                 self.say(&place, message);
                 None

@@ -128,7 +128,7 @@ pub(super) struct Operations {
 
 /// An operation of a block.
 #[derive(Clone, Copy, Debug)]
-struct Planned {
+struct BlockOperation {
     op: u16,
     /// Places in the sequence of seeds that it takes: 0 for a read that looks back.
     own: u32,
@@ -148,7 +148,7 @@ struct Consumption {
 #[derive(Clone, Debug)]
 struct Block {
     number: u64,
-    operations: Vec<Planned>,
+    operations: Vec<BlockOperation>,
     taken: Consumption,
 }
 
@@ -167,7 +167,7 @@ impl Operations {
         }
         let mut block = self.block(0, Consumption::default());
         loop {
-            let is_behind = |planned: &Planned| {
+            let is_behind = |planned: &BlockOperation| {
                 planned.before.partitions >= ends.partitions
                     || planned.own > 0 && planned.before.places >= ends.places
             };
@@ -192,7 +192,7 @@ impl Operations {
     }
 
     /// Returns the places of a planned operation, up to the end of the run.
-    fn left(&self, planned: Planned) -> u32 {
+    fn left(&self, planned: BlockOperation) -> u32 {
         let ends = self.ends();
         let places = ends.places.saturating_sub(planned.before.places);
         let partitions = ends.partitions.saturating_sub(planned.before.partitions);
@@ -254,7 +254,7 @@ impl Operations {
             for _ in 0..length.min(BLOCK - block.operations.len()) {
                 let n = number * BLOCK as u64 + block.operations.len() as u64;
                 let own = self.takes(&self.ops[op], n);
-                block.operations.push(Planned {
+                block.operations.push(BlockOperation {
                     op: op as u16,
                     own,
                     before: block.taken,

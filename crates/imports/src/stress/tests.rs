@@ -63,7 +63,7 @@ fn what_is_absent_has_the_defaults_of_the_tool() {
 #[test]
 fn seeds_and_threads_follow_from_the_command_and_its_count() {
     let auto = |from, to, auto| Rate::Ladder { from, to, auto };
-    let drawn = |text: &str| Seeds::Drawn(Spelled::default_of(text));
+    let drawn = |text: &str| Seeds::Drawn(WrittenDistribution::default_of(text));
     let threads = |threads, pace| Rate::Threads { threads, pace };
     for (line, seeds, rate) in [
         (

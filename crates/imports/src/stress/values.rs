@@ -9,17 +9,17 @@ use cql::Consistency;
 
 /// A distribution as written: `[~]NAME(arguments)`, checked but not yet built.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spelled {
+pub struct WrittenDistribution {
     /// Text without spaces.
     pub text: String,
     /// Place in the command line; empty for a default.
     pub(crate) place: yaml::Place,
 }
 
-impl Spelled {
+impl WrittenDistribution {
     /// Creates a distribution from a default.
-    pub(crate) fn default_of(text: impl Into<String>) -> Spelled {
-        Spelled {
+    pub(crate) fn default_of(text: impl Into<String>) -> WrittenDistribution {
+        WrittenDistribution {
             text: text.into(),
             place: yaml::Place::default(),
         }

@@ -37,12 +37,12 @@ const MIRRORED: [(&str, &str); 4] = [
 const WEIGHT: &str = "cpu.weight";
 
 /// Each group within a host's own that was created for a process, with its confinement.
-pub(super) type Confined = BTreeMap<String, Confinement>;
+pub(super) type Confinements = BTreeMap<String, Confinement>;
 
 /// A process that is about to enter its group. No limit changes while this value exists, so no
 /// group is removed before its process has arrived.
 #[must_use = "the process is not in its group before it was started"]
-pub struct Pending<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, Confined>);
+pub struct Pending<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, Confinements>);
 
 impl Group {
     /// Creates the group [`LEAF`]. Must run before any process is there, since a group with
@@ -185,7 +185,7 @@ impl Group {
         followers.iter().try_for_each(|file| write(file, cpus))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Confined> {
+    fn lock(&self) -> MutexGuard<'_, Confinements> {
         self.confined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -240,7 +240,7 @@ fn list(text: &str) -> Result<CpuSet> {
 
 /// Removes the groups of processes that have ended: version 1 takes no CPU from a host while a
 /// group in it has that CPU.
-fn forget_ended(place: &CgroupDir, confined: &mut Confined) {
+fn forget_ended(place: &CgroupDir, confined: &mut Confinements) {
     let groups = groups_in(&place.dir).into_iter();
     for dir in groups.filter(|dir| dir.file_name().is_none_or(|name| name != LEAF)) {
         // A group that has processes stays.

@@ -1,6 +1,6 @@
 //! The file system that holds a folder, and its block devices.
 
-use super::Reported;
+use super::FactResult;
 use super::root::Root;
 use crate::mounts::unescaped;
 use serde::{Deserialize, Serialize};
@@ -34,11 +34,11 @@ pub struct Device {
     /// True if it is composed of other devices, which follow it.
     pub is_made_of_others: bool,
     /// Read-ahead of the kernel, KiB.
-    pub read_ahead_kib: Reported<u64>,
+    pub read_ahead_kib: FactResult<u64>,
     /// Selected scheduler of its requests.
-    pub scheduler: Reported<String>,
+    pub scheduler: FactResult<String>,
     /// True if the kernel treats it as a rotating disk.
-    pub is_rotational: Reported<bool>,
+    pub is_rotational: FactResult<bool>,
 }
 
 /// A line of `mountinfo`.

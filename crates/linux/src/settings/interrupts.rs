@@ -1,6 +1,6 @@
 //! CPUs that take the interrupts of networks and disks.
 
-use super::Reported;
+use super::FactResult;
 use super::kernel::is_number;
 use super::root::Root;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct Interrupt {
     /// Number of interrupts by CPU, without zeros.
     pub counts: Vec<(usize, u64)>,
     /// The CPUs that may take it, `0-3,8`.
-    pub cpus: Reported<String>,
+    pub cpus: FactResult<String>,
 }
 
 /// Names of drivers for their queues, or parts of them.
@@ -55,7 +55,7 @@ const DISKS: &[&str] = &[
 const COUNT_MAX: usize = 1 << 14;
 
 /// Returns all interrupts of queues.
-pub(super) fn queue_interrupts(root: &Root) -> Reported<Vec<Interrupt>> {
+pub(super) fn queue_interrupts(root: &Root) -> FactResult<Vec<Interrupt>> {
     let text = root.text("/proc/interrupts")?;
     let links = root.names("/sys/class/net").unwrap_or_default();
     let mut lines = text.lines();
@@ -72,7 +72,7 @@ pub(super) fn queue_interrupts(root: &Root) -> Reported<Vec<Interrupt>> {
 }
 
 /// Returns the effective affinity if the kernel reports it, otherwise the permitted one.
-fn affinity(root: &Root, number: u32) -> Reported<String> {
+fn affinity(root: &Root, number: u32) -> FactResult<String> {
     let file = |name: &str| root.word(&format!("/proc/irq/{number}/{name}"));
     match file("effective_affinity_list") {
         Ok(list) if !list.is_empty() => Ok(list),

@@ -1,6 +1,6 @@
 //! Settings of a kernel, and the kind of machine that it runs on.
 
-use super::Reported;
+use super::FactResult;
 use super::root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub struct ClockState {
 }
 
 /// Reads all values of both tables.
-pub(super) fn values(root: &Root) -> BTreeMap<String, Reported<String>> {
+pub(super) fn values(root: &Root) -> BTreeMap<String, FactResult<String>> {
     let sysctl = |name: &&str| {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
         ((*name).to_owned(), root.word(&path))
@@ -63,7 +63,7 @@ pub(super) fn values(root: &Root) -> BTreeMap<String, Reported<String>> {
 }
 
 /// Returns all memory and all swap, bytes.
-pub(super) fn memory(root: &Root) -> (Reported<u64>, Reported<u64>) {
+pub(super) fn memory(root: &Root) -> (FactResult<u64>, FactResult<u64>) {
     let text = root.text("/proc/meminfo");
     let of = |name: &str| {
         let text = text.as_ref().map_err(Clone::clone)?;
@@ -91,7 +91,7 @@ pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
 }
 
 /// Asks the kernel, since no file reports it.
-pub(super) fn clock(root: &Root) -> Reported<ClockState> {
+pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     if !root.is_machine() {
         return Err("only a machine itself tells it".to_owned());
     }

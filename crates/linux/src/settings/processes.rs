@@ -2,7 +2,7 @@
 
 use super::kernel::is_number;
 use super::root::Root;
-use super::{Question, Reported};
+use super::{FactResult, Question};
 use crate::cgroup;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,11 +34,11 @@ pub struct ProcessSettings {
     /// Process id.
     pub pid: u32,
     /// Its limits now: `nofile`, `nproc`, `memlock` and `as`, in bytes for those of memory.
-    pub limits: Reported<BTreeMap<String, Limit>>,
+    pub limits: FactResult<BTreeMap<String, Limit>>,
     /// The CPUs that it may use, `0-3,8`.
-    pub cpus: Reported<String>,
+    pub cpus: FactResult<String>,
     /// The NUMA nodes whose memory it may use.
-    pub memory_nodes: Reported<String>,
+    pub memory_nodes: FactResult<String>,
     /// Memory limit of its control groups, bytes. `None` without a limit.
     pub memory_limit_bytes: Limit,
     /// Folder of the group that has this limit: processes in it share the memory.
@@ -46,9 +46,9 @@ pub struct ProcessSettings {
     /// CPU quota of its control groups, in CPUs. `None` without a limit.
     pub cpu_quota: Option<f64>,
     /// The requested arguments, verbatim and in their order.
-    pub arguments: Reported<Vec<String>>,
+    pub arguments: FactResult<Vec<String>>,
     /// True if the library is loaded.
-    pub has_library: Reported<bool>,
+    pub has_library: FactResult<bool>,
 }
 
 /// Returns all requested processes, and the folders of files that those with the argument have
@@ -164,7 +164,11 @@ fn is_amount(text: &str) -> bool {
 }
 
 /// Returns the folders of open files whose names are wanted.
-fn open_folders(root: &Root, pid: u32, files: &[(String, String)]) -> Reported<BTreeSet<PathBuf>> {
+fn open_folders(
+    root: &Root,
+    pid: u32,
+    files: &[(String, String)],
+) -> FactResult<BTreeSet<PathBuf>> {
     let folder = format!("/proc/{pid}/fd");
     let of = |number: &String| {
         let path = root.link(&format!("{folder}/{number}")).ok()?;

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// A fact, or the reason why it is unknown.
-pub type Reported<T> = Result<T, String>;
+pub type FactResult<T> = Result<T, String>;
 
 /// Size of the longest file accepted: `/proc/interrupts` of the biggest machines is below it, and
 /// so is `/proc/PID/maps` of a node with the default limit of maps.
@@ -40,7 +40,7 @@ impl Root {
     }
 
     /// Reads a whole file; invalid Unicode is replaced.
-    pub fn text(&self, path: &str) -> Reported<String> {
+    pub fn text(&self, path: &str) -> FactResult<String> {
         let mut bytes = Vec::new();
         let read = foreign::open(FileKind::System, self.path(path)).and_then(|file| {
             file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -54,7 +54,7 @@ impl Root {
     }
 
     /// Reads a file that holds one short value, and trims it.
-    pub fn word(&self, path: &str) -> Reported<String> {
+    pub fn word(&self, path: &str) -> FactResult<String> {
         let text = self.text(path)?;
         let word = text.trim();
         match word.chars().nth(WORD_CHARS_MAX) {
@@ -64,13 +64,13 @@ impl Root {
     }
 
     /// Reads a file that holds one whole number.
-    pub fn number(&self, path: &str) -> Reported<u64> {
+    pub fn number(&self, path: &str) -> FactResult<u64> {
         let word = self.word(path)?;
         word.parse().map_err(|_| format!("{path} holds no number"))
     }
 
     /// Returns the names in a folder, in order.
-    pub fn names(&self, path: &str) -> Reported<Vec<String>> {
+    pub fn names(&self, path: &str) -> FactResult<Vec<String>> {
         let entries = std::fs::read_dir(self.path(path)).map_err(|error| refusal(path, &error))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut names: Vec<String> = names.take(ENTRIES_MAX).collect();
@@ -79,7 +79,7 @@ impl Root {
     }
 
     /// Returns the target of a link, verbatim.
-    pub fn link(&self, path: &str) -> Reported<PathBuf> {
+    pub fn link(&self, path: &str) -> FactResult<PathBuf> {
         std::fs::read_link(self.path(path)).map_err(|error| refusal(path, &error))
     }
 

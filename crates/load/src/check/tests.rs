@@ -65,12 +65,12 @@ fn counts_of(said: ReadValue, written: &EarlierWrites) -> CheckCounts {
     let missed = note_check(&mut checks, said, Some(written));
     let counted = match missed {
         None => 0,
-        Some(Missed::Lost) => checks.missing,
-        Some(Missed::Stale) => checks.stale,
-        Some(Missed::Resurrected) => checks.resurrected,
-        Some(Missed::Wrong) => checks.wrong,
-        Some(Missed::TooLow) => checks.too_low,
-        Some(Missed::TooHigh) => checks.too_high,
+        Some(WriteMismatch::Lost) => checks.missing,
+        Some(WriteMismatch::Stale) => checks.stale,
+        Some(WriteMismatch::Resurrected) => checks.resurrected,
+        Some(WriteMismatch::Wrong) => checks.wrong,
+        Some(WriteMismatch::TooLow) => checks.too_low,
+        Some(WriteMismatch::TooHigh) => checks.too_high,
     };
     // A row is named if and only if it is counted as an error, and both use the same word.
     assert_eq!(counted, u64::from(is_error(&checks)));

@@ -5,7 +5,7 @@
 
 use super::{EarlierWrites, RowWrites, TICK_NS};
 use crate::missed_rows::MISSED_ROWS_MAX;
-use measure::Missed;
+use measure::WriteMismatch;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub(crate) struct Losses {
     /// Acknowledgement of the oldest lost write, in ticks; [`NEVER`]: none is lost.
     oldest: AtomicU32,
     /// Examples of wrong rows.
-    examples: Mutex<Vec<(u64, Missed, u32)>>,
+    examples: Mutex<Vec<(u64, WriteMismatch, u32)>>,
 }
 
 /// Row that is not as expected.
@@ -28,7 +28,7 @@ pub struct MissedRow {
     /// Its number in the workload.
     pub row: u64,
     /// Kind of the error.
-    pub missed: Missed,
+    pub missed: WriteMismatch,
     /// Latest time at which the last missed write of the row was acknowledged, monotonic clock, ns.
     /// `None` for loaded values, and if unknown.
     pub acknowledged_ns: Option<u64>,
@@ -74,7 +74,7 @@ impl Losses {
 
     /// Counts a row with these lost writes; each is given by the ticks of its sending and its
     /// acknowledgement.
-    pub fn note(&self, row: u64, missed: Missed, writes: impl Iterator<Item = [u32; 2]>) {
+    pub fn note(&self, row: u64, missed: WriteMismatch, writes: impl Iterator<Item = [u32; 2]>) {
         let mut is_explained = true;
         let mut last = 0;
         for [sent, done] in writes {
@@ -90,7 +90,7 @@ impl Losses {
     }
 
     /// Adds an example of a wrong row, with the tick of the acknowledgement; 0 if unknown.
-    pub fn name(&self, row: u64, missed: Missed, acknowledged: u32) {
+    pub fn name(&self, row: u64, missed: WriteMismatch, acknowledged: u32) {
         let mut examples = self.examples.lock().unwrap_or_else(PoisonError::into_inner);
         if examples.len() < MISSED_ROWS_MAX {
             examples.push((row, missed, acknowledged));
@@ -98,7 +98,7 @@ impl Losses {
     }
 
     /// Returns the first rows passed to [`Losses::name`].
-    pub fn first_rows(&self) -> Vec<(u64, Missed, u32)> {
+    pub fn first_rows(&self) -> Vec<(u64, WriteMismatch, u32)> {
         let examples = self.examples.lock();
         examples.unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -159,23 +159,23 @@ impl EarlierWrites {
         let is_loaded = row.delete_ended == 0 && self.is_loaded(number) == Some(true);
         let loaded = is_loaded.then_some([0, 0]);
         let writes = last.into_iter().chain(loaded);
-        self.losses.note(number, Missed::Lost, writes);
+        self.losses.note(number, WriteMismatch::Lost, writes);
     }
 
     /// Records that a value older than the last acknowledged one was read.
     pub(crate) fn note_stale(&self, number: u64, row: &RowWrites) {
         let last = std::iter::once([row.write_sent, row.write_done]);
-        self.losses.note(number, Missed::Stale, last);
+        self.losses.note(number, WriteMismatch::Stale, last);
     }
 
     /// Records that a deletion is lost.
     pub(crate) fn note_resurrected(&self, number: u64, row: &RowWrites) {
         let last = std::iter::once([row.delete_sent, row.delete_done]);
-        self.losses.note(number, Missed::Resurrected, last);
+        self.losses.note(number, WriteMismatch::Resurrected, last);
     }
 
     /// Records a value that was never written.
     pub(crate) fn note_wrong(&self, number: u64) {
-        self.losses.name(number, Missed::Wrong, 0);
+        self.losses.name(number, WriteMismatch::Wrong, 0);
     }
 }

@@ -6,7 +6,7 @@ use super::shape::Faults;
 use cql::Version;
 use cql::frame::{HEADER_BYTES, Header, flag, opcode};
 use cql::request::{BatchStatement, BoundValue, Request, parse};
-use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
+use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement};
 use cql::{CqlType, Value, reply};
 
 /// Stream on which no worker ever waits.
@@ -184,7 +184,7 @@ fn write(bytes: &mut Vec<u8>, asked: &SimRequest, reply: &Reply) {
             error(bytes, ErrorCode::Unprepared, &detail);
         }
         Reply::Prepared => {
-            let prepared = Prepared {
+            let prepared = PreparedStatement {
                 id: text(asked.statement).into_bytes(),
                 result_metadata_id: Vec::new(),
                 bind_columns: vec![column("k", CqlType::Blob)],

@@ -2,7 +2,7 @@
 
 use super::alloc::uncounted;
 use super::world::State;
-use crate::socket::Timed;
+use crate::socket::TimedReader;
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
@@ -19,7 +19,7 @@ impl Read for Stream {
     }
 }
 
-impl Timed for Stream {
+impl TimedReader for Stream {
     fn is_timed(&self) -> bool {
         self.state.borrow().shape.times_arrivals
     }

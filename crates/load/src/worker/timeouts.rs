@@ -4,7 +4,7 @@ use super::Worker;
 use crate::connect;
 use crate::connection::{Connection, Link};
 use crate::inflight::{Slot, State};
-use crate::socket::Timed;
+use crate::socket::TimedReader;
 use crate::worker_io::{Watch, World};
 use cql::request::StatementId;
 use measure::{ClientCount, KindCount, Outcome};

@@ -4,7 +4,7 @@ use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
-use load::{EarlierWrites, LedgerMode, Limit, Missed, WriteState};
+use load::{EarlierWrites, LedgerMode, Limit, WriteMismatch, WriteState};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::{Policy, Statement};
@@ -90,7 +90,8 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
     let named = ran.summary.missed_rows;
     assert_eq!(named.len(), 10);
     assert!(named.is_sorted_by_key(|(row, _)| *row), "{named:?}");
-    let is_gone = |(row, missed): &(u64, Missed)| row % 10 <= 2 && *missed == Missed::Lost;
+    let is_gone =
+        |(row, missed): &(u64, WriteMismatch)| row % 10 <= 2 && *missed == WriteMismatch::Lost;
     assert!(named.iter().all(is_gone), "{named:?}");
     verify.written = Some(Arc::new(EarlierWrites::by_load(Arc::clone(&ledger))));
     let checks = run(&verify).kinds.remove(0).checks;

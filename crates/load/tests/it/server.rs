@@ -4,7 +4,7 @@
 use cql::frame::{HEADER_BYTES, Header};
 use cql::reply;
 use cql::request::{BatchStatement, BoundValue, Parameters, Request, parse};
-use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
+use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement};
 use cql::{CqlType, Value};
 use measure::clock;
 use std::collections::HashMap;
@@ -278,9 +278,9 @@ fn column(name: &str, typ: CqlType) -> ColumnSpec {
     }
 }
 
-fn prepared(cql: &str) -> Prepared {
+fn prepared(cql: &str) -> PreparedStatement {
     let markers = cql.matches('?').count();
-    Prepared {
+    PreparedStatement {
         id: cql.as_bytes().to_vec(),
         result_metadata_id: Vec::new(),
         bind_columns: vec![column("v", CqlType::Blob); markers],

@@ -10,7 +10,7 @@ use super::answer_time::Stalls;
 use super::*;
 use cql::frame::{HEADER_BYTES, Header, flag, opcode};
 use cql::request::{self, QueryParams};
-use cql::response::{self, Prepared, RawRows, Response, ResultBody};
+use cql::response::{self, PreparedStatement, RawRows, Response, ResultBody};
 use cql::{Compression, CqlType};
 use measure::clock::{self, Deadline};
 use proptest::prelude::*;
@@ -131,7 +131,7 @@ impl Client {
         self.ask(|out| request::query(out, 2, cql, &QueryParams::default()).unwrap())
     }
 
-    fn prepare(&mut self, cql: &str) -> Prepared {
+    fn prepare(&mut self, cql: &str) -> PreparedStatement {
         let answer = self.ask(|out| request::prepare(out, cql::Version::V4, 3, cql).unwrap());
         match answer.parsed() {
             Response::Result(ResultBody::Prepared(prepared)) => prepared,

@@ -77,14 +77,14 @@ impl std::error::Error for Refusal {}
 
 /// All machines of a group that are not reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreached {
+pub struct UnreachedMachines {
     /// Number of machines in the group.
     pub count_wanted: usize,
     /// The unreachable ones, in the order in which they were named.
     pub refusals: Vec<Refusal>,
 }
 
-impl fmt::Display for Unreached {
+impl fmt::Display for UnreachedMachines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.refusals.len();
         if self.count_wanted > 1 {
@@ -100,7 +100,7 @@ impl fmt::Display for Unreached {
     }
 }
 
-impl std::error::Error for Unreached {}
+impl std::error::Error for UnreachedMachines {}
 
 /// Obstacle on the way to an agent.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use crate::link::OURSELVES;
 use anyhow::{Context, Result, bail};
 use flate2::Compression;
 use flate2::read::GzEncoder;
-use foreign::{FileKind, Opened};
+use foreign::{FileKind, OpenFile};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::io::Read;
@@ -77,7 +77,7 @@ impl Program {
     }
 
     /// Opens the program itself.
-    pub(super) fn plain(&self) -> Result<Opened> {
+    pub(super) fn plain(&self) -> Result<OpenFile> {
         foreign::open(FileKind::Archive, &self.file)
             .with_context(|| format!("open {}", self.file.display()))
     }

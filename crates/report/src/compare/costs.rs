@@ -1,6 +1,6 @@
 //! Compares the costs of the operations of two runs.
 
-use super::pairs::{Matched, Pair};
+use super::pairs::{MatchedPoints, Pair};
 use crate::page::{Block, Section, Verdict};
 use crate::run_view::RunView;
 use crate::sections::cost::comparison_table;
@@ -10,7 +10,7 @@ use analysis::{Comparison, Metric, compare_unpaired};
 use store::record::{CostComparisonRecord, CostKind};
 
 /// Returns every cost that both runs know at a point. A cost of zero has no ratio.
-pub fn compared(matched: &Matched<'_, '_>) -> Vec<CostComparisonRecord> {
+pub fn compared(matched: &MatchedPoints<'_, '_>) -> Vec<CostComparisonRecord> {
     let is_usable = |point: &Point<'_>| point.verdict != Verdict::Invalid;
     let usable = matched.iter().filter(|(a, b)| is_usable(a) && is_usable(b));
     usable.flat_map(|(a, b)| at_point(a, b)).collect()

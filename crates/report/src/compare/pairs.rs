@@ -13,7 +13,7 @@ pub(super) struct Pair<'p, 'a> {
     /// Number of the run on the page: the baseline is 0.
     pub(super) index: usize,
     pub(super) points: &'p [Point<'a>],
-    pub(super) matched: Matched<'p, 'a>,
+    pub(super) matched: MatchedPoints<'p, 'a>,
     pub(super) comparisons: Vec<ComparisonRecord>,
     /// Costs compared with the baseline's; filled in by `costs`.
     pub(super) costs: Vec<CostComparisonRecord>,
@@ -47,19 +47,19 @@ pub(super) fn pairs<'p, 'a>(
 }
 
 /// Pairs of points: the same variant at the same point in both runs.
-pub(super) type Matched<'p, 'a> = Vec<(&'p Point<'a>, &'p Point<'a>)>;
+pub(super) type MatchedPoints<'p, 'a> = Vec<(&'p Point<'a>, &'p Point<'a>)>;
 
-fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> Matched<'p, 'a> {
+fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoints<'p, 'a> {
     let same = |a: &Point<'_>, b: &Point<'_>| a.variant == b.variant && a.at == b.at;
     let pair = |a: &'p Point<'a>| Some((a, right.iter().find(|b| same(a, b))?));
     left.iter().filter_map(pair).collect()
 }
 
 /// Metric: its name in records, its comparison, and its value.
-type Compared = (&'static str, Metric, fn(&TrialFinding) -> Known);
+type ComparedMetric = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
 /// Metrics that are compared at each point.
-const METRICS: [Compared; 4] = [
+const METRICS: [ComparedMetric; 4] = [
     ("ops_per_s", Metric::THROUGHPUT, |t| {
         Known::Exactly(t.all.ops_per_s)
     }),
@@ -83,7 +83,7 @@ struct SeenComparison {
 
 /// Compares the points. One block is one observation; the blocks of two runs are not pairs. Latency
 /// of a saturated point depends on its length. If both sides are lower bounds, there is no ratio.
-fn compare_points(pair: usize, matched: &Matched<'_, '_>) -> Vec<SeenComparison> {
+fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenComparison> {
     let primary = primary(matched);
     let mut found = Vec::new();
     for (index, (a, b)) in matched.iter().enumerate() {
@@ -164,7 +164,7 @@ pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
 
 /// Returns the pair with the highest throughput of both runs together, of those that both kept up
 /// with. Their sum says nothing about their difference, so the choice favours no side.
-pub(super) fn primary(matched: &Matched<'_, '_>) -> Option<usize> {
+pub(super) fn primary(matched: &MatchedPoints<'_, '_>) -> Option<usize> {
     let fits = |(a, b): &(&Point<'_>, &Point<'_>)| {
         let usable = |p: &Point<'_>| p.verdict != Verdict::Invalid && !p.saturated;
         usable(a) && usable(b)

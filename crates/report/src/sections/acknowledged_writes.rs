@@ -4,7 +4,7 @@ use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
 use crate::run_view::RunView;
 use crate::summary::trial_table;
-use store::record::{Promised, ReadBackRecord, RegistersRecord, TrialFinding};
+use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 
 /// Maximum number of wrong rows that are named.
 const NAMED_MAX: usize = 3;
@@ -139,11 +139,11 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
 }
 
 /// Says whether a loss was allowed, and why.
-fn allowed(promise: Promised, why: &str) -> String {
+fn allowed(promise: PromiseKind, why: &str) -> String {
     match promise {
-        Promised::None => format!(" The configuration allows it: {why}."),
-        Promised::Kept => format!(" This must not happen: {why}."),
-        Promised::Unknown => format!(" It is not known if this is allowed: {why}."),
+        PromiseKind::None => format!(" The configuration allows it: {why}."),
+        PromiseKind::Kept => format!(" This must not happen: {why}."),
+        PromiseKind::Unknown => format!(" It is not known if this is allowed: {why}."),
     }
 }
 
@@ -269,7 +269,7 @@ fn registers_table(view: &RunView) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::Missed;
+    use measure::WriteMismatch;
     use store::record::MissedRowRecord;
 
     fn record() -> ReadBackRecord {
@@ -277,7 +277,7 @@ mod tests {
             read_at: "ALL".to_owned(),
             written_at: "ONE".to_owned(),
             copies: 3,
-            promise: Promised::Kept,
+            promise: PromiseKind::Kept,
             why: "they meet".to_owned(),
             rows: 1000,
             right: 1000,
@@ -300,22 +300,22 @@ mod tests {
             read_back(&lost),
             format!("{of}: {counts}. This must not happen: they meet.")
         );
-        (lost.promise, lost.why) = (Promised::None, "power was lost".to_owned());
+        (lost.promise, lost.why) = (PromiseKind::None, "power was lost".to_owned());
         assert_eq!(
             read_back(&lost),
             format!("{of}: {counts}. The configuration allows it: power was lost.")
         );
         (lost.lost_within_s, lost.unexplained) = (Some(15.0), 4);
         lost.oldest_lost_s = Some(31.5);
-        let row = |row, missed: Missed, acknowledged_s| MissedRowRecord {
+        let row = |row, missed: WriteMismatch, acknowledged_s| MissedRowRecord {
             row,
             missed,
             acknowledged_s,
             ..MissedRowRecord::default()
         };
         lost.missed_rows = vec![
-            row(12, Missed::Lost, Some(31.5)),
-            row(7, Missed::Stale, None),
+            row(12, WriteMismatch::Lost, Some(31.5)),
+            row(7, WriteMismatch::Stale, None),
         ];
         assert_eq!(
             read_back(&lost),

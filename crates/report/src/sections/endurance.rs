@@ -11,7 +11,7 @@ use crate::run_view::RunView;
 use crate::sections::faults;
 use crate::sections::time::label;
 use analysis::autocorrelation::NORMAL_975;
-use analysis::endurance::{Agreed, DriftDirection, Growing};
+use analysis::endurance::{DriftDirection, Growing, MarginResult};
 use analysis::procedure::Role;
 use store::record::{
     ChangeRecord, CourseRecord, CyclesState, EnduranceRecord, EnduredRecord, GrowthRecord,
@@ -160,9 +160,9 @@ fn agreed(one: &EnduredRecord) -> String {
         )
     });
     match one.agreed {
-        Some(Agreed::Inside) => format!("all within {within} of each other.{apart}"),
-        Some(Agreed::Outside) => format!("further than {within} apart.{apart}"),
-        Some(Agreed::Untold) => {
+        Some(MarginResult::Inside) => format!("all within {within} of each other.{apart}"),
+        Some(MarginResult::Outside) => format!("further than {within} apart.{apart}"),
+        Some(MarginResult::Untold) => {
             format!("it cannot be told whether they are within {within}.{apart}")
         }
         None => "nothing was measured beside it.".to_owned(),

@@ -89,7 +89,7 @@ fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
         apart: Some(0.0374),
         apart_ci95: Some([0.03, 0.05]),
         within: 0.04,
-        agreed: Some(analysis::endurance::Agreed::Untold),
+        agreed: Some(analysis::endurance::MarginResult::Untold),
         mean_ms_change: Some(0.23),
         ..EnduredRecord::default()
     }];

@@ -2,7 +2,7 @@
 
 use crate::{fixture, lab};
 use report::{RunView, html, page};
-use store::record::{Promised, ReadBackRecord, RuleOutcome, VerifyRecord};
+use store::record::{PromiseKind, ReadBackRecord, RuleOutcome, VerifyRecord};
 
 /// Counts the words of a page's body before its first figure, without tags.
 fn words_before_figure(html: &str) -> usize {
@@ -202,7 +202,7 @@ fn lost_data_is_seen_before_anything_else() {
     }
     let lossy = &mut view.findings.trials[4];
     lossy.read_back = Some(ReadBackRecord {
-        promise: Promised::Kept,
+        promise: PromiseKind::Kept,
         rows: 5000,
         lost: 7,
         ..ReadBackRecord::default()

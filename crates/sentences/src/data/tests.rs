@@ -1,7 +1,7 @@
 //! Tests with planted losses: the first sentences must describe them.
 
 use super::*;
-use measure::Missed;
+use measure::WriteMismatch;
 use store::record::{RuleOutcome, RuleRecord, ViolationRecord};
 
 /// A trial with this result of V14.
@@ -19,7 +19,7 @@ fn trial(block: usize, result: RuleOutcome) -> TrialFinding {
     }
 }
 
-fn row(row: u64, missed: Missed) -> MissedRowRecord {
+fn row(row: u64, missed: WriteMismatch) -> MissedRowRecord {
     MissedRowRecord {
         row,
         missed,
@@ -27,13 +27,13 @@ fn row(row: u64, missed: Missed) -> MissedRowRecord {
     }
 }
 
-fn lost(promise: Promised) -> ReadBackRecord {
+fn lost(promise: PromiseKind) -> ReadBackRecord {
     ReadBackRecord {
         promise,
         why: "every write was acknowledged".to_owned(),
         rows: 5000,
         lost: 7,
-        missed_rows: [41, 3, 20, 17, 56, 900, 12].map(|at| row(at, Missed::Lost)).into(),
+        missed_rows: [41, 3, 20, 17, 56, 900, 12].map(|at| row(at, WriteMismatch::Lost)).into(),
         ..ReadBackRecord::default()
     }
 }
@@ -47,7 +47,7 @@ fn with_rows(block: usize, result: RuleOutcome, rows: ReadBackRecord) -> TrialFi
 
 #[test]
 fn lost_rows_are_counted_and_the_first_are_named() {
-    let all = [with_rows(0, RuleOutcome::Fail, lost(Promised::Kept))];
+    let all = [with_rows(0, RuleOutcome::Fail, lost(PromiseKind::Kept))];
     assert_eq!(
         against(&all),
         [
@@ -63,7 +63,7 @@ fn lost_rows_are_counted_and_the_first_are_named() {
         resurrected: 2,
         stale: 1,
         too_low: 1,
-        promise: Promised::Kept,
+        promise: PromiseKind::Kept,
         ..ReadBackRecord::default()
     };
     let right = with_rows(0, RuleOutcome::Pass, ReadBackRecord::default());
@@ -80,19 +80,19 @@ fn lost_rows_are_counted_and_the_first_are_named() {
 
 #[test]
 fn an_allowed_loss_is_not_an_alarm_and_a_forbidden_one_is() {
-    let allowed = with_rows(0, RuleOutcome::Pass, lost(Promised::None));
+    let allowed = with_rows(0, RuleOutcome::Pass, lost(PromiseKind::None));
     assert_eq!(against(&[allowed]), Vec::<String>::new());
     // The live reads of such a trial may differ, too.
-    let mut both = with_rows(0, RuleOutcome::Warn, lost(Promised::None));
+    let mut both = with_rows(0, RuleOutcome::Warn, lost(PromiseKind::None));
     (both.verify.checked, both.verify.stale) = (10, 2);
     assert_eq!(against(&[both]), Vec::<String>::new());
     let unexplained = ReadBackRecord {
         unexplained: 2,
-        ..lost(Promised::None)
+        ..lost(PromiseKind::None)
     };
     let said = against(&[with_rows(0, RuleOutcome::Fail, unexplained)]).remove(0);
     assert!(said.contains("2 of these must not happen"), "{said}");
-    let said = against(&[with_rows(0, RuleOutcome::Warn, lost(Promised::Unknown))]).remove(0);
+    let said = against(&[with_rows(0, RuleOutcome::Warn, lost(PromiseKind::Unknown))]).remove(0);
     assert!(
         said.starts_with("Data was lost") && said.contains("is not known"),
         "{said}"
@@ -104,7 +104,7 @@ fn reads_that_differ_are_said_where_no_row_was_read_back() {
     let mut read = trial(0, RuleOutcome::Fail);
     read.verify.checked = 400;
     (read.verify.missing, read.verify.wrong) = (3, 1);
-    read.verify.missed_rows = vec![row(8, Missed::Lost)];
+    read.verify.missed_rows = vec![row(8, WriteMismatch::Lost)];
     assert_eq!(
         against(&[read.clone()]),
         [
@@ -131,7 +131,7 @@ fn registers_that_contradict_themselves_are_named() {
     broken.registers = Some(RegistersRecord {
         registers: 10,
         violated: 1,
-        promise: Promised::Kept,
+        promise: PromiseKind::Kept,
         violations: vec![ViolationRecord {
             key: 4,
             operations: vec![1, 2],

@@ -2,7 +2,7 @@
 
 use super::{PROBE_ENDING, names_in, read_json};
 use crate::file;
-use crate::file_digests::{self, Damaged, Depth, FileSum};
+use crate::file_digests::{self, DamagedRun, Depth, FileSum};
 use crate::hlog::{self, HlogReader};
 use crate::lines::Lines;
 use crate::merged_kinds::MergedKinds;
@@ -135,7 +135,7 @@ impl Trial {
         if let Some(damage) = damage.transpose()?.flatten() {
             let (run, files) = (self.path.clone(), vec![damage]);
             let resumable = false;
-            return Err(Damaged {
+            return Err(DamagedRun {
                 run,
                 files,
                 resumable,

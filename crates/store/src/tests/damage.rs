@@ -6,7 +6,7 @@ mod random;
 
 use super::{findings, interval, plan, started, trial};
 use crate::record::{HostRecord, JournalEvent, NodesRecord, SampleRecord, TrialFinding, Verdict};
-use crate::{Damaged, HistogramKind, Run, RunWriter, list};
+use crate::{DamagedRun, HistogramKind, Run, RunWriter, list};
 use random::Draws;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -243,7 +243,7 @@ fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize
                 read += 1;
             }
             Err(error) => {
-                if let Some(damaged) = error.downcast_ref::<Damaged>() {
+                if let Some(damaged) = error.downcast_ref::<DamagedRun>() {
                     let text = damaged.to_string();
                     assert!(!damaged.files.is_empty(), "{how}");
                     assert!(

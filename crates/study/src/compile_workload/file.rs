@@ -6,7 +6,7 @@ use workload::{Problem, Program, Spec};
 use yaml::Diagnostics;
 
 /// Reason why a workload does not compile.
-pub(super) enum Failed {
+pub(super) enum CompileFailure {
     Problems(Vec<Problem>),
     Mistakes(Diagnostics),
 }
@@ -17,7 +17,7 @@ pub(super) fn compiled(
     text: &str,
     spec: &Spec,
     inputs: &Inputs<'_>,
-) -> Result<Program, Failed> {
+) -> Result<Program, CompileFailure> {
     let beside = |name: &str| inputs.read(&Path::new(file).with_file_name(name).to_string_lossy());
-    workload::compile_file(file, text, spec, &beside).map_err(Failed::Mistakes)
+    workload::compile_file(file, text, spec, &beside).map_err(CompileFailure::Mistakes)
 }

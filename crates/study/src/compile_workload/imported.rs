@@ -2,9 +2,9 @@
 
 use super::Draft;
 use crate::inputs::Inputs;
-use crate::settings::{Imported, Settings, Warmup, Window};
+use crate::settings::{ImportedCommands, Settings, Warmup, Window};
 use crate::units;
-use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
+use analysis::procedure::{FixedPoint, Point, Procedure, Sweep, Until};
 use imports::{Import, ImportStep, Offer, StepLimit, Tool, stress};
 use measure::number::counted;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
 
 fn procedure(step: &ImportStep) -> Procedure {
     match step.offer {
-        Offer::Threads(threads) => Fixed(Point::Threads(threads)).into(),
+        Offer::Threads(threads) => FixedPoint(Point::Threads(threads)).into(),
         Offer::Ladder {
             from,
             to,
@@ -75,7 +75,7 @@ fn procedure(step: &ImportStep) -> Procedure {
             Sweep { points, until }.into()
         }
         Offer::Rate { per_second, .. } => {
-            Fixed(Point::Rate((per_second.round() as u64).max(1))).into()
+            FixedPoint(Point::Rate((per_second.round() as u64).max(1))).into()
         }
     }
 }
@@ -97,7 +97,11 @@ fn window(step: &ImportStep) -> Window {
 ///
 /// # Errors
 /// The mistakes in the first command line that cannot be imported.
-pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Import, Diagnostics> {
+pub fn import(
+    imported: &ImportedCommands,
+    seed: u64,
+    inputs: &Inputs<'_>,
+) -> Result<Import, Diagnostics> {
     let mut commands = imported.commands.iter();
     let first = commands.next().map_or("", String::as_str);
     let mut all = import_one(imported.tool, first, seed, inputs)?;
@@ -123,7 +127,7 @@ pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Imp
 }
 
 /// Divides the range of each step between the clients.
-fn in_ranges(all: &mut Import, imported: &Imported) -> Result<(), Diagnostics> {
+fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagnostics> {
     let workers = &imported.range_workers;
     let needed: u64 = workers.iter().sum();
     let mut has_range = false;

@@ -1,6 +1,6 @@
 //! Compiles the workload of an existing table, or an outline before the table was read.
 
-use super::file::{Failed, compiled};
+use super::file::{CompileFailure, compiled};
 use crate::inputs::Inputs;
 use crate::settings::{OwnTable, Study};
 use target_spec::Target;
@@ -12,14 +12,14 @@ pub(super) fn program(
     table: &OwnTable,
     spec: &Spec,
     inputs: &Inputs<'_>,
-) -> Result<Program, Failed> {
+) -> Result<Program, CompileFailure> {
     let file = table.definition_file();
     if let Some(text) = inputs.recorded_text(&file) {
         return compiled(&file, &text, spec, inputs);
     }
     // An invalid name has been reported at its place.
     let (keyspace, name) = table.names().unwrap_or_default();
-    table_outline(&keyspace, &name, &spec.mix, table.keys).map_err(Failed::Problems)
+    table_outline(&keyspace, &name, &spec.mix, table.keys).map_err(CompileFailure::Problems)
 }
 
 /// Returns the tables of a study that have not been read yet, each once, with its cluster. Without

@@ -3,7 +3,7 @@
 use crate::inputs::Inputs;
 use crate::settings::{Data, Load, RecordedTraffic, Sample, Settings, Warmup, Window};
 use ::query_log::{Recording, left_out};
-use analysis::procedure::{Fixed, Point};
+use analysis::procedure::{FixedPoint, Point};
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
 use measure::number::counted;
 use target_spec::Target;
@@ -20,7 +20,7 @@ pub(super) fn program(recorded: &RecordedTraffic, inputs: &Inputs<'_>) -> Result
     let mut schema = Vec::new();
     if let Some(name) = &recorded.schema {
         let text = inputs.read(name).map_err(|why| problem("schema", why))?;
-        let statements = cql::text::split(&text)
+        let statements = cql::text::definitions(&text)
             .map_err(|fault| problem("schema", format!("{name}, {}", fault.describe(&text))))?;
         schema.extend(statements.into_iter().map(|(_, cql)| cql.to_owned()));
     }
@@ -49,7 +49,7 @@ pub(super) fn apply(
     settings.verify.sample = Sample::Rows(0);
     if let Some(speed) = recorded.speed {
         let rate = (recording.ops_per_s() * speed).floor().max(1.0);
-        settings.procedure = Fixed(Point::Rate(rate as u64)).into();
+        settings.procedure = FixedPoint(Point::Rate(rate as u64)).into();
         settings.poisson = false;
         settings.window = Window {
             warmup: Warmup::Fixed(0),

@@ -6,7 +6,7 @@ use cql::Consistency::{self, All, Any, One, Quorum, Serial};
 use cql::text::transactional_mode;
 use std::collections::BTreeMap;
 use target_spec::{Change, LocalSpec, Target};
-use workload::schema::{Defined, parse};
+use workload::schema::{DefinedObject, parse};
 use workload::{Program, table_of};
 
 /// Levels that Accord supports for reads and writes (6.0-alpha2), and Any for writes.
@@ -53,8 +53,8 @@ fn modes_of(program: &Program) -> BTreeMap<String, String> {
     let mut modes = BTreeMap::new();
     for cql in &program.schema().create_tables {
         match parse(cql, &types) {
-            Ok(Defined::Type(made)) => types.push(made),
-            Ok(Defined::Table(made)) => {
+            Ok(DefinedObject::Type(made)) => types.push(made),
+            Ok(DefinedObject::Table(made)) => {
                 modes.extend(transactional_mode(cql).map(|mode| (made.name, mode)));
             }
             _ => {}

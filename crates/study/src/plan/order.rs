@@ -1,6 +1,6 @@
 //! Decides the order in which the trials of a study run.
 
-use crate::settings::{Imported, Study};
+use crate::settings::{ImportedCommands, Study};
 use analysis::procedure::ProcedureEstimate;
 use workload::random::Draws;
 
@@ -193,8 +193,8 @@ struct Chain(Vec<Vec<usize>>);
 /// step takes turns with it, since it needs the same earlier steps.
 fn chains(study: &Study) -> Vec<Chain> {
     let import = |variant: usize| study.variants[variant].settings.workload.import.as_ref();
-    let is_next = |last: &Imported, import: &Imported| {
-        let after = Imported {
+    let is_next = |last: &ImportedCommands, import: &ImportedCommands| {
+        let after = ImportedCommands {
             step: last.step + 1,
             ..last.clone()
         };

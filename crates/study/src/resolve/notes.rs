@@ -1,7 +1,7 @@
 //! Notes on a study before it runs: adapted settings, differences of imports, the combinations of a
 //! grid, and what an endurance run cannot see without its probes.
 
-use super::Resolved;
+use super::ResolvedScale;
 use crate::settings::{Overrides, Variant};
 use analysis::VariantName;
 use analysis::screening::Design;
@@ -9,7 +9,7 @@ use target_spec::Target;
 
 /// Returns the notes, a sentence each.
 pub(super) fn notes(
-    resolved: &Resolved,
+    resolved: &ResolvedScale,
     overrides: &Overrides,
     design: Option<Design>,
 ) -> Vec<String> {
@@ -57,7 +57,7 @@ fn notes_of_imports(sides: &[(VariantName, Vec<String>)]) -> Vec<String> {
 }
 
 /// Describes a grid: its combinations, and the points of each.
-fn grid(resolved: &Resolved) -> Option<String> {
+fn grid(resolved: &ResolvedScale) -> Option<String> {
     let first = resolved.variants.first().filter(|_| resolved.has_grid)?;
     let points = first.settings.procedure.outlook().points;
     let axis = points.first().map_or("threads", |point| point.axis());

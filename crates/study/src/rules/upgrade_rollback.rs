@@ -7,7 +7,7 @@
 
 use crate::compile_workload;
 use crate::inputs::Inputs;
-use crate::read_back::{self, Acknowledged};
+use crate::read_back::{self, AcknowledgedLevel};
 use crate::settings::{Settings, Variant};
 use ::yaml::{Diagnostics, Node, Raw};
 use cql::text::{self, TokenKind};
@@ -96,7 +96,7 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
         );
         return Some((message, "use `keyspace: {replication: 3}`".to_owned()));
     }
-    let Acknowledged { level, by } = read_back::weakest_write(settings, program)?;
+    let AcknowledgedLevel { level, by } = read_back::weakest_write(settings, program)?;
     if counts(program) {
         let message = "`faults.back: snapshot`: the workload writes counters. A rolled-back \
                        replica continues from a lower count than the others have seen, so that \

@@ -6,12 +6,12 @@
 use super::own_cassandra::OwnCassandra;
 use super::pods::KubernetesDraft;
 use super::{
-    Capacity, Client, ClientMachine, Data, FaultDraft, Guard, HostsDraft, Import, Imported,
+    Capacity, Client, ClientMachine, Data, FaultDraft, Guard, HostsDraft, Import, ImportedCommands,
     Keyspace, LADDER_POINTS_MAX, Load, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes,
     ROWS_UNLOADED, RecordedTraffic, Repeat, Require, ScaleUp, Settings, Verify, Window, Workload,
 };
 use analysis::procedure::{
-    Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
+    Band, Bound, Endurance, FixedPoint, Percentile, Point, Procedure, Search, Sweep, Until,
 };
 use imports::Tool;
 use target_spec::fault::Commands;
@@ -256,7 +256,7 @@ impl Draft {
 
     pub(crate) fn import(&mut self, tool: Tool, command: &str) {
         tool.name().clone_into(&mut self.workload.name);
-        let none = Imported {
+        let none = ImportedCommands {
             tool,
             commands: Vec::new(),
             step: 0,
@@ -465,7 +465,7 @@ impl Draft {
     /// Returns the procedure of `procedure.fixed`.
     pub(crate) fn fixed(&self) -> Procedure {
         let point = self.points.first();
-        point.map_or_else(Procedure::default, |point| Fixed(*point).into())
+        point.map_or_else(Procedure::default, |point| FixedPoint(*point).into())
     }
 
     fn probes(&self) -> Option<Probes> {

@@ -8,7 +8,7 @@ use measure::clock::{MILLISECOND_NS, SECOND_NS};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
     /// On which clusters the guard is active.
-    pub when: Guarded,
+    pub when: GuardedClusters,
     /// Limits of the guard.
     pub limits: GuardLimits,
     /// Time in which the load rises from nothing to its full rate, ns.
@@ -17,7 +17,7 @@ pub struct Guard {
 
 /// On which clusters the guard is active.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Guarded {
+pub enum GuardedClusters {
     /// On a cluster that cassay did not start and that other clients use.
     #[default]
     Auto,
@@ -59,10 +59,10 @@ impl Guard {
     /// the rise, in whole seconds.
     pub(crate) fn warmup(&self, fixed_ns: Option<u64>, max_ns: u64) -> Warmup {
         match (fixed_ns, self.when) {
-            (Some(ns), Guarded::Always) => {
+            (Some(ns), GuardedClusters::Always) => {
                 Warmup::Fixed(ns.max(self.rise_ns.next_multiple_of(SECOND_NS)))
             }
-            (Some(ns), Guarded::Auto | Guarded::Never) => Warmup::Fixed(ns),
+            (Some(ns), GuardedClusters::Auto | GuardedClusters::Never) => Warmup::Fixed(ns),
             (None, _) => Warmup::Auto(max_ns),
         }
     }
@@ -71,7 +71,7 @@ impl Guard {
 impl Default for Guard {
     fn default() -> Guard {
         Guard {
-            when: Guarded::Auto,
+            when: GuardedClusters::Auto,
             limits: GuardLimits {
                 p99_ms: 500.0,
                 error_rate: 0.01,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// A file of published figures.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Published {
+pub struct PublishedFile {
     /// Author, publication and date.
     pub title: String,
     /// Link to the publication.

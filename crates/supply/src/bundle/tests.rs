@@ -1,19 +1,19 @@
 //! Tests bundles: their content is read back, and modified bundles are refused.
 
 use super::*;
-use crate::lock::Pinned;
+use crate::lock::PinnedFile;
 use crate::test_repository::pinned;
 use tar::EntryType;
 
 const SERVER: &str = "the server";
 const AGENT: &str = "an agent";
 
-fn files() -> Vec<Pinned> {
+fn files() -> Vec<PinnedFile> {
     vec![pinned("a.jar", SERVER), pinned("b.jar", AGENT)]
 }
 
-fn list_of(files: &[Pinned], version: &str) -> String {
-    let listed = |file: &Pinned| Listed {
+fn list_of(files: &[PinnedFile], version: &str) -> String {
+    let listed = |file: &PinnedFile| BundleFile {
         name: file.name.clone(),
         bytes: file.bytes,
         sha256: file.sha256.clone(),
@@ -164,7 +164,7 @@ fn a_file_that_differs_from_the_lock_is_refused_by_name() {
 
 #[test]
 fn a_list_that_differs_from_the_lock_is_refused_before_any_read() {
-    let with = |change: &dyn Fn(&mut Vec<Pinned>)| {
+    let with = |change: &dyn Fn(&mut Vec<PinnedFile>)| {
         let mut files = files();
         change(&mut files);
         refused(&[(FILE, LIST, &list_of(&files, "5.0.8"))])

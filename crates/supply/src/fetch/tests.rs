@@ -1,7 +1,7 @@
 //! Tests of fetching, from a repository on loopback.
 
 use super::*;
-use crate::test_repository::{ResponseBehaviour, Served, pinned};
+use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
 
 const TEXT: &str = "what is in a jar, as long as a line";
 
@@ -9,12 +9,12 @@ const TEXT: &str = "what is in a jar, as long as a line";
 fn fetched(
     way: ResponseBehaviour,
     begin: &str,
-) -> (tempfile::TempDir, Served, Result<(), Failure>) {
+) -> (tempfile::TempDir, RunningRepository, Result<(), Failure>) {
     let folder = tempfile::tempdir().unwrap();
     if !begin.is_empty() {
         std::fs::write(folder.path().join("a.jar.part"), begin).unwrap();
     }
-    let served = Served::start(&[("a.jar", TEXT, way)]);
+    let served = RunningRepository::start(&[("a.jar", TEXT, way)]);
     let files = vec![pinned("a.jar", TEXT)];
     let before = Progress::default();
     let ended = fetch(
@@ -32,7 +32,7 @@ fn names(folder: &tempfile::TempDir) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-fn offsets(served: &Served) -> Vec<u64> {
+fn offsets(served: &RunningRepository) -> Vec<u64> {
     served.asked.lock().unwrap().iter().map(|(_, from)| *from).collect()
 }
 
@@ -150,7 +150,7 @@ fn an_unreachable_repository_is_named_with_its_setting() {
 
 #[test]
 fn a_folder_that_cannot_be_written_to_is_named() {
-    let served = Served::start(&[("a.jar", TEXT, ResponseBehaviour::Well)]);
+    let served = RunningRepository::start(&[("a.jar", TEXT, ResponseBehaviour::Well)]);
     let gone = std::path::Path::new("/nonexistent/jars");
     let files = vec![pinned("a.jar", TEXT)];
     let before = Progress::default();
@@ -171,7 +171,7 @@ fn many_files_load_in_parallel_and_the_last_progress_has_all() {
         .iter()
         .map(|name| (name.as_str(), name.as_str(), ResponseBehaviour::Well))
         .collect();
-    let served = Served::start(&served);
+    let served = RunningRepository::start(&served);
     let files = names.iter().map(|name| pinned(name, name)).collect();
     let before = Progress {
         files_wanted: 20,

@@ -1,7 +1,7 @@
 //! Tests filling a folder: the sources, their order, and the folder that is put in place.
 
 use super::*;
-use crate::test_repository::{ResponseBehaviour, Served, pinned};
+use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
 use rawzip::CompressionMethod;
 
 const SERVER: &str = "the server";
@@ -13,8 +13,8 @@ fn recipe() -> (tempfile::TempDir, Recipe) {
     (tempfile::tempdir().unwrap(), Recipe::pinned(files))
 }
 
-fn served(second: ResponseBehaviour) -> Served {
-    Served::start(&[
+fn served(second: ResponseBehaviour) -> RunningRepository {
+    RunningRepository::start(&[
         ("a.jar", SERVER, ResponseBehaviour::Well),
         ("b.jar", AGENT, second),
     ])

@@ -28,7 +28,7 @@ const SAME_S: f64 = 0.0011;
 
 /// Time of an interval.
 #[derive(Clone, Debug)]
-struct When {
+struct IntervalTime {
     head: Rc<Head>,
     t_s: f64,
     seconds: f64,
@@ -37,7 +37,7 @@ struct When {
 
 /// Interval of a kind, or of all kinds.
 pub(super) struct SecondRow {
-    when: When,
+    when: IntervalTime,
     kind: String,
     ok: u64,
     failed: u64,
@@ -47,14 +47,14 @@ pub(super) struct SecondRow {
 
 /// Interval of the instrument.
 pub(super) struct ClientRow {
-    when: When,
+    when: IntervalTime,
     client: ClientIntervalRecord,
 }
 
 /// Adds the columns that both tables have.
 fn interval<'r, R: 'r>(
     table: Table<'r, R>,
-    when: impl for<'a> Fn(&'a R) -> &'a When + Copy + 'r,
+    when: impl for<'a> Fn(&'a R) -> &'a IntervalTime + Copy + 'r,
 ) -> Table<'r, R> {
     let table = head::columns(table, move |row| &when(row).head);
     head::times(table, move |row| &when(row).head, move |row| when(row).t_s)
@@ -258,7 +258,7 @@ impl SecondsWriter {
             if !sum.as_ref().is_some_and(is_same) {
                 self.end(sum.take(), clocks)?;
             }
-            let when = When {
+            let when = IntervalTime {
                 head: Rc::clone(head),
                 t_s: line.t_s,
                 seconds: line.seconds,

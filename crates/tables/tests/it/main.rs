@@ -8,12 +8,12 @@ use run::{KINDS, TestRun, interrupted, made};
 use std::collections::BTreeMap;
 use std::path::Path;
 use store::Run;
-use tables::{ExportRequest, Exported, Format, document, export};
+use tables::{ExportRequest, ExportResult, Format, document, export};
 
 /// Rows of a table, each by the names of its columns, without empty cells.
 type Rows = Vec<BTreeMap<String, String>>;
 
-fn exported(run: &Path, formats: &[Format]) -> Exported {
+fn exported(run: &Path, formats: &[Format]) -> ExportResult {
     let run = Run::open(run).expect("a whole run");
     let wanted = ExportRequest {
         formats: formats.to_vec(),

@@ -11,7 +11,7 @@ use super::statement::{self, Context};
 use super::{File, param_text};
 use crate::program::{BatchKind, lanes};
 use crate::random::lane;
-use crate::schema::{self, Defined, Table, TokenKind};
+use crate::schema::{self, DefinedObject, Table, TokenKind};
 use cql::Consistency;
 use cql::value::{CqlType, UdtType};
 use yaml::{Entry, Node, Place, Raw, did_you_mean};
@@ -108,7 +108,7 @@ impl<'a> File<'a, '_> {
             let place = place_in(self.text, node, start);
             match defined {
                 Err(wrong) => return fault(self, wrong),
-                Ok(Defined::Keyspace(name)) => {
+                Ok(DefinedObject::Keyspace(name)) => {
                     let message = format!("CREATE KEYSPACE {name} is made from the study");
                     let hint = "leave it out; `keyspace:` names it, the study's `replication` \
                                 says how it is copied";
@@ -121,12 +121,12 @@ impl<'a> File<'a, '_> {
                     self.say(&place, message);
                     continue;
                 }
-                Ok(Defined::Table(table)) => self.table(table, &place, made),
-                Ok(Defined::Type(mut udt)) => {
+                Ok(DefinedObject::Table(table)) => self.table(table, &place, made),
+                Ok(DefinedObject::Type(mut udt)) => {
                     udt.keyspace = keyspace.to_owned();
                     made.types.push(udt);
                 }
-                Ok(Defined::Other) => {}
+                Ok(DefinedObject::Other) => {}
             }
             if let Some((at, message, hint)) = strange_keyspace(&tokens, keyspace) {
                 let place = place_in(self.text, node, start + at);
@@ -307,7 +307,7 @@ impl<'a> File<'a, '_> {
         // The type of a column is parsed like one of a table.
         let table = format!("CREATE TABLE t (k int PRIMARY KEY, v {text})");
         match schema::parse(&table, types) {
-            Ok(Defined::Table(mut table)) if table.columns.len() == 2 => {
+            Ok(DefinedObject::Table(mut table)) if table.columns.len() == 2 => {
                 table.columns.pop().map(|column| column.typ)
             }
             _ => {

@@ -55,7 +55,7 @@ struct Marker {
 }
 
 /// A workload file that compiles.
-pub struct Checked {
+pub struct CompiledFile {
     program: Program,
     places: StatementPlaces,
     sources: Vec<SourceText>,
@@ -65,17 +65,17 @@ pub struct Checked {
 pub struct KeyspaceStatements {
     /// Statements that create its tables, types and indexes, in this order.
     pub schema: Vec<String>,
-    /// Each statement once, with the numbers of [`Checked::refuse`].
+    /// Each statement once, with the numbers of [`CompiledFile::refuse`].
     pub statements: Vec<String>,
 }
 
-impl Checked {
+impl CompiledFile {
     pub(super) fn new(
         program: Program,
         places: StatementPlaces,
         sources: Vec<SourceText>,
-    ) -> Checked {
-        Checked {
+    ) -> CompiledFile {
+        CompiledFile {
             program,
             places,
             sources,

@@ -602,7 +602,8 @@ fn every_type_has_values_that_decode() {
             .replace("verify: read\n", "");
         let program = program(&text);
         let create = &program.schema().create_tables[0];
-        let Ok(crate::schema::Defined::Table(table)) = crate::schema::parse(create, &[]) else {
+        let Ok(crate::schema::DefinedObject::Table(table)) = crate::schema::parse(create, &[])
+        else {
             panic!("{create}");
         };
         let typ = &table.columns[2].typ;

@@ -256,7 +256,8 @@ mod tests {
     fn a_read_by_the_whole_partition_key_is_told_from_others() {
         let table =
             "CREATE TABLE t (a text, \"B\" int, c int, v text, PRIMARY KEY ((a, \"B\"), c))";
-        let Ok(crate::schema::Defined::Table(table)) = crate::schema::parse(table, &[]) else {
+        let Ok(crate::schema::DefinedObject::Table(table)) = crate::schema::parse(table, &[])
+        else {
             panic!("no table: {table}");
         };
         for (rest, is_keyed) in [

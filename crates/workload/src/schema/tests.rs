@@ -4,7 +4,7 @@ use super::*;
 
 fn table(cql: &str, types: &[UdtType]) -> Table {
     match parse(cql, types) {
-        Ok(Defined::Table(table)) => table,
+        Ok(DefinedObject::Table(table)) => table,
         other => panic!("{cql}: {other:?}"),
     }
 }
@@ -47,7 +47,7 @@ fn a_column_may_be_the_whole_key() {
 
 #[test]
 fn user_defined_types_are_those_above() {
-    let Ok(Defined::Type(point)) = parse("CREATE TYPE ks.point (x int, y int)", &[]) else {
+    let Ok(DefinedObject::Type(point)) = parse("CREATE TYPE ks.point (x int, y int)", &[]) else {
         panic!("a type");
     };
     let table = table(
@@ -107,13 +107,13 @@ fn statements_are_split_outside_of_texts_and_comments() {
     assert!(statements[1].1.starts_with("CREATE TABLE"));
     assert_eq!(&text[statements[1].0..][..12], "CREATE TABLE");
     let keyspace = parse(statements[0].1, &[]);
-    assert_eq!(keyspace, Ok(Defined::Keyspace("a".to_owned())));
+    assert_eq!(keyspace, Ok(DefinedObject::Keyspace("a".to_owned())));
 }
 
 #[test]
 fn other_statements_are_left_to_cassandra() {
     for cql in ["CREATE INDEX ON t (c)", "ALTER TABLE t ADD x int", ""] {
-        assert_eq!(parse(cql, &[]), Ok(Defined::Other), "{cql}");
+        assert_eq!(parse(cql, &[]), Ok(DefinedObject::Other), "{cql}");
     }
 }
 

@@ -48,7 +48,7 @@ fn endurance_turns_have_their_windows_and_survive_failures() {
     }
     assert_eq!(procedure.next(&seen), Next::Answer(Answer::Complete));
     // In other procedures a hold is three times as long as the study's window.
-    let fixed = Procedure::from(Fixed(Point::Threads(8)));
+    let fixed = Procedure::from(FixedPoint(Point::Threads(8)));
     assert_eq!(fixed.window_ns(Role::Hold, 60), 180);
     assert_eq!(fixed.window_ns(Role::Probe, 60), 60);
     for name in ["beside-0", "beside-", "beside-900", "other"] {

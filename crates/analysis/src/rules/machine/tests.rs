@@ -5,7 +5,7 @@ use super::super::tests::{after, healthy};
 use super::super::{
     ClockMove, CpuUse, Evidence, Limits, MachineUse, Pressure, RuleOutcome, Verdict, Window, judge,
 };
-use measure::{Interval, Summed};
+use measure::{Interval, SummedInterval};
 
 /// A laptop of four CPUs with a browser open: nodes and client use half of it.
 fn laptop() -> MachineUse {
@@ -233,7 +233,7 @@ fn the_drain_has_no_part_in_shares_of_the_window() {
         (interval.client.cpu_ns, interval.client.wait_ns) = (500_000_000, Some(20));
         interval.client.hiccups.cpu_ns = 7;
         interval.client.hiccups.stalled_ns = 3_000_000_000;
-        window.push(&Summed::new(interval.into()));
+        window.push(&SummedInterval::new(interval.into()));
     }
     assert_eq!((window.cpu_ns, window.wait_ns), (1_000_000_000, Some(40)));
     // A stall that was seen in the drain began before it.

@@ -6,15 +6,15 @@ use crate::command::{dirs, target_from_args};
 use anyhow::{Context, Result};
 use engine::{Definition, TableDescription, describe};
 use imports::Connection;
-use imports::stress::{Undefined, connection};
+use imports::stress::{UndefinedTable, connection};
 use std::collections::BTreeMap;
 use study::inputs::Inputs;
-use study::settings::{Granted, Overrides};
+use study::settings::{GrantedPermissions, Overrides};
 use yaml::Diagnostics;
 
 /// Completed profiles, and notes on them.
 #[derive(Debug, Default)]
-pub(super) struct Defined {
+pub(super) struct CompletedProfiles {
     /// Profiles, by their names on the command line.
     pub profiles: BTreeMap<String, String>,
     /// Notes, a sentence each.
@@ -23,14 +23,14 @@ pub(super) struct Defined {
     pub absent: BTreeMap<String, String>,
 }
 
-impl Defined {
+impl CompletedProfiles {
     /// Adds the cluster's answer to mistakes about a missing definition.
     pub(super) fn add_to(&self, mut mistakes: Diagnostics) -> Diagnostics {
         for mistake in &mut mistakes.list {
             let source = mistakes.sources.get(mistake.place.source);
             let answer = source.and_then(|source| self.absent.get(&source.name));
             if let Some(answer) = answer
-                && Undefined::is_said_by(mistake)
+                && UndefinedTable::is_said_by(mistake)
             {
                 mistake.hint = Some(format!(
                     "{answer}: add the table's CREATE TABLE to the profile, or create it there"
@@ -50,12 +50,12 @@ pub(super) fn define_from_cluster(
     words: &[String],
     read: &BTreeMap<String, String>,
     overrides: &Overrides,
-) -> Result<Defined> {
+) -> Result<CompletedProfiles> {
     let inputs = Inputs::new(overrides);
     let asks = connection(words, &|name| inputs.read(name));
-    let mut all = Defined::default();
+    let mut all = CompletedProfiles::default();
     for (name, text) in read {
-        let (Some(undefined), Some(asks)) = (Undefined::find(text), &asks) else {
+        let (Some(undefined), Some(asks)) = (UndefinedTable::find(text), &asks) else {
             continue;
         };
         match described(name, &undefined, asks, overrides)? {
@@ -80,16 +80,16 @@ pub(super) fn define_from_cluster(
 /// Reads the cluster's definition of a profile's table.
 fn described(
     name: &str,
-    undefined: &Undefined,
+    undefined: &UndefinedTable,
     asks: &Connection,
     overrides: &Overrides,
 ) -> Result<Definition> {
     let secret = Secret::for_connection(asks)?;
     let laid = Overrides {
         target: overrides.target.clone(),
-        granted: Granted {
+        granted: GrantedPermissions {
             secrets: secret.given(),
-            ..Granted::default()
+            ..GrantedPermissions::default()
         },
         ..Overrides::default()
     };
@@ -113,7 +113,7 @@ mod tests {
         let words = ["user", "profile=p.yaml", "ops(insert=1)", "n=1"].map(str::to_owned);
         let profile = |_: &str| Ok("keyspace: k\ntable: t\ncolumnspec: []\n".to_owned());
         let mistakes = imports::stress::import(&words, 1, &profile).expect_err("undefined");
-        let mut defined = Defined::default();
+        let mut defined = CompletedProfiles::default();
         assert_eq!(defined.add_to(mistakes.clone()), mistakes);
         let answer = "10.0.0.1 was asked for table k.t and has none".to_owned();
         defined.absent.insert("p.yaml".to_owned(), answer);

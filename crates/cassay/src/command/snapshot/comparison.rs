@@ -2,7 +2,7 @@
 
 use crate::args::Common;
 use crate::terminal;
-use ::cluster::{ComparedTable, Comparison, Export, Imported, TableContents};
+use ::cluster::{ComparedTable, Comparison, Export, ImportResult, TableContents};
 use measure::number::{bytes, count};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -47,7 +47,7 @@ pub fn show_export(export: &Export, to: &Path, common: &Common) {
 }
 
 /// Prints an import, beside the export.
-pub fn show_import(imported: &Imported, common: &Common) {
+pub fn show_import(imported: &ImportResult, common: &Common) {
     if common.json {
         return terminal::json(&json!({
             "name": imported.name,

@@ -6,7 +6,7 @@ use crate::command::{dirs, target_from_args};
 use crate::exit::Exit;
 use crate::{interrupt, study_errors, terminal};
 use anyhow::{Context, Result, bail};
-use engine::Prepared;
+use engine::PrepareResult;
 use foreign::FileKind;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn prepared(
     args: &CheckArgs,
     name: &str,
     target: &str,
-) -> Result<Result<(Arc<Program>, Prepared), Diagnostics>> {
+) -> Result<Result<(Arc<Program>, PrepareResult), Diagnostics>> {
     if study::compile_workload::names().iter().any(|named| named.name == name) {
         bail!("{name} is a named workload; --target is for workload files");
     }
@@ -64,7 +64,7 @@ fn prepared(
 }
 
 /// Prints what a program would do, and which node prepared it.
-fn tell(program: &Arc<Program>, prepared: Option<&Prepared>, common: &Common) -> Exit {
+fn tell(program: &Arc<Program>, prepared: Option<&PrepareResult>, common: &Common) -> Exit {
     if common.json {
         terminal::json(&to_json(program, prepared))
     } else {
@@ -84,7 +84,7 @@ fn tell(program: &Arc<Program>, prepared: Option<&Prepared>, common: &Common) ->
     Exit::Done
 }
 
-fn to_json(program: &Arc<Program>, prepared: Option<&Prepared>) -> Value {
+fn to_json(program: &Arc<Program>, prepared: Option<&PrepareResult>) -> Value {
     let statement = |(number, statement): (usize, &workload::Statement)| {
         json!({
             "kind": kind(program, number),

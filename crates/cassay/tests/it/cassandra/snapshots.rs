@@ -4,7 +4,7 @@
 
 use super::{Kept, agent, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, Said, Started, wait_until};
-use cluster::{Cluster, Permit, RestoreHow, Restored, SettleOutcome, Snapshot, kept_cluster};
+use cluster::{Cluster, Permit, RestoreHow, RestoreResult, SettleOutcome, Snapshot, kept_cluster};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn load(cluster: &Cluster) {
     for statement in [
         "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 2}",
         "CREATE TYPE k.place (city text)",
-        "CREATE TABLE k.t (k int PRIMARY KEY, v text, p frozen<place>)",
+        "CREATE TABLE k.t (k int PRIMARY KEY, v text, p frozen<place>) WITH comment = 'a; b'",
     ] {
         session.execute_schema(statement).unwrap();
     }
@@ -97,13 +97,13 @@ fn assert_rows_are_whole(cluster: &Cluster) {
 }
 
 #[track_caller]
-fn restore(cluster: &mut Cluster, name: &str, how: RestoreHow) -> Restored {
+fn restore(cluster: &mut Cluster, name: &str, how: RestoreHow) -> RestoreResult {
     cluster.snapshot_restore(name, how, &mut |_| ()).unwrap()
 }
 
 /// Asserts that the restored data equals the snapshot on each node.
 #[track_caller]
-fn assert_is(restored: &Restored, snapshot: &Snapshot) {
+fn assert_is(restored: &RestoreResult, snapshot: &Snapshot) {
     assert_eq!(restored.fingerprints.len(), snapshot.nodes.len());
     for node in &snapshot.nodes {
         assert_eq!(

@@ -3,7 +3,7 @@
 use super::Texts;
 use cql::Version::V4;
 use cql::request::{self, QueryParams};
-use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
+use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement};
 use cql::value::{CqlType, Value};
 use cql::{Consistency, reply};
 
@@ -60,7 +60,7 @@ pub fn responses() -> Texts {
         vec![Value::Bigint(1), texts],
         vec![Value::Bigint(-1), Value::Null],
     ];
-    let prepared = Prepared {
+    let prepared = PreparedStatement {
         id: vec![7; 16],
         result_metadata_id: Vec::new(),
         bind_columns: columns.to_vec(),

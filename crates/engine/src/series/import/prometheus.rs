@@ -43,7 +43,7 @@ pub(super) struct Exposition {
 pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     let filter = Filter::new(metrics);
     let place = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let mut collected = Collected::new(&place.unwrap_or_default());
+    let mut collected = SeriesInProgress::new(&place.unwrap_or_default());
     if path.is_dir() {
         for file in scrapes(path)? {
             let text = read_text(&file)?;
@@ -120,7 +120,7 @@ fn scrapes(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
 }
 
 /// Series that are being collected, by name with labels and by place.
-struct Collected {
+struct SeriesInProgress {
     place: String,
     series: BTreeMap<(String, String), Raw>,
     room: Room,
@@ -132,9 +132,9 @@ struct Raw {
     points: Vec<Point>,
 }
 
-impl Collected {
-    fn new(place: &str) -> Collected {
-        Collected {
+impl SeriesInProgress {
+    fn new(place: &str) -> SeriesInProgress {
+        SeriesInProgress {
             place: place.to_string(),
             series: BTreeMap::new(),
             room: Room::default(),
@@ -364,7 +364,7 @@ latency_seconds_sum 1.5 2000
 "#;
 
     fn series(text: &str, wanted: &[&str]) -> Result<Vec<Series>> {
-        let mut collected = Collected::new("file");
+        let mut collected = SeriesInProgress::new("file");
         collected.add(Exposition::parse(text)?, None, &Filter::new(wanted))?;
         Ok(collected.series())
     }

@@ -3,7 +3,7 @@
 //! Runs do not take turns, so their interval is wider than that of variants of one run: it includes
 //! the variance between runs.
 
-use super::{EarlierNumbers, Number, Required, how_good};
+use super::{EarlierNumbers, Number, PendingRequirement, how_good};
 use analysis::procedure::Point;
 use analysis::require::{Limit, RequiredMetric, RequirementResult};
 use analysis::{Comparison, Metric};
@@ -221,7 +221,7 @@ impl Beside<'_> {
             IfInconclusive::Estimate if number.ci95.is_some() => IfInconclusive::Pass,
             other => other,
         };
-        let required = Required {
+        let required = PendingRequirement {
             metric: if is_latency {
                 RequiredMetric::NotWorseP99Ms
             } else {

@@ -1,12 +1,12 @@
 //! Describes a requirement in words: the value found, the limit, and the outcome.
 
-use super::{EarlierNumbers, Number, Required};
+use super::{EarlierNumbers, Number, PendingRequirement};
 use analysis::require::{Limit, RequirementResult};
 use measure::number::{change, changes, round, significant, whole};
 use sentences::place::point_words;
 use study::settings::IfInconclusive;
 
-impl Required<'_> {
+impl PendingRequirement<'_> {
     /// `throughput at 4 threads is 98 op/s, and was 3,489 op/s in gate/20261129T113532Z (-97.2 %,
     /// 95 %: -97.6 to -96.8 %); it may be 5 % worse`.
     pub(super) fn beside_earlier(&self, earlier: &EarlierNumbers, number: &Number) -> String {

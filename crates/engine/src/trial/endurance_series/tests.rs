@@ -42,7 +42,7 @@ impl Window {
     }
 
     fn second(&mut self, index: u64, ok: u64, ms: u64) {
-        let summed = Summed::new(interval(index, ok, ms).into());
+        let summed = SummedInterval::new(interval(index, ok, ms).into());
         self.courses.push(&summed);
         self.latency.push_times(&summed.all.latency, &Histogram::new());
     }

@@ -343,7 +343,8 @@ fn drawn_column(line: &str) -> (&str, Column) {
     // sends them.
     let typ = words[2].replace("date", "int");
     let cql = format!("CREATE TABLE t (key int PRIMARY KEY, {} {typ})", words[1]);
-    let Ok(workload::schema::Defined::Table(table)) = workload::schema::parse(&cql, &[]) else {
+    let Ok(workload::schema::DefinedObject::Table(table)) = workload::schema::parse(&cql, &[])
+    else {
         panic!("{cql}");
     };
     let text = |at: usize| words[at].trim_matches('-');

@@ -1,6 +1,6 @@
 //! The predefined tables standard1 and counter1, and the operations on them.
 
-use super::{Planner, Prepared, qualified, truncate};
+use super::{Planner, RunTables, qualified, truncate};
 use crate::stress::column::Column;
 use crate::stress::draw::{Dist, Ratio};
 use crate::stress::partition::Columns;
@@ -11,7 +11,7 @@ use workload::Statement;
 
 impl Planner<'_> {
     /// Adds the predefined tables and the operations on them.
-    pub(super) fn predefined(&mut self, weights: &[(String, f64)]) -> Prepared {
+    pub(super) fn predefined(&mut self, weights: &[(String, f64)]) -> RunTables {
         let options = &self.run.options;
         let keyspace = options.schema.keyspace.clone();
         let mut create = Vec::new();
@@ -37,7 +37,7 @@ impl Planner<'_> {
             let index = tables.iter().position(|known| known == table).unwrap_or(0);
             self.predefined_op(name, *weight, (&keyspace, table, index));
         }
-        Prepared {
+        RunTables {
             create_keyspace: Some(options.schema.create_keyspace()),
             is_replication_stated: options.schema.is_replication_stated,
             // Both tables, whichever is used, as in the tool.

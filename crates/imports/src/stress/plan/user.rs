@@ -1,13 +1,13 @@
 //! The operations of user profiles: inserts, queries, reads by token, validation.
 
-use super::{Planner, Prepared, truncate};
+use super::{Planner, RunTables, truncate};
 use crate::import::ReadFile;
 use crate::stress::command::Weight;
 use crate::stress::draw::{Dist, Ratio};
 use crate::stress::options::Seeds;
 use crate::stress::profile::{self, Profile, Query, TokenQuery, quoted};
 use crate::stress::source::{Cell, Op, OperationKind};
-use crate::stress::values::Spelled;
+use crate::stress::values::WrittenDistribution;
 use workload::schema::is_conditional;
 use workload::{BatchKind, Statement};
 use yaml::did_you_mean;
@@ -24,7 +24,7 @@ impl Planner<'_> {
         paths: &[String],
         ops: &[Weight],
         read: ReadFile,
-    ) -> Option<Prepared> {
+    ) -> Option<RunTables> {
         let mut profiles = Vec::new();
         for path in paths {
             let path = &path_of(path);
@@ -59,7 +59,7 @@ impl Planner<'_> {
         self.what_is_not_written_yet(&profiles);
         self.what_is_not_used(&profiles, ops);
         let first = profiles.first()?;
-        Some(Prepared {
+        Some(RunTables {
             keyspace: first.keyspace.clone(),
             truncate: profiles
                 .iter()
@@ -418,7 +418,7 @@ fn path_of(name: &str) -> String {
 }
 
 /// Returns true if a share is always 1: the command line's, or else the profile's.
-fn is_one(spelled: Option<&Spelled>, own: Option<Ratio>) -> bool {
+fn is_one(spelled: Option<&WrittenDistribution>, own: Option<Ratio>) -> bool {
     let written = spelled.and_then(|spelled| Ratio::parse(&spelled.text).ok());
     written.or(own).is_none_or(|ratio| ratio.is_one())
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::partition_contents::{Lookup, Possible, STOP_ROWS, all_written};
 use super::{
-    BLOCK, Block, Cell, Consumption, Op, OperationKind, Operations, Planned, ROWS, SHARES, Seeds,
+    BLOCK, Block, BlockOperation, Cell, Consumption, Op, OperationKind, Operations, ROWS, SHARES,
+    Seeds,
 };
 use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;
@@ -90,7 +91,7 @@ struct StressCursor {
 
 impl StressCursor {
     /// Finds operation `n`.
-    fn find(&mut self, n: u64) -> Planned {
+    fn find(&mut self, n: u64) -> BlockOperation {
         let (number, place) = (n / BLOCK as u64, (n % BLOCK as u64) as usize);
         if self.block.number != number {
             if self.operations.takes_one() {
@@ -113,7 +114,7 @@ impl StressCursor {
         self.block.operations[place]
     }
 
-    fn take(&mut self, planned: Planned, operation: Operation) {
+    fn take(&mut self, planned: BlockOperation, operation: Operation) {
         self.takes = self.operations.left(planned);
         (self.op, self.operation) = (usize::from(planned.op), operation);
         self.make();

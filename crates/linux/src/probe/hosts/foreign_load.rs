@@ -47,12 +47,12 @@ struct Now {
     ticks: Ticks,
     nodes_ticks: u64,
     own_ns: u64,
-    moved: Option<Moved>,
+    moved: Option<Traffic>,
 }
 
 /// Kilobytes that the nodes and the client asked for since they began, and traffic of the devices.
 #[derive(Clone, Debug, Default)]
-struct Moved {
+struct Traffic {
     ours_kb: [f64; 2],
     devices: HashMap<String, Columns>,
 }
@@ -115,7 +115,7 @@ impl ForeignLoad {
             let beside = self.agents.iter_mut().chain([&mut self.own]);
             let (nodes_kb, beside_kb) = (moved_kb(self.nodes.iter_mut())?, moved_kb(beside)?);
             let (devices, volumes_kb) = disks.read()?;
-            now.moved = Some(Moved {
+            now.moved = Some(Traffic {
                 ours_kb: disks.ours_kb(nodes_kb, volumes_kb, beside_kb),
                 devices,
             });
@@ -269,7 +269,7 @@ impl Disks {
         })
     }
 
-    fn put(&mut self, before: &Moved, now: &Moved, seconds: f64, out: &mut Out) {
+    fn put(&mut self, before: &Traffic, now: &Traffic, seconds: f64, out: &mut Out) {
         let mut all_kb = [0.0; 2];
         let mut busy = 0.0f64;
         for (name, now) in &now.devices {

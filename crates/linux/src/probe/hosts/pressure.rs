@@ -16,12 +16,12 @@ const KINDS: [(&str, [&str; 2]); 3] = [
 ];
 
 /// Stalled microseconds of some and of all tasks.
-type Stalled = [Option<u64>; 2];
+type StalledMicros = [Option<u64>; 2];
 
 /// Probe of the pressure files of a machine or a cgroup.
 pub(crate) struct Pressure {
     place: String,
-    files: Vec<(KernelFile, [&'static str; 2], Last<Stalled>)>,
+    files: Vec<(KernelFile, [&'static str; 2], Last<StalledMicros>)>,
 }
 
 impl Pressure {
@@ -67,7 +67,7 @@ impl Pressure {
 }
 
 /// Parses `total` of the lines `some` and `full`; kernels before 5.13 have no `full` for the CPU.
-fn parse(text: &str) -> Stalled {
+fn parse(text: &str) -> StalledMicros {
     let mut stalled = [None; 2];
     for line in text.lines() {
         let index = match line.split_whitespace().next() {

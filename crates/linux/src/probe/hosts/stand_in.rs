@@ -32,8 +32,8 @@ pub(crate) struct HostFiles<'a> {
 /// Probe of one simulated host.
 pub(crate) struct StandIn {
     name: String,
-    used: Option<Used>,
-    throttling: Option<(KernelFile, Last<Throttled>)>,
+    used: Option<CpuTimeFile>,
+    throttling: Option<(KernelFile, Last<QuotaPeriods>)>,
     memory: Option<Memory>,
     pressure: Option<Pressure>,
     network: Network,
@@ -43,7 +43,7 @@ pub(crate) struct StandIn {
 }
 
 /// CPU time: `cpuacct.usage` in ns, or `usage_usec` of a `cpu.stat` of version 2.
-struct Used {
+struct CpuTimeFile {
     source: KernelFile,
     in_stat: bool,
     last: Last<u64>,
@@ -51,7 +51,7 @@ struct Used {
 
 /// Periods of the quota since the host was created.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Throttled {
+struct QuotaPeriods {
     periods: u64,
     throttled: u64,
 }
@@ -77,7 +77,7 @@ impl StandIn {
         let place = |folder: &Path| anyhow::Ok((folder.to_owned(), device_of(folder)?));
         Ok(StandIn {
             name: places.name.to_string(),
-            used: Used::open(places),
+            used: CpuTimeFile::open(places),
             throttling: stat(places.cpu).map(|source| (source, Last::none())),
             memory: places.memory.and_then(|dir| Memory::open(dir).ok()),
             pressure: places.unified.map(|dir| Pressure::open(places.name, dir, ".pressure")),
@@ -98,7 +98,7 @@ impl StandIn {
         else {
             return Ok(());
         };
-        let now = Throttled { periods, throttled };
+        let now = QuotaPeriods { periods, throttled };
         let Some((before, _)) = last.replace(now_ns, now) else {
             return Ok(());
         };
@@ -169,15 +169,15 @@ impl SampledSource for StandIn {
     }
 }
 
-impl Used {
-    fn open(places: &HostFiles) -> Option<Used> {
+impl CpuTimeFile {
+    fn open(places: &HostFiles) -> Option<CpuTimeFile> {
         let version1 = places.cpuacct.map(|dir| (dir.join("cpuacct.usage"), false));
         let version2 = places.unified.map(|dir| (dir.join("cpu.stat"), true));
         let (source, in_stat) = [version1, version2]
             .into_iter()
             .flatten()
             .find_map(|(path, in_stat)| Some((KernelFile::open(path).ok()?, in_stat)))?;
-        Some(Used {
+        Some(CpuTimeFile {
             source,
             in_stat,
             last: Last::none(),

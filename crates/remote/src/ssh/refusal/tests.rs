@@ -261,7 +261,7 @@ fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
 fn all_that_are_not_reached_are_named() {
     let wanted = |name| Destination::new(name, false, None).unwrap();
     let refusal = |name, cause| Refusal::new(&wanted(name), Trouble::with_hint(cause, "go there"));
-    let unreached = Unreached {
+    let unreached = UnreachedMachines {
         count_wanted: 5,
         refusals: vec![refusal("db2", "it is off"), refusal("db4", "it burns")],
     };
@@ -270,7 +270,7 @@ fn all_that_are_not_reached_are_named() {
         "2 of 5 machines are not reached\ndb2: it is off\nhint: go there\ndb4: it burns\nhint: go \
          there"
     );
-    let alone = Unreached {
+    let alone = UnreachedMachines {
         count_wanted: 1,
         refusals: vec![refusal("db2", "it is off")],
     };

@@ -2,7 +2,7 @@
 
 use super::row::{S, optional, with};
 use crate::format::field::{Field, Type};
-use crate::settings::Guarded;
+use crate::settings::GuardedClusters;
 
 /// Maximum length of a rise, ns: a rise of an hour is a study of its own.
 const RISE_MAX: u64 = 3600 * S;
@@ -13,10 +13,10 @@ pub const FIELDS: &[Field] = &[
         "guard",
         Type::WordOr(
             &[
-                ("auto", |d| d.guard.when = Guarded::Auto),
-                ("off", |d| d.guard.when = Guarded::Never),
+                ("auto", |d| d.guard.when = GuardedClusters::Auto),
+                ("off", |d| d.guard.when = GuardedClusters::Never),
             ],
-            &Type::Section(|d| d.guard.when = Guarded::Always),
+            &Type::Section(|d| d.guard.when = GuardedClusters::Always),
         ),
         "Limits that end the load, and the run, if the load is too much for the target. The load \
          starts with a ramp, and ends after the first second that exceeds a limit. With `auto` \

@@ -1,7 +1,7 @@
 //! Tests of which faults a study may have.
 
 use super::*;
-use crate::settings::Granted;
+use crate::settings::GrantedPermissions;
 use target_spec::fault::{Hit, Means};
 
 const BROKEN: &str = "\
@@ -400,9 +400,9 @@ fn only_nodes_of_our_own_are_broken() {
 fn machines_of_others_lose_packets() {
     let target = "attach: {contact_points: [a, b, c], hosts: {ssh: [m1, m2, m3]}}";
     let trusted = Overrides {
-        granted: Granted {
+        granted: GrantedPermissions {
             trust: true,
-            ..Granted::default()
+            ..GrantedPermissions::default()
         },
         ..Overrides::default()
     };

@@ -4,7 +4,7 @@
 mod states;
 
 use super::*;
-use crate::settings::Granted;
+use crate::settings::GrantedPermissions;
 use serde_json::json;
 use std::time::Duration;
 use target_spec::{
@@ -219,9 +219,9 @@ fn collectors_and_jolokia_are_read() {
     let target = "attach: {contact_points: h, tls: true, \
                   jolokia: {user: u, password: {secret: s}, tls: {verify: false}}}";
     let overrides = Overrides {
-        granted: Granted {
+        granted: GrantedPermissions {
             secrets: [("s".to_owned(), SecretSource::Env("P".to_owned()))].into(),
-            ..Granted::default()
+            ..GrantedPermissions::default()
         },
         ..Overrides::default()
     };

@@ -1,7 +1,7 @@
 //! Tests of the Cassandra and Java versions that a study may name, and of their settings' names.
 
 use super::*;
-use crate::settings::{Granted, Registry};
+use crate::settings::{GrantedPermissions, Registry};
 use std::path::Path;
 use target_spec::{JavaChoice, LocalSpec, Origin};
 
@@ -17,9 +17,9 @@ fn read_in(folder: &Path, local: &str, trust: bool) -> Result<Study, Diagnostics
             path: folder.to_owned(),
             open: false,
         }),
-        granted: Granted {
+        granted: GrantedPermissions {
             trust,
-            ..Granted::default()
+            ..GrantedPermissions::default()
         },
         ..Overrides::default()
     };

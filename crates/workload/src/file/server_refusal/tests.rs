@@ -25,7 +25,7 @@ fn spec() -> Spec {
     Spec::new("", 100, 7)
 }
 
-fn checked() -> Checked {
+fn checked() -> CompiledFile {
     let text = FILE.replace("  write:\n", "  write:\n    cql:\n");
     check_file("w.yaml", &text, &spec(), &no_files).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
