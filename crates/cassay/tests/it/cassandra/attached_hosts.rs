@@ -12,6 +12,8 @@ use host::process::Identity;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 
 const STUDY: &str = "\
@@ -40,6 +42,8 @@ struct Theirs<'a> {
     lab: &'a Lab,
     machines: Machines,
     node: Value,
+    /// Claim on its address. While the node is stopped, a cluster of another test could take it.
+    _place: UnixListener,
     _kept: Kept<'a>,
 }
 
@@ -52,6 +56,7 @@ impl<'a> Theirs<'a> {
             lab,
             machines,
             node: up[0]["nodes"][0].clone(),
+            _place: place(&up[0]["nodes"][0]),
             _kept: kept,
         };
         theirs.write_scripts();
@@ -150,6 +155,12 @@ impl Drop for Theirs<'_> {
             }
         }
     }
+}
+
+/// Claims the address of a node as a start of nodes does.
+fn place(node: &Value) -> UnixListener {
+    let name = format!("cassay-place-{}", node["address"].as_str().unwrap());
+    UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()
 }
 
 /// Quotes a word so that a shell takes it literally.
