@@ -76,7 +76,7 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     let other = ["supply", "fetch", "--cassandra", "5.0.6"];
     let said = fresh(&lab, &other).ended_with(1);
     said.says(&[
-        "no mvn in PATH",
+        "no mvn is in PATH",
         "cassay supply export FILE --cassandra 5.0.6",
     ]);
 }

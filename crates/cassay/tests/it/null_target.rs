@@ -96,12 +96,10 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));
     assert_eq!(rule(trial, "V2")["result"], "pass");
     assert_counts_agree(trial);
-    // A silence of a second is an eighth of the window, and not caused by the client, unless a busy
-    // machine kept it away just then.
-    let silence = rule(trial, "V19");
-    let was_away = rule(trial, "V4")["result"] == "fail"
-        && silence["detail"].to_string().contains("itself stalled");
-    assert!(silence["result"] == "warn" || was_away, "{trial:#}");
+    // A silence of a second is an eighth of the window. A busy machine may hide it: a client that
+    // stalled itself blames itself, and all answers to a late client take long.
+    let was_away = rule(trial, "V4")["result"] != "pass";
+    assert!(rule(trial, "V19")["result"] == "warn" || was_away, "{trial:#}");
     // A quarter of the operations began late, which is reported: the target delayed them.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
     // It fails if other work makes the client late as well.

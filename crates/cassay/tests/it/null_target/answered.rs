@@ -45,7 +45,7 @@ fn a_study_ends_when_answered_and_gives_its_number_of_blocks() {
     }
     let json = lab.cassay(&["plan", "study.yaml", "--json"]).ended_with(0);
     let expected = json.json()["expected"].to_string();
-    assert!(expected.contains("at a noise of 2.0 %"), "{expected}");
+    assert!(expected.contains("with 2.0 % scatter"), "{expected}");
     let said = lab.cassay(&["run", "study.yaml"]).ended_with(0);
     said.says(&[
         "6 to 24 trials, about",
