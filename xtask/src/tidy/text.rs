@@ -4,6 +4,7 @@ use super::Violation;
 use crate::changes::is_guide;
 use crate::tree::{File, Tree};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use std::collections::BTreeMap;
 
 /// Maximum columns, so that two panes fit side by side.
 const LINE_COLUMNS_MAX: usize = 100;
@@ -151,12 +152,22 @@ pub fn file_sizes(tree: &Tree) -> Vec<Violation> {
 /// Checks that links from one document to another, or to a heading, have a target.
 pub fn links(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
+    let documents: BTreeMap<&str, Document> = tree
+        .with_extension("md")
+        .map(|file| (file.path.as_str(), document(file)))
+        .collect();
+    let has_heading = |path: &str, heading: &str| {
+        documents
+            .get(path)
+            .is_some_and(|document| document.headings.iter().any(|s| s == heading))
+    };
     for file in tree.with_extension("md") {
-        for (line, link) in document(file).links {
+        for (line, link) in &documents[file.path.as_str()].links {
+            let line = *line;
             if link.contains("://") || link.starts_with("mailto:") {
                 continue;
             }
-            let (path, heading) = link.split_once('#').unwrap_or((&link, ""));
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
             let path = if path.is_empty() {
                 file.path.clone()
             } else if file.path.starts_with("changes/") && !is_guide(&file.path) {
@@ -168,18 +179,13 @@ pub fn links(tree: &Tree) -> Vec<Violation> {
             if !tree.exists(&path) {
                 let what = format!("link to `{link}`, which does not exist");
                 found.push(Violation::at(&file.path, line, what));
-            } else if !heading.is_empty() && !has_heading(tree, &path, heading) {
+            } else if !heading.is_empty() && !has_heading(&path, heading) {
                 let what = format!("link to `{link}`, but there is no such heading");
                 found.push(Violation::at(&file.path, line, what));
             }
         }
     }
     found
-}
-
-fn has_heading(tree: &Tree, path: &str, heading: &str) -> bool {
-    let headings = tree.file(path).map(|file| document(file).headings).unwrap_or_default();
-    headings.iter().any(|slug| slug == heading)
 }
 
 /// Checks that `make …`, `cargo xtask …` and paths in code spans and code blocks of documents
@@ -242,8 +248,9 @@ pub(super) fn document(file: &File) -> Document {
     let mut document = Document::default();
     let mut heading: Option<String> = None;
     let mut in_code_block = false;
+    let line_starts: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
-        let line = text[..range.start].matches('\n').count() + 1;
+        let line = line_starts.partition_point(|at| *at < range.start) + 1;
         match event {
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 document.links.push((line, dest_url.into_string()));

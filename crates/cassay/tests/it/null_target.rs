@@ -99,7 +99,10 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     // A silence of a second is an eighth of the window. A busy machine may hide it: a client that
     // stalled itself blames itself, and all answers to a late client take long.
     let was_away = rule(trial, "V4")["result"] != "pass";
-    assert!(rule(trial, "V19")["result"] == "warn" || was_away, "{trial:#}");
+    assert!(
+        rule(trial, "V19")["result"] == "warn" || was_away,
+        "{trial:#}"
+    );
     // A quarter of the operations began late, which is reported: the target delayed them.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
     // It fails if other work makes the client late as well.

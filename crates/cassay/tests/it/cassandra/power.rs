@@ -7,12 +7,13 @@ use super::only_trial;
 use crate::program::{Lab, skip};
 
 /// One of two hosts is off for a while, and its data has no other replica. Its commit log is not
-/// synced before: with a period of 10 s, a sync just before the loss left nothing to lose.
+/// synced before: with a period of 10 s, a sync just before it left nothing to lose.
 const STUDY: &str = "\
 study: power
 question: What is lost of what one node acknowledged, when its power goes?
 target: {local: {hosts: 2, heap: 512MiB, class_sharing: true,
-  yaml: {commitlog_sync: periodic, commitlog_sync_period: 600s}, host: {memory: 2GiB, volume: 1GiB}}}
+  yaml: {commitlog_sync: periodic, commitlog_sync_period: 600s},
+  host: {memory: 2GiB, volume: 1GiB}}}
 keyspace: {replication: {dc1: 1}}
 workload: {use: kv, mix: {write: 4, insert: 4, read: 1}, consistency: ONE}
 client: {timeout: 2s}
