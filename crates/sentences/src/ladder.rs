@@ -25,7 +25,7 @@ pub fn best(
     let compared_ops = compared(point, "ops_per_s");
     let ops_per_s = compared_ops.unwrap_or(point.ops_per_s);
     let (at, did) = (point_words(point.point), whole(ops_per_s));
-    let error = error(point, compared_ops.is_some());
+    let error = error(point, compared_ops);
     let mut sentence = match (point.point.is_some_and(Point::is_rate), point.saturated) {
         (true, false) => format!("{who} kept up with {at}"),
         (true, true) => format!("{who} did not keep up with {at}, and did {did} op/s{error}"),
@@ -70,22 +70,25 @@ pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
 const ERROR_SAID_MAX: f64 = 50.0;
 
 /// Returns the error of a throughput and its basis: ` (± 1.2 %, mean of 3 blocks)`. An interval
-/// wider than [`ERROR_SAID_MAX`] is given by its ends.
-fn error(point: &PointRecord, is_compared: bool) -> String {
+/// wider than [`ERROR_SAID_MAX`] is given by its ends. `compared` is the geometric mean of blocks,
+/// whose relative error is that of their mean.
+fn error(point: &PointRecord, compared: Option<f64>) -> String {
     let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
     let share = half.map(|half| half / point.ops_per_s * 100.0);
     let share = share.filter(|share| share.is_finite() && *share > 0.0);
     let parts: Vec<String> = [
         share.map(|share| {
             if share > ERROR_SAID_MAX {
-                let [low, high] = point.ops_per_s_ci95.unwrap_or_default();
-                format!("between {} and {}", whole(low.max(0.0)), whole(high))
+                let scale = compared.map_or(1.0, |compared| compared / point.ops_per_s);
+                let ends = point.ops_per_s_ci95.unwrap_or_default();
+                let [low, high] = ends.map(|end| whole(end.max(0.0) * scale));
+                format!("between {low} and {high}")
             } else {
                 format!("± {} %", significant(share, 3))
             }
         }),
         (point.blocks > 1).then(|| {
-            let kind = if is_compared {
+            let kind = if compared.is_some() {
                 "geometric mean"
             } else {
                 "mean"

@@ -392,7 +392,7 @@ fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
 /// Returns the throughput of a variant, with its details.
 fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let compared = compared_value(view, point, "ops_per_s");
-    let mut detail = vec![error_of(point), format!("at {}", point.label())];
+    let mut detail = vec![error_of(point, compared), format!("at {}", point.label())];
     if compared.is_some() {
         detail.push(BY_BLOCKS.into());
     }
@@ -425,10 +425,14 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
 }
 
 /// Returns half the interval of throughput with a remark, or its ends if it is wide.
-fn error_of(point: &Point<'_>) -> String {
+/// `compared` is the geometric mean of blocks, whose relative error is that of their mean.
+fn error_of(point: &Point<'_>, compared: Option<f64>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if ci95.is_some_and(|[low, high]| (high - low) / 2.0 > value * ERROR_SHOWN_MAX) {
-        let ends = ci95.map(|ends| ends.map(|end| number::rate(end.max(0.0))));
+        let ends = ci95.map(|ends| {
+            let scale = compared.map_or(1.0, |compared| compared / value);
+            ends.map(|end| number::rate(end.max(0.0) * scale))
+        });
         return ends.map_or_else(String::new, |[low, high]| {
             format!("between {low} and {high}")
         });
