@@ -84,12 +84,12 @@ fn note_there(
         match found {
             Some(Behind::Deletion) => written.note_resurrected(said.row, &row),
             Some(Behind::Write) => written.note_stale(said.row, &row),
-            Some(Behind::Nobody) => written.note_wrong(said.row),
+            Some(Behind::NoOperation) => written.note_wrong(said.row),
             None => {}
         }
     }
     let (count, missed) = match found {
-        Some(Behind::Nobody) => (&mut checks.wrong, Some(WriteMismatch::Wrong)),
+        Some(Behind::NoOperation) => (&mut checks.wrong, Some(WriteMismatch::Wrong)),
         Some(Behind::Deletion) => (&mut checks.resurrected, Some(WriteMismatch::Resurrected)),
         Some(Behind::Write) => (&mut checks.stale, Some(WriteMismatch::Stale)),
         None if acknowledged == Some(false) => (&mut checks.unconfirmed, None),
@@ -144,7 +144,7 @@ fn may_be_gone(written: &EarlierWrites, row: &RowWrites) -> bool {
 /// Reason why a value should not be there.
 enum Behind {
     /// No operation has written it.
-    Nobody,
+    NoOperation,
     /// It was deleted after it was written.
     Deletion,
     /// It was overwritten after it was written.
@@ -152,8 +152,8 @@ enum Behind {
 }
 
 fn behind(written: &EarlierWrites, row: &RowWrites, said: &ReadValue) -> Option<Behind> {
-    if written.is_by_nobody(said.writer, said.row) {
-        return Some(Behind::Nobody);
+    if written.is_by_no_operation(said.writer, said.row) {
+        return Some(Behind::NoOperation);
     }
     let ended = written.ended(said.writer, row);
     if written.is_before(ended, row.delete_sent) {

@@ -361,7 +361,7 @@ impl EarlierWrites {
 
     /// Returns true if the value names a writer that was certainly never sent. The main stages of
     /// the number must all be known.
-    pub(crate) fn is_by_nobody(&self, writer: Option<(Stage, u64)>, row: u64) -> bool {
+    pub(crate) fn is_by_no_operation(&self, writer: Option<(Stage, u64)>, row: u64) -> bool {
         let Some((Stage::Main, number)) = writer else {
             return false;
         };
