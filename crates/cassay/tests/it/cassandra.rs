@@ -56,6 +56,7 @@ target: {local: {nodes: 1, heap: 512MiB, class_sharing: true,
   yaml: {read_request_timeout: 60s, write_request_timeout: 60s}}}
 workload: {use: standard1, mix: {write: 1, read: 1}, consistency: LOCAL_ONE}
 data: {load: {operations: 5k}, settle: none}
+client: {timeout: 60s}
 procedure: {fixed: {threads: 16}}
 window: {warmup: 2s, measure: 6s}
 verify: {reads: all, sample: 2000}

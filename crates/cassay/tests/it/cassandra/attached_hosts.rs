@@ -30,6 +30,7 @@ target:
       control: {command: {stop: [SCRIPTS/stop], start: [SCRIPTS/start]}}
 workload: {use: standard1, mix: {write: 1}, consistency: LOCAL_ONE}
 data: {load: {operations: 1k}, settle: none}
+client: {timeout: 60s}
 procedure: {fixed: {rate: 50}}
 window: {warmup: 2s, measure: 90s}
 verify: {reads: none, sample: 0}

@@ -75,7 +75,7 @@ pub(super) fn run(lab: &Lab, changes: &[(&str, &str)]) {
     let keyspace = format!("others{}", RUNS.fetch_add(1, Ordering::Relaxed));
     let usual = [
         ("WORKLOAD", "standard1"),
-        ("CLIENT", "{workers: 1}"),
+        ("CLIENT", "{workers: 1, timeout: 60s}"),
         ("NAME", &*keyspace),
         ("ROWS", "500"),
         ("RATE", "200"),
@@ -112,16 +112,16 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
     );
     let went = || forwarders.iter().map(|(_, bytes)| bytes.load(Ordering::Relaxed));
     for (client, workload, more) in [
-        ("{workers: 1}", "standard1", &[][..]),
-        ("{workers: 2, compression: lz4}", "standard1", &[]),
-        ("{workers: 1, machines: [here, here]}", "standard1", &[]),
+        ("{workers: 1, timeout: 60s}", "standard1", &[][..]),
+        ("{workers: 2, timeout: 60s, compression: lz4}", "standard1", &[]),
+        ("{workers: 1, timeout: 60s, machines: [here, here]}", "standard1", &[]),
         (
-            "{workers: 1}",
+            "{workers: 1, timeout: 60s}",
             "kv, params: {value_size: fixed(300000)}",
             &[("ROWS", "50"), ("RATE", "10")],
         ),
         (
-            "{workers: 1, compression: lz4}",
+            "{workers: 1, timeout: 60s, compression: lz4}",
             "kv, params: {value_size: fixed(300000)}",
             &[("ROWS", "50"), ("RATE", "10")],
         ),

@@ -15,6 +15,7 @@ target: {attach: {contact_points: [ADDRESS]}}
 keyspace: {replication: 1}
 workload: {use: kv, mix: {write: 1, read: 1}, consistency: ONE}
 data: {load: {operations: 20k}, settle: none}
+client: {timeout: 60s}
 procedure: {fixed: {threads: 8}}
 variants: {a: {}, b: {}}
 repeat: {until: answered, min: 4, max: 6, primary: ops_per_s}
@@ -30,6 +31,7 @@ target: {attach: {contact_points: [ADDRESS]}}
 keyspace: {replication: 1}
 workload: {use: kv, mix: {write: 1, read: 1}, consistency: ONE}
 data: {load: {operations: 20k}, settle: none}
+client: {timeout: 60s}
 procedure: {fixed: {threads: 8}}
 window: {warmup: 0s, measure: 100s}
 verify: {reads: none, sample: 0}
@@ -41,6 +43,7 @@ study: planted
 question: Is the slow one found?
 target: {null: {}}
 workload: {use: standard1, mix: {write: 1}}
+client: {timeout: 60s}
 procedure: {fixed: {threads: 2}}
 variants: {a: {target: {null: {latency: 2ms}}}, b: {target: {null: {latency: 2200us}}}}
 repeat: {until: answered, min: 4, max: 8, primary: ops_per_s}

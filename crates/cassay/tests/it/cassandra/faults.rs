@@ -69,7 +69,7 @@ pub(super) fn assert_confirmed(fault: &FaultRecord) {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_is_paused_under_load_while_the_other_answers() {
-    let pause = "  - {at: 3s, kind: node-pause, where: {node: 2}, for: 9s}\n";
+    let pause = "  - {at: 3s, kind: node-pause, where: {node: 2}, for: 15s}\n";
     let lab = Lab::with(&format!("{BROKEN}{pause}"));
     let (trial, faults) = run(&lab);
     let [paused] = &faults[..] else {

@@ -120,6 +120,7 @@ study: scale
 question: What does a second core bring?
 target: {local: {hosts: 1, heap: 512MiB, class_sharing: true}}
 workload: {use: standard1, mix: {write: 1}, consistency: ONE}
+client: {timeout: 60s}
 procedure: {scale_up: {units: cores, counts: [1, 2]}, fixed: {threads: 8}}
 window: {warmup: 2s, measure: 4s}
 verify: {reads: none}

@@ -238,6 +238,7 @@ target:
     jolokia: {port: PORT, user: USER, password: {file: password}}
 workload: {use: standard1, mix: {write: 1}, consistency: ONE}
 data: {load: {operations: 2k}, reset: snapshot, settle: none}
+client: {timeout: 60s}
 procedure: {fixed: {rate: 50}}
 repeat: {blocks: 2}
 window: {warmup: 0s, measure: 1s}

@@ -11,6 +11,7 @@ question: Is somebody's table as it was?
 target: {attach: {contact_points: ['NODE']}}
 workload: {file: w.yaml, mix: {MIX: 1}}
 data: DATA
+client: {timeout: 60s}
 procedure: {fixed: {rate: 50}}
 window: {warmup: 0s, measure: 2s}
 verify: {reads: none, sample: 0}

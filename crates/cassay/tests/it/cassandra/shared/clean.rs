@@ -12,6 +12,7 @@ target: {attach: {contact_points: ['NODE']}}
 keyspace: {name: made_again}
 workload: {use: kv, mix: {write: 1}, consistency: ONE}
 data: {load: {operations: 200}, settle: none}
+client: {timeout: 60s}
 procedure: {fixed: {rate: 50}}
 window: {warmup: 0s, measure: 2s}
 verify: {reads: none, sample: 0}

@@ -88,6 +88,7 @@ target: {null: {}}
 keyspace: {durable_writes: false, options: {gc_grace_seconds: 60}}
 workload: {file: orders.yaml}
 data: {load: {operations: 2k}, settle: none}
+client: {timeout: 60s}
 procedure: {fixed: {threads: 8}}
 window: {warmup: 1s, measure: 4s}
 verify: {reads: all, sample: 1000}

@@ -11,6 +11,7 @@ study: own
 question: How fast are reads of what is there?
 target: {attach: {contact_points: ['NODE']}}
 workload: {table: '\"Shop\".\"Orders\"', mix: {row: 4, partition: 1, page: 1}}
+client: {timeout: 60s}
 procedure: {fixed: {threads: 2}}
 window: {warmup: 0s, measure: 2s}
 ";

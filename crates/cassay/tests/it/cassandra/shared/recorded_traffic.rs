@@ -16,6 +16,7 @@ question: What is recorded of a load?
 target: {attach: {contact_points: ['NODE']}}
 workload: {file: w.yaml, mix: {write: 3, read: 1}}
 data: {present: 40}
+client: {timeout: 60s}
 procedure: {fixed: {rate: 60}}
 window: {warmup: 0s, measure: 2s}
 verify: {reads: none, sample: 0}

@@ -22,6 +22,7 @@ question: Are the rows of the other tool what the seed says?
 target: {null: {}}
 workload: {use: standard1, mix: {read: 1}, consistency: LOCAL_ONE}
 data: {present: 20000, settle: none}
+client: {timeout: 60s}
 procedure: {fixed: {threads: 32}}
 window: {warmup: 0s, measure: 5s}
 verify: {reads: all, sample: 20000}

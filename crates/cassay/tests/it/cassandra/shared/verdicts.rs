@@ -186,6 +186,7 @@ question: Are requests that Accord carries out held against the client?
 target: {local: {nodes: 1, heap: 512MiB, class_sharing: true, yaml: {accord: {enabled: true}}}}
 workload: {file: w.yaml, consistency: ONE}
 data: {load: {operations: 500}, settle: none}
+client: {timeout: 60s}
 procedure: {fixed: {rate: 50}}
 window: {warmup: 0s, measure: 5s}
 verify: {reads: all, sample: 100}
