@@ -115,6 +115,7 @@ const RULES: [(&str, Rule); 36] = [
     (
         "developers' documents name what is in the code",
         identifiers::identifiers,
+        identifiers::commands,
     ),
     ("crates are sorted by their layers", manifests::layers),
     (

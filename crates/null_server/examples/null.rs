@@ -1,9 +1,9 @@
 //! Runs the null target alone: `serve` starts it for other tools, `blast` measures its own speed.
 //!
 //! ```text
-//! cargo run --release -p null --example null -- serve [port] [cpu] [requests per second]...
-//! cargo run --release -p null --example null -- blast [seconds] [in flight] [spin]
-//! cargo run --release -p null --example null -- late [µs]
+//! cargo run --release -p null_server --example null -- serve [port] [cpu] [requests per second]...
+//! cargo run --release -p null_server --example null -- blast [seconds] [in flight] [spin]
+//! cargo run --release -p null_server --example null -- late [µs]
 //! ```
 //! `serve` prints each second how many requests it has received and, for one of the given rates,
 //! how far they lag behind an even spacing. `blast` sends ready-made EXECUTE frames of about 300

@@ -1,4 +1,4 @@
-//! A rule about documents for developers: code spans name what exists.
+//! Rules about names in documents and comments: the code has them.
 
 use super::Violation;
 use super::text::document;
@@ -16,6 +16,49 @@ pub fn identifiers(tree: &Tree) -> Vec<Violation> {
     let files: HashSet<&str> = sources().filter_map(|file| file.path.rsplit('/').next()).collect();
     let documents = DOCUMENTS.iter().filter_map(|path| tree.file(path));
     documents.flat_map(|file| missing(file, &words, &files)).collect()
+}
+
+/// Checks that each package and each example of a cargo command exists. Decisions and changes also
+/// name earlier ones.
+pub fn commands(tree: &Tree) -> Vec<Violation> {
+    let manifests = tree.files.iter().filter(|file| file.path.ends_with("Cargo.toml"));
+    let packages: HashSet<&str> = manifests.filter_map(|file| package(file.text())).collect();
+    let examples: HashSet<&str> = tree
+        .files
+        .iter()
+        .filter_map(|file| file.path.split_once("/examples/")?.1.strip_suffix(".rs"))
+        .collect();
+    let is_of_today = |file: &&File| {
+        !file.path.starts_with("docs/decisions/") && !file.path.starts_with("changes/")
+    };
+    let mut found = Vec::new();
+    for file in tree.files.iter().filter(is_of_today) {
+        for (index, line) in file.text().lines().enumerate() {
+            for (option, known) in [("-p", &packages), ("--example", &examples)] {
+                let name = cargo_option(line, option).filter(|name| !known.contains(name));
+                found.extend(name.map(|name| {
+                    Violation::at(&file.path, index + 1, format!("`{option} {name}` does not exist"))
+                }));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the name of a manifest's package.
+fn package(manifest: &str) -> Option<&str> {
+    let (_, after) = manifest.split_once("[package]")?;
+    let value = after.split_once("name = \"")?.1;
+    Some(value.split_once('"')?.0)
+}
+
+/// Returns the name after an option of a cargo command in a line. `None` for a placeholder.
+fn cargo_option<'a>(line: &'a str, option: &str) -> Option<&'a str> {
+    let command = line.split_once("cargo ")?.1;
+    let command = command.split_once(" -- ").map_or(command, |(cargo, _)| cargo);
+    let mut rest = command.split_whitespace().skip_while(|word| *word != option);
+    let name = words(rest.nth(1)?).next()?;
+    name.contains(|c: char| c.is_ascii_lowercase()).then_some(name)
 }
 
 fn missing(file: &File, words: &HashSet<&str>, files: &HashSet<&str>) -> Vec<Violation> {
@@ -76,6 +119,24 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_renamed_package_and_example_in_a_command_are_found() {
+        let tree = Tree::from_texts(&[
+            ("crates/a/Cargo.toml", "[package]\nname = \"new\"\n"),
+            ("crates/a/examples/cost.rs", "//! cargo run -p old --example cost -- -p x\n"),
+            ("docs/a.md", "`cargo run -p new --example price`, `cargo test -p CRATE`\n"),
+            ("docs/decisions/001-a.md", "`cargo test -p old`\n"),
+        ]);
+        let found: Vec<String> = commands(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "crates/a/examples/cost.rs:1: `-p old` does not exist",
+                "docs/a.md:1: `--example price` does not exist",
+            ]
+        );
+    }
 
     #[test]
     fn a_renamed_type_and_a_moved_file_are_found() {
