@@ -37,7 +37,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use target_spec::fault::STARTED_WITHIN;
-use target_spec::{AttachSpec, Capability, JolokiaAccess};
+use target_spec::{AttachSpec, CapabilityStatus, JolokiaAccess};
 use tls::tls_of;
 
 /// Time limit of each discovery request.
@@ -353,7 +353,7 @@ fn capabilities(
     agents: &[Agent],
     hosts: &AttachedHosts,
     pods: &[Option<Arc<NodePod>>],
-) -> Vec<Capability> {
+) -> Vec<CapabilityStatus> {
     let major = |node: &NodeInfo| node.version.split('.').next().and_then(|n| n.parse().ok());
     let mut majors = nodes.iter().map(major);
     let tables = if majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {

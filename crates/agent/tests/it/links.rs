@@ -5,10 +5,10 @@ use crate::network::{
     CLOSED, ONE, SILENCE, SOON, arrives, assert_all_open, at, connection, is_open, reach, resets,
     three,
 };
-use host::{Agent, Host, Injection, Link, Query, QueryAnswer, abilities};
+use host::{Agent, Host, Injection, Link, Query, QueryAnswer, capabilities};
 use std::io::Write;
 use std::time::Duration;
-use target_spec::{Ability, Capability, HostSpec, LinkSpec};
+use target_spec::{Capability, CapabilityStatus, HostSpec, LinkSpec};
 
 /// Returns the administrative state of a link, its carrier, and its received packets.
 fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
@@ -28,7 +28,7 @@ fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
 
 #[test]
 fn a_cable_is_pulled_out_and_plugged_in_again() {
-    if !able(&[Ability::Hosts]) {
+    if !able(&[Capability::Hosts]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +82,7 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
 /// A rate gives the minimum duration of a transfer, whatever else the machine does.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
-    if !able(&[Ability::Hosts, Ability::LinkRate]) {
+    if !able(&[Capability::Hosts, Capability::LinkRate]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -124,8 +124,8 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         );
     }
     // If delays are not supported, the whole fault is refused.
-    let delays = |able: &Capability| able.ability == Ability::LinkDelay && able.present;
-    if !abilities().iter().any(delays) {
+    let delays = |able: &CapabilityStatus| able.capability == Capability::LinkDelay && able.present;
+    if !capabilities().iter().any(delays) {
         let link = LinkSpec {
             delay: Some(SOON),
             ..link
@@ -159,7 +159,7 @@ fn neighbour(from: Option<&Host>, of: &Host) -> String {
 /// As a cluster manager does with a node that it starts on another host.
 #[test]
 fn an_address_is_taken_by_another_host_and_comes_back() {
-    if !able(&[Ability::Hosts]) {
+    if !able(&[Capability::Hosts]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

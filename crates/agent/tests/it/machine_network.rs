@@ -10,7 +10,7 @@ use host::{
     Agent, Broken, Destination, HostLoss, Hosts, Injection, PacketDirection, PortEnd, Query,
     QueryAnswer, Reach,
 };
-use linux::capability::machine_abilities;
+use linux::capability::machine_capabilities;
 use linux::net::Namespace;
 use linux::packet_filter::Filter;
 use measure::clock;
@@ -38,7 +38,7 @@ struct Lab {
 impl Lab {
     /// Returns `None`, with a report, if this machine does not permit it.
     fn new() -> Option<Lab> {
-        if let Some(missing) = machine_abilities().iter().find(|one| !one.present) {
+        if let Some(missing) = machine_capabilities().iter().find(|one| !one.present) {
             crate::skipped::unable(&format!("{missing:?}"));
             return None;
         }

@@ -8,7 +8,7 @@ use host::{Query, QueryAnswer, Reach};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
-use target_spec::{Ability, HostSpec, LinkSpec};
+use target_spec::{Capability, HostSpec, LinkSpec};
 
 /// Wait for a lost packet: below the second after which TCP retransmits.
 pub const SILENCE: Duration = Duration::from_millis(300);
@@ -98,7 +98,7 @@ pub fn arrives(to: &mut TcpStream, limit: Duration) -> bool {
 
 #[test]
 fn a_partition_cuts_who_is_apart_and_nobody_else() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -134,7 +134,7 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
 /// A host that cannot answer is reached all the same: its refusal is lost.
 #[test]
 fn what_is_lost_one_way_arrives_the_other_way() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -166,7 +166,7 @@ fn what_is_lost_one_way_arrives_the_other_way() {
 
 #[test]
 fn a_client_is_cut_off_from_one_port_of_one_host() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -191,7 +191,7 @@ fn a_client_is_cut_off_from_one_port_of_one_host() {
 
 #[test]
 fn a_share_of_packets_is_lost_by_chance() {
-    if !able(&[Ability::Hosts, Ability::PacketLoss]) {
+    if !able(&[Capability::Hosts, Capability::PacketLoss]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -222,7 +222,7 @@ fn a_share_of_packets_is_lost_by_chance() {
 /// A fault that is injected without an error, but has no effect.
 #[test]
 fn a_loss_where_nothing_goes_breaks_nothing() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -237,7 +237,7 @@ fn a_loss_where_nothing_goes_breaks_nothing() {
 
 #[test]
 fn what_cannot_be_is_refused_with_its_reason() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -308,7 +308,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
 
 #[test]
 fn connections_to_a_port_are_reset_and_no_others() {
-    if !able(&[Ability::Hosts, Ability::Reset]) {
+    if !able(&[Capability::Hosts, Capability::Reset]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -346,7 +346,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
 
 #[test]
 fn what_nobody_heals_is_healed_when_its_time_is_over() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -362,7 +362,7 @@ fn what_nobody_heals_is_healed_when_its_time_is_over() {
 
 #[test]
 fn what_is_broken_goes_with_the_agent_of_the_switch() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -36,7 +36,7 @@ fn this_program_is_put_there_once_and_becomes_an_agent() {
     let ssh = open_ssh(root.path(), "ssh");
     let inodes = |_| {
         let agent = Agent::to(&destination(&ssh, "db1")).unwrap();
-        assert_eq!(agent.abilities().unwrap(), host::abilities());
+        assert_eq!(agent.capabilities().unwrap(), host::capabilities());
         let mut command = process::command(Path::new("/bin/sleep"));
         command.arg("600");
         let folder = agent.folder().unwrap().to_owned();

@@ -349,7 +349,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "target abilities",
         &[(
             "cassay target abilities",
-            "Lists the abilities of hosts on this machine.",
+            "Lists the capabilities of hosts on this machine.",
         )],
     ),
     (
