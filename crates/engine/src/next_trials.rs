@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_a_trial_is_left_until_that_is_done() {
+    fn trials_that_depend_on_another_are_left_until_it_is_done() {
         let study = study("procedure: {sweep: {threads: [1, 2, 4], until: timeout}}\n");
         let plan = plan(&study).unwrap();
         assert_eq!(left(&study, &plan, &BTreeMap::new()), 12);

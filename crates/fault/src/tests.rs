@@ -136,7 +136,7 @@ fn a_fault_that_does_nothing_is_a_mismatch() {
 }
 
 #[test]
-fn what_is_not_whole_before_is_not_broken() {
+fn a_target_that_is_not_whole_before_is_not_broken() {
     let sim = Sim {
         silent: true,
         ..Sim::default()

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_record_needs_no_folder() {
+    fn an_input_on_record_needs_no_folder() {
         let overrides = Overrides {
             inputs: BTreeMap::from([("a".to_owned(), "text".to_owned())]),
             ..Overrides::default()

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_reached_there_is_known_by_what_the_cluster_calls_it() {
+    fn a_translated_address_is_reported_as_the_cluster_knows_it() {
         let all = translation(&[
             ("10.1.0.5", "127.0.0.1:9043"),
             ("10.1.0.6:9142", "127.0.0.1:9044"),

@@ -100,7 +100,7 @@ fn without_cgroups_threads_inherit_the_confinement() {
 }
 
 #[test]
-fn what_a_host_has_not_is_refused_and_nothing_is_started() {
+fn a_confinement_that_a_host_cannot_apply_starts_nothing() {
     if !able(&[Capability::Hosts, Capability::CpuSet]) {
         return;
     }

@@ -58,7 +58,7 @@ fn work(host: &Host) -> Identity {
 }
 
 #[test]
-fn what_a_killed_controller_began_ends_by_itself() {
+fn hosts_of_a_killed_controller_end_by_themselves() {
     if let Some(folder) = part() {
         let spec = volume_spec();
         let cluster = folder.join("cluster");
@@ -74,7 +74,7 @@ fn what_a_killed_controller_began_ends_by_itself() {
     if !able(&[Capability::Hosts, Capability::Volume]) {
         return;
     }
-    let test = "endings::what_a_killed_controller_began_ends_by_itself";
+    let test = "endings::hosts_of_a_killed_controller_end_by_themselves";
     // At moments throughout their creation, and when everything is created.
     let step_ms = if is_whole() { 10 } else { 100 };
     for moment_ms in (0..200).step_by(step_ms).map(Some).chain([None]) {
@@ -108,7 +108,7 @@ fn assert_no_directory(state: &HostsState) {
 }
 
 #[test]
-fn what_a_killed_agent_began_its_guard_undoes() {
+fn the_guard_undoes_the_work_of_a_killed_agent() {
     if !able(&[Capability::Hosts, Capability::Volume]) {
         return;
     }

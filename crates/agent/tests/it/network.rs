@@ -133,7 +133,7 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
 
 /// A host that cannot answer is reached all the same: its refusal is lost.
 #[test]
-fn what_is_lost_one_way_arrives_the_other_way() {
+fn packets_lost_one_way_arrive_the_other_way() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
@@ -236,7 +236,7 @@ fn a_loss_where_nothing_goes_breaks_nothing() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_reason() {
+fn an_impossible_injection_is_refused_with_its_reason() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
@@ -345,7 +345,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
 }
 
 #[test]
-fn what_nobody_heals_is_healed_when_its_time_is_over() {
+fn a_fault_heals_by_itself_when_its_time_is_over() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
@@ -361,7 +361,7 @@ fn what_nobody_heals_is_healed_when_its_time_is_over() {
 }
 
 #[test]
-fn what_is_broken_goes_with_the_agent_of_the_switch() {
+fn faults_end_with_the_agent_of_the_switch() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bundle_is_told_without_what_is_secret_in_it() {
+    fn a_message_about_a_broken_bundle_shows_no_secret() {
         let config = "{\"host\": \"db.test\", \"port\": 29080, \"password\": \"hunter2\"}";
         let whole = [
             ("config.json", config),

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_spread_or_does_not_fit_a_host_is_refused() {
+    fn a_spec_that_does_not_fit_its_hosts_is_refused() {
         check(&spec(6, 3)).unwrap();
         let refused = |spec: &LocalSpec| check(spec).unwrap_err().to_string();
         assert!(refused(&spec(5, 3)).contains("5 nodes cannot be spread evenly over 3 hosts"));

@@ -153,7 +153,7 @@ fn without_network_namespaces_hosts_report_their_missing_limits() {
 }
 
 #[test]
-fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
+fn a_need_that_an_attached_cluster_lacks_is_refused_at_once() {
     let text = "study: s\nquestion: Does it?\ntarget: {attach: {contact_points: [db1]}}\n\
                 workload: {use: standard1, mix: {write: 1}}\n\
                 data: {load: {operations: 10}}\n\

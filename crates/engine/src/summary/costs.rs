@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_by_more_than_chance_is_said_to() {
+    fn a_cost_differs_if_the_difference_exceeds_chance() {
         let (study, trials) = compressors();
         let found = comparisons(&study, &trials);
         let costs: Vec<CostKind> = found.iter().map(|one| one.cost).collect();

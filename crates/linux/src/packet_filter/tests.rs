@@ -208,7 +208,7 @@ fn a_host_loses_a_share_by_chance() {
 }
 
 #[test]
-fn what_a_host_cannot_lose_is_refused_with_its_reason() {
+fn a_loss_that_a_host_cannot_have_is_refused_with_its_reason() {
     let Some(two) = Two::new(Capability::PacketFilter) else {
         return;
     };

@@ -114,7 +114,7 @@ fn two_runs_are_compared_by_what_both_know() {
 }
 
 #[test]
-fn what_sides_had_on_disk_stands_side_by_side() {
+fn data_of_both_sides_on_disk_stands_side_by_side() {
     let mut view = fixture::run(3);
     for trial in &mut view.findings.trials {
         let is_new = trial.variant == "on".into();

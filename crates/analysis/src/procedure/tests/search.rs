@@ -380,7 +380,7 @@ fn a_load_that_the_client_cannot_offer_is_not_a_target_limit() {
 
 /// A probe passed by chance: the load is lowered until one holds twice, and given up after a sixth.
 #[test]
-fn what_does_not_hold_is_lowered_and_never_bisected_again() {
+fn a_load_that_does_not_hold_is_lowered_and_not_bisected_again() {
     let search = peak(1000, 1_000_000);
     let holds_up_to = |limit: f64| {
         let mut seen: Vec<SeenTrial> = Vec::new();
