@@ -85,7 +85,7 @@ pub enum Peak {
     Beyond,
 }
 
-/// Why there is no curve.
+/// Why the points give no curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoCurve {
     /// There are only this many usable loads.

@@ -258,7 +258,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
             let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(own.port());
             Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, port)))
         })?,
-        // Before 4.0 there is no `peers_v2`, and all nodes use the same port.
+        // Nodes before 4.0 have no `peers_v2`, and all of them use the same port.
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             let peers = session
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))

@@ -207,7 +207,7 @@ impl Cluster {
     /// nodes are counted by their contact points.
     ///
     /// # Errors
-    /// There is no such node.
+    /// The cluster has no such node.
     pub fn index_of(&self, asked: usize) -> Result<usize> {
         match &self.control {
             Control::Local(_) => {

@@ -51,7 +51,7 @@ pub enum Instances {
     OfUnits(String),
 }
 
-/// Why blocks are not pairs, so that there is no interval.
+/// Why blocks are not pairs, so that no interval can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnpairedReason {
     /// One variant ran after the other.

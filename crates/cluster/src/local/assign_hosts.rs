@@ -22,7 +22,7 @@ use target_spec::{Capability, CapabilityStatus, HostsSpec, Isolation, LocalSpec,
 /// Refuses a number of nodes that does not fit the hosts.
 ///
 /// # Errors
-/// There is no host, or the nodes cannot be spread evenly.
+/// The spec has no host, or the nodes cannot be spread evenly.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     let Some(hosts) = &spec.hosts else {
         return Ok(());

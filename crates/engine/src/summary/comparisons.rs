@@ -433,7 +433,7 @@ impl Primary {
                 None => default_place(&trials, &places),
             };
             chosen?;
-            // At rates that no side kept up with there is no latency: throughput is compared there.
+            // Rates that no side kept up with have no latency: throughput is compared there.
             let asked = match study.primary.metric {
                 PrimaryMetric::Named(name) => name,
                 PrimaryMetric::Auto => metric_of(chosen),

@@ -324,7 +324,7 @@ fn a_snapshot_stays_as_long_as_the_study_says() {
     assert!(!sim.works.has_snapshot && sim.broken.is_empty());
 }
 
-/// The node reports success, an ordinary compaction runs, but there is no trace.
+/// The node reports success and an ordinary compaction runs, but the task leaves no trace.
 #[test]
 fn a_task_that_reports_success_without_a_trace_is_a_mismatch() {
     for name in [TASKS[0], TASKS[1], "node-snapshot"] {

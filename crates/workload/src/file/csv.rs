@@ -53,7 +53,7 @@ impl Csv {
     /// Returns the values of a column, as a type.
     ///
     /// # Errors
-    /// A sentence with the line, if there is no such column, or if a cell is not a value of the
+    /// A sentence with the line, if the file has no such column, or if a cell is not a value of the
     /// type.
     pub(super) fn cells(&self, name: &str, typ: &CqlType) -> Result<Cells, String> {
         let Some(column) = self.names.iter().position(|known| known == name) else {

@@ -1,5 +1,5 @@
 //! Tests the readings of a working node. A local node is read by MBean and by its GC log, an
-//! attached node by the agent's port and password, or by CQL alone if there is no agent.
+//! attached node by the agent's port and password, or by CQL alone if it has no agent.
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_line_since};

@@ -23,7 +23,7 @@ impl Softnet {
     /// Opens the file.
     ///
     /// # Errors
-    /// There is no such file.
+    /// The file does not exist.
     pub fn open(place: &str, path: impl Into<PathBuf>) -> Result<Softnet> {
         Ok(Softnet {
             place: place.to_string(),
