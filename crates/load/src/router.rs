@@ -53,7 +53,7 @@ mod tests {
         Endpoint {
             name: name.to_owned(),
             tokens: tokens.to_vec(),
-            ..Endpoint::at(([127, 0, 0, 1], 9042).into())
+            ..Endpoint::from_address(([127, 0, 0, 1], 9042).into())
         }
     }
 

@@ -95,7 +95,7 @@ impl Translation {
 mod tests {
     use super::*;
 
-    fn at(text: &str) -> SocketAddr {
+    fn address(text: &str) -> SocketAddr {
         text.parse().unwrap()
     }
 
@@ -137,7 +137,7 @@ mod tests {
             ("10.1.0.6:9142", "192.0.2.6:9142"),
             ("10.1.0.7:9042", "10.1.0.7:9042"),
         ] {
-            assert_eq!(all.reached(at(said)), at(reached));
+            assert_eq!(all.reached(address(said)), address(reached));
         }
         for (said, reached) in [
             ("10.1.0.5:8778", "127.0.0.1:18778"),
@@ -145,7 +145,7 @@ mod tests {
             ("10.1.0.6:8778", "192.0.2.6:8778"),
             ("10.1.0.7:8778", "10.1.0.7:8778"),
         ] {
-            assert_eq!(all.beside(at(said)), at(reached));
+            assert_eq!(all.beside(address(said)), address(reached));
         }
     }
 
@@ -162,7 +162,7 @@ mod tests {
             ("192.0.2.7:9142", Some("10.1.0.7:9142")),
             ("127.0.0.1:9042", None),
         ] {
-            assert_eq!(all.reported_address(at(reached), 9042), said.map(at));
+            assert_eq!(all.reported_address(address(reached), 9042), said.map(address));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::hosts::{LIMIT, able, inside, make, spec, wait_until};
 use crate::network::{
-    CLOSED, ONE, SILENCE, SOON, arrives, assert_all_open, at, connection, is_open, reach, resets,
+    CLOSED, ONE, SILENCE, SOON, address_of, arrives, assert_all_open, connection, is_open, reach, resets,
     three,
 };
 use host::{Agent, Host, Injection, Link, Query, QueryAnswer, capabilities};
@@ -45,9 +45,9 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     let port = |of| link(hosts.switch().unwrap(), Query::Port(of));
     assert!(matches!(port(ONE), (false, false, _)));
     assert!(matches!(port(Link::Machine), (true, true, _)));
-    assert!(!reach(Some(two), at(one, CLOSED), SILENCE).is_open());
-    assert!(!reach(Some(one), at(two, CLOSED), SILENCE).is_open());
-    assert!(!reach(None, at(one, CLOSED), SILENCE).is_open());
+    assert!(!reach(Some(two), address_of(one, CLOSED), SILENCE).is_open());
+    assert!(!reach(Some(one), address_of(two, CLOSED), SILENCE).is_open());
+    assert!(!reach(None, address_of(one, CLOSED), SILENCE).is_open());
     assert!(is_open(Some(two), three, CLOSED) && is_open(None, two, CLOSED));
     near.write_all(b"x").unwrap();
     assert!(!arrives(&mut far, SILENCE), "a connection that was there");
@@ -69,7 +69,7 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
 fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     let port = to.agent().receive(LIMIT).unwrap();
     let transfer = Query::Transfer {
-        address: at(to, port),
+        address: address_of(to, port),
         bytes: 1_000_000,
         limit,
     };

@@ -27,7 +27,7 @@ pub fn three(name: &str, folder: &tempfile::TempDir) -> Hosts {
     make(name, &spec(3, HostSpec::default()), folder.path())
 }
 
-pub fn at(host: &Host, port: u16) -> SocketAddr {
+pub fn address_of(host: &Host, port: u16) -> SocketAddr {
     SocketAddr::from((host.address(), port))
 }
 
@@ -43,11 +43,11 @@ pub fn reach(from: Option<&Host>, address: SocketAddr, limit: Duration) -> Reach
 }
 
 pub fn is_open(from: Option<&Host>, to: &Host, port: u16) -> bool {
-    reach(from, at(to, port), LIMIT).is_open()
+    reach(from, address_of(to, port), LIMIT).is_open()
 }
 
 fn is_silent(from: Option<&Host>, to: &Host, port: u16) -> bool {
-    reach(from, at(to, port), SILENCE) == Reach::Silent
+    reach(from, address_of(to, port), SILENCE) == Reach::Silent
 }
 
 /// After a failed neighbour resolution, the kernel may report the failure once more.
@@ -78,7 +78,7 @@ fn dropped(switch: &Agent, broken: host::Broken) -> Vec<u64> {
 
 /// Opens a connection from one host to another. Returns both ends.
 pub fn connection(from: &Host, to: &Host) -> (TcpStream, TcpStream) {
-    let listener = inside(to, || TcpListener::bind(at(to, 0)).unwrap());
+    let listener = inside(to, || TcpListener::bind(address_of(to, 0)).unwrap());
     let address = listener.local_addr().unwrap();
     let near = inside(from, || {
         TcpStream::connect_timeout(&address, LIMIT).unwrap()
@@ -201,7 +201,7 @@ fn a_share_of_packets_is_lost_by_chance() {
     };
     let open = || {
         let tries = Query::Tries {
-            address: at(two, CLOSED),
+            address: address_of(two, CLOSED),
             tries: 200,
             limit: SILENCE,
         };
@@ -335,7 +335,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
 
     // As Java uses them: an IPv6 socket connected over IPv4.
     if let Ok(listener) = inside(two, || TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))) {
-        let address = at(two, listener.local_addr().unwrap().port());
+        let address = address_of(two, listener.local_addr().unwrap().port());
         let mut near = TcpStream::connect_timeout(&address, LIMIT).unwrap();
         let _far = listener.accept().unwrap();
         let what = Injection::Reset(vec![address.port()]);

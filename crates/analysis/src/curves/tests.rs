@@ -50,7 +50,7 @@ fn the_curve_is_that_of_the_worked_example() {
 fn planted(truth: Coefficients, threads: &[f64], noise: f64, seed: u64) -> Vec<Load> {
     let mut chance = Chance::new(seed);
     let mut block = || {
-        let did = |n: &f64| truth.at(*n) * (noise * chance.normal()).exp();
+        let did = |n: &f64| truth.throughput_at(*n) * (noise * chance.normal()).exp();
         threads.iter().map(did).collect()
     };
     let blocks: Vec<Vec<f64>> = (0..6).map(|_| block()).collect();

@@ -53,7 +53,7 @@ fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
 }
 
 /// Opens the cluster to break: a kept one, or an attached one.
-fn at(args: &BrokenArgs) -> Result<Cluster> {
+fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     let Some(target) = &args.target else {
         args.way_in.nothing()?;
         ensure!(
@@ -161,7 +161,7 @@ struct FaultRun {
 }
 
 fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
-    let mut cluster = at(&args.at)?;
+    let mut cluster = open_target(&args.at)?;
     listen()?;
     let mut done = Vec::new();
     for kind in if args.kinds.is_empty() {
@@ -217,7 +217,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
         "{}: {IN_A_STUDY}",
         kind.name
     );
-    let mut cluster = at(&args.at)?;
+    let mut cluster = open_target(&args.at)?;
     listen()?;
     let refused = refused_by(kind, &cluster);
     if !refused.is_empty() {

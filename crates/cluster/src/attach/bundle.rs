@@ -99,7 +99,7 @@ impl BehindProxy {
         let proxy = *proxies.first().context("the proxy has no address")?;
         Ok(BehindProxy {
             tls,
-            moves: NodeAddressMap::behind(Proxy::at(proxy)),
+            moves: NodeAddressMap::behind(Proxy::from_address(proxy)),
             hosts: said.contact_points,
             datacenter: said.local_dc,
         })

@@ -111,7 +111,7 @@ pub fn comparisons(
         .iter_mut()
         .map(|pairing| {
             let is_primary = primary.is(pairing);
-            let looked = looks::at(study, pairing.comparison.clone(), is_primary);
+            let looked = looks::adjust(study, pairing.comparison.clone(), is_primary);
             pairing.comparison = looked.clone();
             (looked, is_primary)
         })

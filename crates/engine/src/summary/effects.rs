@@ -139,7 +139,7 @@ fn measured_effects(
 ) -> Vec<Effect> {
     let (effects, _) = analysis::effects::effects(design, values, compared.metric);
     let at = |effect: Effect| Effect {
-        comparison: looks::at(study, effect.comparison, false),
+        comparison: looks::adjust(study, effect.comparison, false),
         ..effect
     };
     effects.into_iter().map(at).collect()

@@ -166,12 +166,12 @@ impl Beside<'_> {
             point.variant == self.variant.name && point.point.is_none_or(is_asked)
         };
         let here = self.now.usable_points().filter(is_here);
-        here.flat_map(|point| self.at(point)).collect()
+        here.flat_map(|point| self.compare_point(point)).collect()
     }
 
     /// Compares the metrics of a point: throughput, unless it was offered as a rate; and p99,
     /// unless the point is saturated, where latency only grows with time.
-    fn at(&self, point: &PointRecord) -> Vec<RequirementRecord> {
+    fn compare_point(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =
             |other: &&PointRecord| other.variant == point.variant && other.point == point.point;
         let before = self.before.usable_points().find(is_same);

@@ -337,7 +337,7 @@ mod tests {
         readings.map(|one| (one.name.to_string(), one.value)).collect()
     }
 
-    fn at(tasks: u64, idle: u64, nodes: u64, own_ns: u64) -> Now {
+    fn now_from(tasks: u64, idle: u64, nodes: u64, own_ns: u64) -> Now {
         let mut ticks = Ticks::default();
         (ticks[0], ticks[3]) = (tasks, idle);
         Now {
@@ -353,7 +353,7 @@ mod tests {
         let mut others = others();
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let mut out = Out::new();
-        let now = at(150, 50, 60, 40 * tick_ns);
+        let now = now_from(150, 50, 60, 40 * tick_ns);
         others.put_cpu(&Now::default(), &now, &mut out);
         let seen = found(&out);
         for (name, value) in [
@@ -370,9 +370,9 @@ mod tests {
     fn a_shortage_of_one_look_offsets_the_surplus_of_the_next() {
         let mut others = others();
         let looks = [
-            at(100, 100, 110, 0),
-            at(210, 190, 190, 0),
-            at(310, 290, 260, 0),
+            now_from(100, 100, 110, 0),
+            now_from(210, 190, 190, 0),
+            now_from(310, 290, 260, 0),
         ];
         let mut before = Now::default();
         let mut seen = Vec::new();
