@@ -48,7 +48,9 @@ macro_rules! kinds {
         /// All kinds of faults that are built in.
         pub const KINDS: &[FaultKind] = &[
             $(
-                FaultKind::new(FaultName::$name, FaultPlace::$place, $what, &[$(Capability::$need),*])
+                FaultKind::new(
+                    FaultName::$name, FaultPlace::$place, $what, &[$(Capability::$need),*]
+                )
                     $(. $with($($value),*))*
             ),+
         ];
