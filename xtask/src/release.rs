@@ -44,7 +44,7 @@ pub struct Options {
 /// Makes the release.
 pub fn run(options: &Options) -> Result<()> {
     let version = options.version;
-    let here = Repository::at(&tree::root());
+    let here = Repository::in_folder(&tree::root());
     let base = ready(&here, version).context("nothing was begun")?;
     process::run("scripts/prerequisites", &["rust", "java", "maven"])?;
     dist::check_tools()?;

@@ -35,7 +35,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    fn at(path: &str, line: usize, what: impl Into<String>) -> Violation {
+    fn on_line(path: &str, line: usize, what: impl Into<String>) -> Violation {
         Violation {
             path: path.to_owned(),
             line,
@@ -44,7 +44,7 @@ impl Violation {
     }
 
     fn in_file(path: &str, what: impl Into<String>) -> Violation {
-        Violation::at(path, 0, what)
+        Violation::on_line(path, 0, what)
     }
 }
 

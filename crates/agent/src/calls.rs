@@ -5,9 +5,9 @@ use host::attached_nodes::{
     FindService, GrantReadOnly, OwnAddresses, ReadWallClock, StartService, UndoLeftovers,
 };
 use host::calls::{
-    Abilities, Address, ConnectToSwitch, DropPageCache, EndProcess, Keep, Limit, LimitPort, Limits,
-    MachineAbilities, MakeBridge, MakeHost, PortLimits, Processes, RaiseUplink, StartProcess,
-    VolumeAbilities,
+    Capabilities, Address, ConnectToSwitch, DropPageCache, EndProcess, Keep, Limit, LimitPort, Limits,
+    MachineCapabilities, MakeBridge, MakeHost, PortLimits, Processes, RaiseUplink, StartProcess,
+    VolumeCapabilities,
 };
 use host::faults::{Heal, Inject, Renew, StartedProcesses};
 use host::files::{Change, DeviceBytes, EvictTree, Get, List, Space, Sum};
@@ -32,9 +32,9 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::new::<DropPageCache>(),
     Row::new::<StartProcess>(),
     Row::new::<EndProcess>(),
-    Row::new::<Abilities>(),
-    Row::new::<VolumeAbilities>(),
-    Row::new::<MachineAbilities>(),
+    Row::new::<Capabilities>(),
+    Row::new::<VolumeCapabilities>(),
+    Row::new::<MachineCapabilities>(),
     Row::new::<Processes>(),
     Row::new::<Keep>(),
     Row::new::<Change>(),

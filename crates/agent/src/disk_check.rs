@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_said_is_silent() {
+    fn answers_cut_off_on_the_way_count_as_silent() {
         let took = Attempt::Took(Duration::from_nanos(7));
         assert_eq!(
             heard("write took 7\nread refused 5\n"),

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lent_is_read_and_not_written() {
+    fn a_lent_folder_is_readable_but_not_writable() {
         let folders = Folders::new(vec!["/data/own".into()]);
         folders.lend(Path::new("/var/log/theirs"));
         folders.lend(Path::new("/data/own"));

@@ -93,7 +93,7 @@ impl Guard {
     /// Sends the present list to the guard.
     ///
     /// # Errors
-    /// There is no guard, and none can be started.
+    /// The guard is gone, and no other can be started.
     pub fn tell(self: &Arc<Guard>, all: &[Undo]) -> Result<()> {
         let mut state = self.lock();
         state.last = all.to_vec();

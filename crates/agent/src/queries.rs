@@ -64,7 +64,7 @@ impl Serve<AgentState> for RunQuery {
             } => disk_check::look(here, &folder, work, limit)?,
             Query::VolumeTaken => QueryAnswer::VolumeTaken(here.volume()?.is_claimed()),
             Query::Space { folder } => QueryAnswer::Space(Space(folder).serve(here)?),
-            Query::Mount { folder } => QueryAnswer::Mount(mounts::at(&folder)?),
+            Query::Mount { folder } => QueryAnswer::Mount(mounts::mount_at(&folder)?),
             Query::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
             Query::Command { what, limit } => QueryAnswer::Command(invocation::run(&what, limit)?),
         })

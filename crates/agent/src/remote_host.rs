@@ -22,13 +22,13 @@ use std::fs::create_dir_all;
 use std::path::Path;
 use std::time::Duration;
 use supply::java;
-use target_spec::{Ability, HostSpec};
+use target_spec::{Capability, HostSpec};
 
 /// `TMPFS_MAGIC` of `statfs(2)`.
 const TMPFS: u64 = 0x0102_1994;
 
-/// Abilities that depend on control groups.
-const OF_GROUPS: [Ability; 3] = [Ability::CpuSet, Ability::CpuLimit, Ability::MemoryLimit];
+/// Capabilities that depend on control groups.
+const OF_GROUPS: [Capability; 3] = [Capability::CpuSet, Capability::CpuLimit, Capability::MemoryLimit];
 
 impl Serve<AgentState> for Settle {
     fn serve(self, here: &AgentState) -> Result<SettleResult> {
@@ -83,8 +83,8 @@ pub(crate) fn limit(here: &AgentState, limits: &HostSpec) -> Result<()> {
 }
 
 fn are_groups_permitted() -> bool {
-    let mut all = capability::abilities().iter();
-    all.any(|one| one.present && OF_GROUPS.contains(&one.ability))
+    let mut all = capability::capabilities().iter();
+    all.any(|one| one.present && OF_GROUPS.contains(&one.capability))
 }
 
 /// Returns true if a folder is on a file system in memory.

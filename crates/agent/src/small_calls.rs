@@ -4,7 +4,7 @@ use crate::state::AgentState;
 use anyhow::Result;
 use host::EffectiveAffinity;
 use host::calls::{
-    Abilities, EndProcess, Keep, MachineAbilities, Processes, StartProcess, VolumeAbilities,
+    Capabilities, EndProcess, Keep, MachineCapabilities, Processes, StartProcess, VolumeCapabilities,
 };
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
 use host::process::Identity;
@@ -15,7 +15,7 @@ use linux::{capability, tcp};
 use remote::Serve;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target_spec::Capability;
+use target_spec::CapabilityStatus;
 use topology::Machine;
 
 impl Serve<AgentState> for StartProcess {
@@ -31,21 +31,21 @@ impl Serve<AgentState> for EndProcess {
     }
 }
 
-impl Serve<AgentState> for Abilities {
-    fn serve(self, _: &AgentState) -> Result<Vec<Capability>> {
-        Ok(capability::abilities().to_vec())
+impl Serve<AgentState> for Capabilities {
+    fn serve(self, _: &AgentState) -> Result<Vec<CapabilityStatus>> {
+        Ok(capability::capabilities().to_vec())
     }
 }
 
-impl Serve<AgentState> for VolumeAbilities {
-    fn serve(self, _: &AgentState) -> Result<Vec<Capability>> {
-        Ok(capability::volume_abilities().to_vec())
+impl Serve<AgentState> for VolumeCapabilities {
+    fn serve(self, _: &AgentState) -> Result<Vec<CapabilityStatus>> {
+        Ok(capability::volume_capabilities().to_vec())
     }
 }
 
-impl Serve<AgentState> for MachineAbilities {
-    fn serve(self, _: &AgentState) -> Result<Vec<Capability>> {
-        Ok(capability::machine_abilities().to_vec())
+impl Serve<AgentState> for MachineCapabilities {
+    fn serve(self, _: &AgentState) -> Result<Vec<CapabilityStatus>> {
+        Ok(capability::machine_capabilities().to_vec())
     }
 }
 

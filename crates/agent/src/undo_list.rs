@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not_done() {
+    fn an_undo_that_the_guard_cannot_hear_is_an_error() {
         let list = UndoList::new(Box::new(|_| anyhow::bail!("the guard is gone")));
         assert!(list.add(Undo::Tree("/nonexistent".into())).is_err());
     }

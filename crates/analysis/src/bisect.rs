@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_worse_is_said_after_as_many_looks_as_there_are() {
+    fn a_build_is_called_not_worse_within_the_allowed_looks() {
         let mut none = 0;
         for seed in 0..200 {
             let (end, taken) = course(seed, 8, 8, (1.0, 0.02));

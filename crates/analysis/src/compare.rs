@@ -178,7 +178,7 @@ impl Bound {
     }
 }
 
-/// Why there is no comparison.
+/// Why two sides cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCompared {
     /// A side has no positive finite value.

@@ -85,7 +85,7 @@ pub enum Peak {
     Beyond,
 }
 
-/// Why there is no curve.
+/// Why the points give no curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoCurve {
     /// There are only this many usable loads.
@@ -117,7 +117,7 @@ impl NoCurve {
 
 impl Coefficients {
     /// Returns the throughput at a number of operations in flight.
-    pub fn at(self, threads: f64) -> f64 {
+    pub fn throughput_at(self, threads: f64) -> f64 {
         (self.lambda * threads) / slowing(threads, [self.sigma, self.kappa])
     }
 
@@ -133,7 +133,7 @@ impl Coefficients {
     /// Returns the highest throughput from a load on. Infinite if it grows without end.
     fn most(self, first: f64) -> f64 {
         match self.peak_threads() {
-            peak if peak.is_finite() => self.at(peak.max(first)),
+            peak if peak.is_finite() => self.throughput_at(peak.max(first)),
             _ if self.sigma > NONE_MAX => self.lambda / self.sigma,
             _ => f64::INFINITY,
         }
@@ -236,7 +236,7 @@ pub(crate) fn peak(
             threads,
             // The law begins at one operation in flight.
             threads_ci95: threads_ci95.map(|end| end.max(1.0)),
-            ops_per_s: found.at(threads),
+            ops_per_s: found.throughput_at(threads),
         }
     }
 }

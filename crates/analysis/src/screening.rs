@@ -14,8 +14,8 @@
 
 use crate::autocorrelation;
 
-/// Minimum and maximum number of settings. With fewer, every combination is as cheap; for more
-/// there is no design here.
+/// Minimum and maximum number of settings. With fewer, every combination is as cheap; for more this
+/// module has no design.
 pub const SETTINGS: [usize; 2] = [4, 11];
 /// Maximum number of settings that are confirmed at once: every combination of them is measured.
 pub const CONFIRM_MAX: usize = 3;

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_settings_and_loads_do_is_no_course() {
+    fn effects_of_settings_and_loads_are_no_trend() {
         // The second setting is twice as fast, and the third load ten times the first.
         let seen = steps(&[
             (0, 10.0),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Text in files and in the output if there is no name.
+/// Text in files and in the output without a name.
 const NONE: &str = "-";
 
 /// Name of a variant. The only variant of a study has none.
@@ -17,12 +17,12 @@ impl VariantName {
         self.0.as_deref()
     }
 
-    /// Returns true if there is no name.
+    /// Returns true if the variant has no name.
     pub fn is_none(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Returns the text in files: `-` if there is no name.
+    /// Returns the text in files: `-` without a name.
     pub fn as_str(&self) -> &str {
         self.name().unwrap_or(NONE)
     }

@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     let config = Config {
         program: Arc::new(program),
         stage: Stage::Main,
-        nodes: vec![Endpoint::at(server.address())],
+        nodes: vec![Endpoint::from_address(server.address())],
         access: Access::default(),
         schedule: Schedule::Closed {
             in_flight: in_flight as u32,

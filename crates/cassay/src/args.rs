@@ -506,8 +506,9 @@ pub enum TargetCommand {
     /// State is Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool. Ownership
     /// counts replicas: 100 % is one full copy of the keyspace.
     Status(StatusArgs),
-    /// List the abilities of a target, and how to get the missing ones.
-    Abilities(AbilitiesArgs),
+    /// List the capabilities of a target, and how to get the missing ones.
+    #[command(name = "abilities")]
+    Capabilities(CapabilitiesArgs),
     /// Stop one kept cluster, or all, and delete the data.
     Down {
         /// Name of the cluster, as shown by `target status`.
@@ -517,7 +518,7 @@ pub enum TargetCommand {
 }
 
 #[derive(Debug, ClapArgs)]
-pub struct AbilitiesArgs {
+pub struct CapabilitiesArgs {
     /// Check another cluster (attach:) or another machine (ssh:) instead of this machine. For ssh:,
     /// cassay copies itself to your cache there and reports what stand-in hosts could do.
     #[arg(long, value_name = "attach:HOST[:PORT]|ssh:HOST", value_parser = ssh::elsewhere)]

@@ -81,7 +81,7 @@ fn nothing_is_allocated_after_the_start_line() {
             let config = Config {
                 program: Arc::new(workload::compile(&spec).expect("a good spec")),
                 stage: workload::Stage::Main,
-                nodes: vec![Endpoint::at(server.address())],
+                nodes: vec![Endpoint::from_address(server.address())],
                 access: Access::default(),
                 schedule,
                 rise: Duration::ZERO,

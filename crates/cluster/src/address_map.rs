@@ -34,7 +34,7 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// Creates a proxy that knows no node yet.
-    pub fn at(address: SocketAddr) -> Proxy {
+    pub fn from_address(address: SocketAddr) -> Proxy {
         Proxy {
             address,
             names: Arc::default(),
@@ -233,7 +233,7 @@ mod tests {
     fn nodes_behind_a_proxy_are_asked_for_there_by_their_names() {
         let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
         let (one, two) = (at("10.1.0.5:9042"), at("10.1.0.6:9042"));
-        let proxy = Proxy::at(at("192.0.2.1:29042"));
+        let proxy = Proxy::from_address(at("192.0.2.1:29042"));
         let moves = NodeAddressMap::behind(proxy.clone());
         assert_eq!((moves.now(one), moves.proxied_name(one)), (one, None));
         proxy.note(one, "id-1");

@@ -37,7 +37,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use target_spec::fault::STARTED_WITHIN;
-use target_spec::{AttachSpec, Capability, JolokiaAccess};
+use target_spec::{AttachSpec, CapabilityStatus, JolokiaAccess};
 use tls::tls_of;
 
 /// Time limit of each discovery request.
@@ -258,7 +258,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
             let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(own.port());
             Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, port)))
         })?,
-        // Before 4.0 there is no `peers_v2`, and all nodes use the same port.
+        // Nodes before 4.0 have no `peers_v2`, and all of them use the same port.
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             let peers = session
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
@@ -353,7 +353,7 @@ fn capabilities(
     agents: &[Agent],
     hosts: &AttachedHosts,
     pods: &[Option<Arc<NodePod>>],
-) -> Vec<Capability> {
+) -> Vec<CapabilityStatus> {
     let major = |node: &NodeInfo| node.version.split('.').next().and_then(|n| n.parse().ok());
     let mut majors = nodes.iter().map(major);
     let tables = if majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {

@@ -23,7 +23,7 @@ use host::Hosts;
 use host::process::Identity;
 use null_server::NullServer;
 use std::time::Duration;
-use target_spec::{Ability, Capability, Object};
+use target_spec::{Capability, CapabilityStatus, Object};
 
 /// Time limit of a control statement: schema changes on a busy laptop take seconds.
 pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -33,7 +33,7 @@ pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Cluster {
     nodes: Vec<NodeInfo>,
     access: Access,
-    capabilities: Vec<Capability>,
+    capabilities: Vec<CapabilityStatus>,
     control: Control,
     /// The server behind a null target. It ends last, after the connections to it.
     null: Option<NullServer>,
@@ -62,7 +62,7 @@ impl Cluster {
     pub(crate) fn from_attached(
         nodes: Vec<NodeInfo>,
         access: Access,
-        capabilities: Vec<Capability>,
+        capabilities: Vec<CapabilityStatus>,
         attached: AttachedControl,
     ) -> Cluster {
         Cluster {
@@ -136,14 +136,14 @@ impl Cluster {
         &self.access
     }
 
-    /// Returns every [`Ability`], present or not, in the order of [`Ability::ALL`].
-    pub fn capabilities(&self) -> &[Capability] {
+    /// Returns every [`Capability`], present or not, in the order of [`Capability::ALL`].
+    pub fn capabilities(&self) -> &[CapabilityStatus] {
         &self.capabilities
     }
 
-    /// Returns true if the target has an ability.
-    pub fn can(&self, ability: Ability) -> bool {
-        let found = self.capabilities.iter().find(|one| one.ability == ability);
+    /// Returns true if the target has a capability.
+    pub fn can(&self, capability: Capability) -> bool {
+        let found = self.capabilities.iter().find(|one| one.capability == capability);
         found.is_some_and(|one| one.present)
     }
 
@@ -207,7 +207,7 @@ impl Cluster {
     /// nodes are counted by their contact points.
     ///
     /// # Errors
-    /// There is no such node.
+    /// The cluster has no such node.
     pub fn index_of(&self, asked: usize) -> Result<usize> {
         match &self.control {
             Control::Local(_) => {

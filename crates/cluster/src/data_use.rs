@@ -28,7 +28,7 @@ impl Cluster {
     /// memtables do not count.
     ///
     /// # Errors
-    /// There is no such keyspace, or a node does not answer or reports nothing about it.
+    /// The keyspace does not exist, or a node does not answer or reports nothing about it.
     pub fn data_use(&self, keyspace: &str) -> Result<Vec<DataUse>> {
         read(self, keyspace)
     }

@@ -1,15 +1,15 @@
-//! The abilities that a target will have, derived from its description before anything starts.
+//! The capabilities that a target will have, derived from its description before anything starts.
 
 use crate::attach::{NO_AGENTS, NO_METRICS, from_kubernetes, machine_capabilities, pods};
 use crate::capability::{
     Answer, BY_METRICS, OnMachines, Sources, attached_capabilities, managed_capabilities,
 };
 use crate::local::assign_hosts;
-use target_spec::{AttachSpec, Capability, Target};
+use target_spec::{AttachSpec, CapabilityStatus, Target};
 
-/// Returns every ability of the described target, in the order of [`Ability::ALL`]. Probes this
-/// machine, but contacts no node of an attached cluster.
-pub fn abilities_of(target: &Target) -> Vec<Capability> {
+/// Returns every capability of the described target, in the order of [`Capability::ALL`]. Probes
+/// this machine, but contacts no node of an attached cluster.
+pub fn capabilities_of(target: &Target) -> Vec<CapabilityStatus> {
     let attached = |spec: &AttachSpec, metrics: Answer| {
         let agents = spec.kubernetes.as_ref().and_then(|described| described.agents.as_ref());
         let on_machines = match (&spec.hosts[..], agents) {
@@ -38,13 +38,14 @@ pub fn abilities_of(target: &Target) -> Vec<Capability> {
     }
 }
 
-/// Returns the abilities of simulated hosts on the machine of `agent`, as that agent reports them.
+/// Returns the capabilities of simulated hosts on the machine of `agent`, as that agent reports
+/// them.
 ///
 /// # Errors
 /// The agent is gone.
-pub fn abilities_there(agent: &host::Agent) -> anyhow::Result<Vec<Capability>> {
-    let mut all = agent.abilities()?;
-    all.sort_by_key(|one| one.ability);
+pub fn capabilities_there(agent: &host::Agent) -> anyhow::Result<Vec<CapabilityStatus>> {
+    let mut all = agent.capabilities()?;
+    all.sort_by_key(|one| one.capability);
     Ok(all)
 }
 
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
     use crate::capability::tests::one;
     use crate::capability::{LOOPBACK, running_mbeans};
-    use target_spec::{Ability, AttachedHost, HostsSpec, Isolation, JolokiaAccess, LocalSpec};
+    use target_spec::{Capability, AttachedHost, HostsSpec, Isolation, JolokiaAccess, LocalSpec};
 
     #[test]
     fn nodes_that_share_the_machine_have_nothing_of_hosts() {
@@ -87,28 +88,28 @@ mod tests {
                 isolation,
                 ..HostsSpec::default()
             });
-            abilities_of(&Target::Local(LocalSpec {
+            capabilities_of(&Target::Local(LocalSpec {
                 hosts,
                 ..LocalSpec::default()
             }))
         };
         let plain = local(None);
         let loopback = local(Some(Isolation::Loopback));
-        for ability in Ability::ALL.into_iter().filter(|one| *one >= Ability::Hosts) {
-            let (present, why) = one(&plain, ability);
-            assert!(!present && why.contains("hosts: 3"), "{ability:?}: {why}");
-            assert_eq!(one(&loopback, ability), (false, LOOPBACK), "{ability:?}");
+        for capability in Capability::ALL.into_iter().filter(|one| *one >= Capability::Hosts) {
+            let (present, why) = one(&plain, capability);
+            assert!(!present && why.contains("hosts: 3"), "{capability:?}: {why}");
+            assert_eq!(one(&loopback, capability), (false, LOOPBACK), "{capability:?}");
         }
-        let (present, how) = one(&loopback, Ability::DropPageCache);
+        let (present, how) = one(&loopback, Capability::DropPageCache);
         assert!(present && how.contains("file by file"), "{how}");
     }
 
     #[test]
     fn an_attached_cluster_is_seen_by_cql_and_more_by_agents() {
         let there = |spec: AttachSpec| -> Vec<&'static str> {
-            let all = abilities_of(&Target::Attach(spec));
+            let all = capabilities_of(&Target::Attach(spec));
             let present = all.into_iter().filter(|one| one.present);
-            present.map(|one| one.ability.name()).collect()
+            present.map(|one| one.capability.name()).collect()
         };
         assert_eq!(
             there(AttachSpec::default()),
@@ -157,7 +158,7 @@ mod tests {
         };
         let all = attached_capabilities(&shown, &OnMachines::none(), &old);
         assert_eq!(
-            one(&all, Ability::Settings),
+            one(&all, Capability::Settings),
             (false, "needs virtual tables")
         );
     }

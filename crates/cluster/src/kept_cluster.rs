@@ -81,7 +81,7 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
 /// with the changes that were made.
 ///
 /// # Errors
-/// There is no such kept cluster or more than one, or another command is using it.
+/// No kept cluster or more than one matches, or another command is using it.
 pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
     let (states, _) = state::all(dirs);
     let kept: Vec<_> = states.into_iter().filter(|(_, one)| one.keep).collect();
@@ -112,7 +112,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     Ok(Cluster::from_local(nodes))
 }
 
-/// Builds the message that there is no kept cluster `id`, with the list of those that exist.
+/// Builds the message that no kept cluster is called `id`, with the list of those that exist.
 fn no_such(id: Option<&str>, names: &[&str]) -> String {
     let known = if names.is_empty() {
         "none".to_string()
@@ -134,7 +134,7 @@ pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
 /// those that were ended.
 ///
 /// # Errors
-/// There is no such kept cluster, or it cannot be removed.
+/// The kept cluster does not exist, or it cannot be removed.
 pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
     let (states, _) = state::all(dirs);
     let kept = states.iter().filter(|(_, state)| state.keep);

@@ -60,7 +60,7 @@ pub use credentials::{Access, ClientIdentity, Credentials, SpokenVersion, Tls, T
 pub use data_file::DataFile;
 pub use data_use::DataUse;
 pub use dirs::Dirs;
-pub use expected_capabilities::{abilities_of, abilities_there};
+pub use expected_capabilities::{capabilities_of, capabilities_there};
 pub use fault_handle::{
     AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode,
 };

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_no_log() {
+    fn a_packed_file_is_no_log() {
         for (name, expected) in [
             ("system.log", true),
             ("gc.log.0", true),

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_log_said_before_is_no_cause_of_what_happens_now() {
+    fn earlier_lines_of_a_log_are_no_cause_of_a_later_failure() {
         let folder = tempfile::tempdir().unwrap();
         let host = agent::in_thread(folder.path()).unwrap();
         let log_since = |path: &Path, mark| log_since(&host, path, mark);

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_statement_changes_is_read_as_the_server_reads_it() {
+    fn changes_of_a_statement_are_read_as_the_server_reads_them() {
         for (cql, expected) in [
             ("SELECT * FROM shop.users", ""),
             ("DESCRIBE KEYSPACE shop", ""),

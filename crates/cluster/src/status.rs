@@ -80,7 +80,7 @@ impl Cluster {
     /// it effective ownership.
     ///
     /// # Errors
-    /// The first node does not answer, there is no such keyspace, or its replication strategy is
+    /// The first node does not answer, the keyspace does not exist, or its replication strategy is
     /// unknown.
     pub fn ownership(&self, keyspace: &str) -> Result<BTreeMap<String, f64>> {
         ownership(self, keyspace)

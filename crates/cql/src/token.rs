@@ -58,7 +58,7 @@ fn signed_tail(tail: &[u8]) -> (u64, u64) {
     let count = tail.len();
     match (tail.first_chunk::<8>(), tail.last_chunk::<8>()) {
         // The last 8 bytes overlap the first; shifting removes the bytes that are in the low half.
-        // With exactly 8 there is no high half, and a shift by all 64 bits is undefined.
+        // Exactly 8 bytes have no high half, and a shift by all 64 bits is undefined.
         (Some(low), Some(last)) if count > 8 => {
             let high = u64::from_le_bytes(*last) >> (8 * (16 - count));
             (extend_signs(u64::from_le_bytes(*low)), extend_signs(high))

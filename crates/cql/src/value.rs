@@ -204,7 +204,7 @@ impl Value {
         }
     }
 
-    /// Returns true if there is no value.
+    /// Returns true if the cell has no value.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }

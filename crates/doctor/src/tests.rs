@@ -474,7 +474,7 @@ fn threads_are_reckoned_as_the_jvm_does() {
 /// A cpuset was narrowed after the JVM's start. The JVM keeps the threads that it computed at its
 /// start.
 #[test]
-fn what_a_jvm_says_of_itself_counts_before_its_command_line() {
+fn facts_that_a_jvm_reports_count_before_its_command_line() {
     let mut facts = well();
     facts.processes[0].cpus = Ok("0".into());
     let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
@@ -522,7 +522,7 @@ fn a_java_that_the_makers_of_a_line_do_not_run_it_on_is_named() {
 
 /// Without any facts, no setting counts as good, and every finding says why.
 #[test]
-fn what_is_not_told_is_neither_well_nor_wrong() {
+fn an_unreadable_setting_is_neither_good_nor_wrong() {
     let no = || Err("no permission".to_owned());
     let mut facts = well();
     facts.values.values_mut().for_each(|value| *value = no());

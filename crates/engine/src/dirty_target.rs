@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_broken_and_not_seen_whole_makes_a_target_sick() {
+    fn a_fault_not_seen_whole_again_makes_its_target_sick() {
         let fault = |injected_s, healing_s, whole_s| FaultRecord {
             kind: "node-pause".to_owned(),
             place: Some("node2".to_owned()),

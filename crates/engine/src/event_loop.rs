@@ -86,7 +86,7 @@ pub enum Act {
     KeepReadings,
     /// Inject the fault of this number, as soon as its target is whole.
     Inject(usize),
-    /// Record that there is no time left for the fault of this number.
+    /// Record that the window leaves no time for the fault of this number.
     Omit(usize),
     /// Heal the fault of this number.
     Heal(usize),
@@ -239,7 +239,7 @@ pub struct Conduct<'c> {
     pub tally: Tally,
     /// Why the load ends early.
     pub cut: Option<EarlyEnd>,
-    /// Ends the load if it is too much for the target. `None` if there is no guard.
+    /// Ends the load if it is too much for the target. `None` without a guard.
     pub guard: Option<Watch>,
 }
 

@@ -319,7 +319,7 @@ impl<'a> Engine<'a> {
             // The earlier finding is at a point that would not be asked for now.
             self.findings.remove(&turn.index);
             let trial = match (asked.here(), self.refused(turn)) {
-                (Ok(ask), None) => turn.at(ask, &self.study.variants[turn.variant].settings),
+                (Ok(ask), None) => turn.trial_for(ask, &self.study.variants[turn.variant].settings),
                 (Err(reason), _) | (Ok(_), Some(reason)) => {
                     self.skip(turn, reason)?;
                     continue;

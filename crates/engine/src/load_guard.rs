@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_its_limits_goes_on() {
+    fn a_load_within_its_limits_goes_on() {
         let calm = [
             second(&[(1000, 1)], 0, 3),
             second(&[(990, 1), (10, 900)], 10, 3),

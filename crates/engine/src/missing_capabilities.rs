@@ -13,7 +13,7 @@ use study::needs::{Need, PROBES, Strength, needs};
 use study::plan::Plan;
 use study::settings::{Settings, Study};
 use study::{estimate, units};
-use target_spec::{Ability, Capability, LocalSpec, Target};
+use target_spec::{Capability, CapabilityStatus, LocalSpec, Target};
 
 /// A need that is not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +30,14 @@ pub struct UnmetNeed {
 /// nothing, and contacts no attached cluster.
 pub fn missing(study: &Study) -> Vec<UnmetNeed> {
     let mut all: Vec<UnmetNeed> = Vec::new();
-    let mut probed: Vec<(&Target, Vec<Capability>)> = Vec::new();
+    let mut probed: Vec<(&Target, Vec<CapabilityStatus>)> = Vec::new();
     for variant in &study.variants {
         let target = &variant.settings.target;
         if matches!(target, Target::Null(_)) {
             continue;
         }
         if !probed.iter().any(|(known, _)| *known == target) {
-            probed.push((target, cluster::abilities_of(target)));
+            probed.push((target, cluster::capabilities_of(target)));
         }
         let known = probed.iter().find(|(known, _)| *known == target);
         let capabilities = known.map_or(&[][..], |(_, capabilities)| capabilities);
@@ -51,11 +51,11 @@ pub fn missing(study: &Study) -> Vec<UnmetNeed> {
 }
 
 /// Returns the needs that the capabilities do not meet.
-fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<UnmetNeed> {
-    let of = |ability: Ability| capabilities.iter().find(|one| one.ability == ability);
-    let apart = of(Ability::Hosts).is_some_and(|hosts| hosts.present);
+fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed> {
+    let of = |capability: Capability| capabilities.iter().find(|one| one.capability == capability);
+    let apart = of(Capability::Hosts).is_some_and(|hosts| hosts.present);
     let missing = |need: Need| {
-        let lacking = of(need.ability).filter(|one| !one.present)?;
+        let lacking = of(need.capability).filter(|one| !one.present)?;
         let refuses = match need.strength {
             Strength::Must => true,
             Strength::MustIfApart => apart,
@@ -129,7 +129,7 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     // One reason, such as the lack of root, often explains several needs.
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for UnmetNeed { need, detail, .. } in &refusing {
-        let what = format!("no {} (`{}`)", need.ability.name(), need.why);
+        let what = format!("no {} (`{}`)", need.capability.name(), need.why);
         match reasons.iter_mut().find(|(known, _)| known == detail) {
             Some((_, all)) => all.push(what),
             None => reasons.push((detail, vec![what])),
@@ -296,12 +296,12 @@ fn waited_share(text: &str) -> Option<f64> {
 pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
     let wishes: Vec<&UnmetNeed> = missing.iter().filter(|one| !one.refuses).collect();
     let mut notes = Vec::new();
-    if let Some(own) = wishes.iter().find(|one| one.need.ability == Ability::Hosts) {
+    if let Some(own) = wishes.iter().find(|one| one.need.capability == Capability::Hosts) {
         // One reason covers all limits: listing the needs of each would add nothing.
         let limits: String = wishes
             .iter()
             .filter(|one| one.need.strength == Strength::MustIfApart)
-            .map(|one| format!(", no {}", one.need.ability.name()))
+            .map(|one| format!(", no {}", one.need.capability.name()))
             .collect();
         notes.push(format!(
             "no network of its own for each host{limits}: {}",

@@ -55,7 +55,7 @@ impl<'a> Histories<'a> {
     pub fn next_step(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
         let next = self.next(turn);
         if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
-            self.note(&turn.at(ask, self.settings(turn.variant)), Some(finding));
+            self.note(&turn.trial_for(ask, self.settings(turn.variant)), Some(finding));
             return NextStep::Done;
         }
         match self.ended_before(turn.block) {
@@ -231,7 +231,7 @@ mod tests {
                 ran.push(turn.slug.clone());
                 // Variant b breaks one step earlier.
                 let limit = [4.0, 2.0][turn.variant];
-                let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                let trial = turn.trial_for(ask, &study.variants[turn.variant].settings);
                 let found = finding(&trial, limit);
                 histories.note(&trial, Some(&found));
                 finished.insert(turn.index, found);
@@ -306,7 +306,7 @@ mod tests {
                 }
                 now += 1;
                 ran.push(turn.index);
-                let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                let trial = turn.trial_for(ask, &study.variants[turn.variant].settings);
                 let found = finding_with_effect(&trial, effect);
                 histories.note(&trial, Some(&found));
                 finished.insert(turn.index, found);
@@ -362,7 +362,7 @@ mod tests {
             match histories.next_step(turn, None) {
                 NextStep::Here(ask) => {
                     ran.push(turn.block);
-                    let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                    let trial = turn.trial_for(ask, &study.variants[turn.variant].settings);
                     let mut found = finding_with_effect(&trial, 0.05);
                     // One of three pairs is left.
                     if turn.block < 2 && turn.variant == 1 {
@@ -383,7 +383,7 @@ mod tests {
             .iter()
             .map(|turn| {
                 let ask = Ask::probe(Point::Threads(4));
-                let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                let trial = turn.trial_for(ask, &study.variants[turn.variant].settings);
                 TrialFinding {
                     verdict: Verdict::Invalid,
                     ..finding_with_effect(&trial, 0.05)
@@ -423,12 +423,12 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_a_trial_is_left_until_that_is_done() {
+    fn trials_that_depend_on_another_are_left_until_it_is_done() {
         let study = study("procedure: {sweep: {threads: [1, 2, 4], until: timeout}}\n");
         let plan = plan(&study).unwrap();
         assert_eq!(left(&study, &plan, &BTreeMap::new()), 12);
         let ask = Ask::probe(Point::Threads(1));
-        let first = plan.trials[0].at(ask, &study.variants[0].settings);
+        let first = plan.trials[0].trial_for(ask, &study.variants[0].settings);
         let over = BTreeMap::from([(0, finding(&first, 0.0))]);
         assert_eq!(left(&study, &plan, &over), 9, "its block of its variant");
     }

@@ -210,7 +210,7 @@ impl Rehearsal<'_> {
     fn breaks(&mut self, settings: &Settings) {
         for fault in &settings.faults {
             for one in self.cluster.capabilities() {
-                if fault.kind.needs.contains(&one.ability) && !one.present {
+                if fault.kind.needs.contains(&one.capability) && !one.present {
                     let (kind, why) = (&fault.kind.name, &one.detail);
                     self.refuse(format!("{kind} is not available: {why}"));
                 }

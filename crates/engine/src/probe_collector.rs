@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn who_used_the_machine_is_the_mean_of_the_looks_in_the_window() {
+    fn the_use_of_the_machine_is_the_mean_of_looks_in_the_window() {
         let others = |at_s, name, value| Reading {
             probe: OTHERS.into(),
             ..reading(at_s, name, "machine", value)

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use store::record::MachineTopologyRecord;
 use study::data_state::DataState;
 use study::settings::Client;
-use target_spec::{Ability, HostKind, Restarts, Target};
+use target_spec::{Capability, HostKind, Restarts, Target};
 use versions::Release;
 
 /// A running target. Dropping it stops the processes that were started for it.
@@ -296,7 +296,7 @@ impl Running {
 
     /// Copies the new part of the nodes' logs. Returns the nodes whose logs could not be read.
     pub fn collect_logs(&mut self, into: &Path, until: LogsUntil) -> Vec<Gap> {
-        if self.cluster.can(Ability::Logs) {
+        if self.cluster.can(Capability::Logs) {
             self.cluster.collect_logs(&mut self.logs, into, until)
         } else {
             Vec::new()
@@ -321,7 +321,7 @@ impl Running {
 
 /// Returns the effective settings of every node. Empty if they cannot be read.
 fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, String>)>> {
-    if cluster.can(Ability::Settings) {
+    if cluster.can(Capability::Settings) {
         cluster.settings()
     } else {
         Ok(Vec::new())

@@ -51,7 +51,7 @@ pub enum Instances {
     OfUnits(String),
 }
 
-/// Why blocks are not pairs, so that there is no interval.
+/// Why blocks are not pairs, so that no interval can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnpairedReason {
     /// One variant ran after the other.
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_knows_of_a_point_without_a_trial_is_said() {
+    fn a_point_without_a_trial_shows_the_reason_from_the_caller() {
         let mut arm = Arm {
             name: None,
             points: vec![measured(1, 1, 1.0), measured(4, 1, 0.9)],

@@ -82,7 +82,7 @@ pub struct TrialRun<'a> {
     pub events: &'a mut dyn FnMut(Event),
     /// Set by Ctrl-C.
     pub interrupt: &'a AtomicBool,
-    /// Ends the load if it is too much for others. `None` if there is no guard.
+    /// Ends the load if it is too much for others. `None` without a guard.
     pub guard: Option<Guard>,
 }
 

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_counted_apart() {
+    fn uncertain_operations_are_counted_apart() {
         let mut answered = AnsweredCounts::default();
         answered.push(&summed(0, false, 10, 3).interval, &[true]);
         answered.push(&summed(1, true, 5, 0).interval, &[false]);

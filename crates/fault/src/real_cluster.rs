@@ -105,20 +105,20 @@ impl Live {
         found.with_context(|| format!("host{} can have no node more", host + 1))
     }
 
-    fn at(&self, node: usize) -> Result<&NodeHandle> {
+    fn node_handle(&self, node: usize) -> Result<&NodeHandle> {
         let found = self.handles.nodes.get(node);
         found.with_context(|| format!("there is no node {}", node + 1))
     }
 
     fn control(&self, node: usize) -> Result<&NodeControl> {
-        let known = self.at(node)?;
+        let known = self.node_handle(node)?;
         let control = known.control.as_ref();
         control.with_context(|| format!("{} shows no MBeans to be told by", known.name))
     }
 
     /// Returns the agent on the machine of a node's process.
     fn agent_there(&self, node: usize) -> Result<Arc<Agent>> {
-        let known = self.at(node)?;
+        let known = self.node_handle(node)?;
         let there = known.service.as_ref().map_or(&known.agent, |service| &service.agent);
         Ok(Arc::clone(there))
     }
@@ -144,7 +144,7 @@ impl Live {
 
     fn agent(&self, by: ExecutedBy) -> Result<Arc<Agent>> {
         let found = match by {
-            ExecutedBy::Node(index) => Some(&self.at(index)?.agent),
+            ExecutedBy::Node(index) => Some(&self.node_handle(index)?.agent),
             ExecutedBy::Host(index) => self.handles.hosts.get(index).map(|host| &host.agent),
             ExecutedBy::Switch => self.handles.switch.as_ref(),
         };

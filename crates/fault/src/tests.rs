@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use sim::{HIT, LEAVING_NS, Sim, at_once, course, words};
 use std::path::PathBuf;
 use std::time::Duration;
-use target_spec::Ability;
+use target_spec::Capability;
 use target_spec::fault::{FaultKind, Hit, KINDS, Length, Options};
 
 const S: u64 = 1_000_000_000;
@@ -37,7 +37,7 @@ fn every_fault_is_confirmed_both_ways_and_ends_on_command() {
 
 /// Kinds of faults for remote machines, whose links are not changed.
 fn machine_kinds() -> impl Iterator<Item = &'static FaultKind> {
-    let is_of_links = |one: &Ability| [Ability::LinkRate, Ability::LinkDelay].contains(one);
+    let is_of_links = |one: &Capability| [Capability::LinkRate, Capability::LinkDelay].contains(one);
     at_once().filter(move |kind| !kind.needs.iter().any(is_of_links))
 }
 
@@ -136,7 +136,7 @@ fn a_fault_that_does_nothing_is_a_mismatch() {
 }
 
 #[test]
-fn what_is_not_whole_before_is_not_broken() {
+fn a_target_that_is_not_whole_before_is_not_broken() {
     let sim = Sim {
         silent: true,
         ..Sim::default()
@@ -398,9 +398,9 @@ fn every_kind_has_a_unique_name_and_needs_a_managed_cluster() {
     for kind in KINDS {
         assert_eq!(FaultKind::find(&kind.name).as_ref(), Some(kind));
         let can = |target: target_spec::Target| {
-            let abilities = cluster::abilities_of(&target);
-            let has = |needed: &&target_spec::Ability| {
-                let mut found = abilities.iter().filter(|one| one.ability == **needed);
+            let capabilities = cluster::capabilities_of(&target);
+            let has = |needed: &&target_spec::Capability| {
+                let mut found = capabilities.iter().filter(|one| one.capability == **needed);
                 found.all(|one| one.present)
             };
             kind.needs.iter().all(|needed| has(&needed))

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_with_many_is_told_once() {
+    fn a_failure_of_many_clients_is_reported_once() {
         let failed = |number: usize| -> (Result<()>, String) {
             let why = if number == 2 { "no room" } else { "no image" };
             (Err(anyhow!(why)), format!("pod{number}"))

@@ -9,7 +9,7 @@ fn fifo(path: &Path) {
 }
 
 #[test]
-fn what_is_no_file_is_refused_by_its_name_and_not_waited_for() {
+fn a_path_that_is_no_file_is_refused_and_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fifo(&path("pipe"));

@@ -2,8 +2,8 @@
 
 use crate::Start;
 use crate::calls::{
-    Abilities, Begin, EndProcess, Keep, MachineAbilities, Note, Processes, Role, StartProcess,
-    VolumeAbilities,
+    Capabilities, Begin, EndProcess, Keep, MachineCapabilities, Note, Processes, Role, StartProcess,
+    VolumeCapabilities,
 };
 use crate::destination::destination;
 use crate::process::{self, Identity};
@@ -21,7 +21,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use target_spec::{Capability, RemoteHost};
+use target_spec::{CapabilityStatus, RemoteHost};
 
 /// Environment variable that marks an agent and its guard. Its value is the cluster's id.
 pub const MARK: &str = "CASSAY_AGENT";
@@ -157,28 +157,28 @@ impl Agent {
         self.link.address()
     }
 
-    /// Returns the abilities of its machine.
+    /// Returns the capabilities of its machine.
     ///
     /// # Errors
     /// The agent is gone.
-    pub fn abilities(&self) -> Result<Vec<Capability>> {
-        self.call(&Abilities)
+    pub fn capabilities(&self) -> Result<Vec<CapabilityStatus>> {
+        self.call(&Capabilities)
     }
 
-    /// Returns the abilities of its machine to break volumes.
+    /// Returns the capabilities of its machine to break volumes.
     ///
     /// # Errors
     /// The agent is gone.
-    pub fn volume_abilities(&self) -> Result<Vec<Capability>> {
-        self.call(&VolumeAbilities)
+    pub fn volume_capabilities(&self) -> Result<Vec<CapabilityStatus>> {
+        self.call(&VolumeCapabilities)
     }
 
-    /// Returns the abilities of its machine to break the machine's own network.
+    /// Returns the capabilities of its machine to break the machine's own network.
     ///
     /// # Errors
     /// The agent is gone.
-    pub fn machine_abilities(&self) -> Result<Vec<Capability>> {
-        self.call(&MachineAbilities)
+    pub fn machine_capabilities(&self) -> Result<Vec<CapabilityStatus>> {
+        self.call(&MachineCapabilities)
     }
 
     /// Connects to the agent of this machine that an earlier command has kept.

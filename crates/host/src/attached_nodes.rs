@@ -63,7 +63,7 @@ impl Agent {
     /// Lets the agent read files below `folder`, but not write them.
     ///
     /// # Errors
-    /// There is no such folder, or the agent's user may not list it.
+    /// The folder does not exist, or the agent's user may not list it.
     pub fn lend(&self, folder: &Path) -> Result<()> {
         self.call(&GrantReadOnly(folder.to_owned()))
     }

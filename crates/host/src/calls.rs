@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use target_spec::{Capability, HostSpec, LinkSpec};
+use target_spec::{CapabilityStatus, HostSpec, LinkSpec};
 
 /// First message to an agent.
 #[derive(Debug, Serialize, Deserialize)]
@@ -67,9 +67,9 @@ calls! {
     DropPageCache = "drop-its-page-cache" -> ();
     StartProcess = "start-a-process" -> Identity;
     EndProcess = "end-a-process" -> bool;
-    Abilities = "say-what-it-can-do" -> Vec<Capability>;
-    VolumeAbilities = "say-what-it-can-break-of-a-volume" -> Vec<Capability>;
-    MachineAbilities = "say-what-it-can-break-of-its-own-network" -> Vec<Capability>;
+    Capabilities = "say-what-it-can-do" -> Vec<CapabilityStatus>;
+    VolumeCapabilities = "say-what-it-can-break-of-a-volume" -> Vec<CapabilityStatus>;
+    MachineCapabilities = "say-what-it-can-break-of-its-own-network" -> Vec<CapabilityStatus>;
     Processes = "list-its-processes" -> Vec<(Identity, Option<i32>)>;
     Keep = "stay" -> ();
 }
@@ -207,17 +207,17 @@ pub struct EndProcess {
     pub grace_ms: u64,
 }
 
-/// Returns the abilities of the machine, see [`linux::capability::abilities`].
+/// Returns the capabilities of the machine, see [`linux::capability::capabilities`].
 #[derive(Serialize, Deserialize)]
-pub struct Abilities;
+pub struct Capabilities;
 
-/// Returns the abilities to break volumes, see [`linux::capability::volume_abilities`].
+/// Returns the capabilities to break volumes, see [`linux::capability::volume_capabilities`].
 #[derive(Serialize, Deserialize)]
-pub struct VolumeAbilities;
+pub struct VolumeCapabilities;
 
-/// Returns the abilities to break the network, see [`linux::capability::machine_abilities`].
+/// Returns the capabilities to break the network, see [`linux::capability::machine_capabilities`].
 #[derive(Serialize, Deserialize)]
-pub struct MachineAbilities;
+pub struct MachineCapabilities;
 
 /// Returns all processes that the agent has started, with the status of those that have ended.
 #[derive(Serialize, Deserialize)]

@@ -401,7 +401,7 @@ impl Agent {
     /// Returns the use of the file system of `path`.
     ///
     /// # Errors
-    /// There is no such path.
+    /// The path does not exist.
     pub fn space(&self, path: &Path) -> Result<VolumeUse> {
         self.call(&Space(path.to_owned()))
     }
@@ -409,7 +409,7 @@ impl Agent {
     /// Returns the size of the device of `path`. `None` if it is not on a block device.
     ///
     /// # Errors
-    /// There is no such path.
+    /// The path does not exist.
     pub fn device_bytes(&self, path: &Path) -> Result<Option<u64>> {
         self.call(&DeviceBytes(path.to_owned()))
     }

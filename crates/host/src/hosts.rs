@@ -230,7 +230,7 @@ impl Hosts {
         ended.and(self.switch().map_or(Ok(()), |switch| switch.end()))
     }
 
-    /// Returns why there is no network between the hosts any more. `None` while there is.
+    /// Returns why the hosts have lost their network. `None` while it exists.
     pub fn lost(&self) -> Option<String> {
         let why = self.switch()?.lost()?;
         Some(format!(

@@ -34,7 +34,7 @@ pub use faults::{Broken, HealAnswer, Injection, Join, Restartable, Start};
 pub use files::{Bytes, Entry, FileId, FileStep, From, Piece, Reader};
 pub use hosts::Hosts;
 pub use invocation::ProgramResult;
-pub use linux::capability::{abilities, volume_abilities};
+pub use linux::capability::{capabilities, volume_capabilities};
 pub use linux::cgroup::CgroupDir;
 pub use linux::cpu_affinity::{Confinement, EffectiveAffinity, Memory};
 pub use linux::disk_work::DiskWork;

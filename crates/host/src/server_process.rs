@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_is_not_started_and_what_does_not_is() {
+    fn a_running_service_is_not_started_and_a_stopped_one_is() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let fails = service(address, &["false"]);

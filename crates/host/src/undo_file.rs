@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_user_could_have_written_is_not_read() {
+    fn an_undo_file_that_another_user_could_write_is_not_read() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join(FOLDER);
         std::fs::create_dir(&folder).unwrap();

@@ -66,7 +66,7 @@ impl Watch {
     /// Runs the probes on a thread of this process, named `name`.
     ///
     /// # Errors
-    /// A file that every kernel has cannot be read, or there is no such process.
+    /// A file that every kernel has cannot be read, or the process does not exist.
     pub fn ours(self, name: &str) -> Result<Sampler> {
         let mut sampler = Sampler::new(name);
         for watched in &self.0 {

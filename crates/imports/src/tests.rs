@@ -99,7 +99,7 @@ fn each_client_asks_as_the_tool_does_within_its_range() {
 }
 
 #[test]
-fn what_walks_through_no_range_cannot_be_split() {
+fn a_step_that_walks_through_no_range_cannot_be_split() {
     for (tool, line) in [
         (Tool::Stress, "read n=1000"),
         (

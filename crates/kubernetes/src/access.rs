@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_no_namespace_has_a_role_of_the_cluster() {
+    fn a_resource_outside_namespaces_has_a_role_of_the_cluster() {
         let ann = Subject::User("ann".into());
         let text = manifests(&[Purpose::PodFaults, Purpose::Cordons], &[], "db", &ann);
         let (own, whole) = text.split_once("kind: ClusterRole\n").expect("both");
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_a_verb_on_a_resource() {
+    fn missing_access_is_described_as_verbs_on_a_resource() {
         let missing = MissingVerbs {
             verbs: vec!["create".into(), "delete".into()],
             resource: JOBS.words(),

@@ -99,7 +99,7 @@ impl Kubectl {
     /// Returns the named namespace, or that of the context; within a cluster that of the pod.
     ///
     /// # Errors
-    /// There is no such context.
+    /// The context does not exist.
     pub fn namespace_or_default(&self) -> Result<String> {
         if let Some(namespace) = &self.namespace {
             return Ok(namespace.clone());

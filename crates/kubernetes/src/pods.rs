@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pod_waits_for_is_told() {
+    fn the_reason_for_which_a_pod_waits_is_reported() {
         let seen = PodSeen::parse(&pod(json!({
             "phase": "Pending",
             "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",

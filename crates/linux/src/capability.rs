@@ -1,4 +1,4 @@
-//! Abilities of this machine that simulated hosts need. They are found by trial on objects that
+//! Capabilities of this machine that simulated hosts need. They are found by trial on objects that
 //! vanish with the process that tries, or by asking the kernel.
 //!
 //! The id of the user never decides: root may lack rights in a container, and other users may have
@@ -17,83 +17,83 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 use std::net::Ipv4Addr;
 use std::sync::OnceLock;
-use target_spec::{Ability, Capability, HostSpec};
+use target_spec::{Capability, CapabilityStatus, HostSpec};
 
-/// Returns the capability for an ability, with how the machine does it, or why it cannot and what
+/// Returns the status of a capability, with how the machine does it, or why it cannot and what
 /// would help.
-fn capability(ability: Ability, found: Result<String>) -> Capability {
-    Capability::from_answer(ability, found.map_err(|error| format!("{error:#}")))
+fn status(capability: Capability, found: Result<String>) -> CapabilityStatus {
+    CapabilityStatus::from_answer(capability, found.map_err(|error| format!("{error:#}")))
 }
 
-/// Returns the capability for each [`Ability`] that hosts need, present or not. Tries them on the
+/// Returns the status of each [`Capability`] that hosts need, present or not. Tries them on the
 /// first call only, since that creates namespaces. Nothing of them stays.
-pub fn abilities() -> &'static [Capability] {
-    static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
+pub fn capabilities() -> &'static [CapabilityStatus] {
+    static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(ask)
 }
 
-/// Returns the capability for each [`Ability`] that volume faults need, present or not. Tries them
+/// Returns the status of each [`Capability`] that volume faults need, present or not. Tries them
 /// on the first call only and apart from the others: that takes some 40 ms, most of it to make a
 /// file system.
-pub fn volume_abilities() -> &'static [Capability] {
-    static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
-    KNOWN.get_or_init(disk::abilities)
+pub fn volume_capabilities() -> &'static [CapabilityStatus] {
+    static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
+    KNOWN.get_or_init(disk::capabilities)
 }
 
-/// Returns the abilities of a machine that drops packets and connections of its own hosts' nodes
-/// itself, because it has no switch to do so. The other abilities are those of [`abilities`]. Tries
-/// them on the first call only.
-pub fn machine_abilities() -> &'static [Capability] {
-    static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
+/// Returns the capabilities of a machine that drops packets and connections of its own hosts' nodes
+/// itself, because it has no switch to do so. The other capabilities are those of
+/// [`capabilities`]. Tries them on the first call only.
+pub fn machine_capabilities() -> &'static [CapabilityStatus] {
+    static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(|| {
-        let filter = capability(Ability::PacketFilter, host_filter(1.0));
+        let filter = status(Capability::PacketFilter, host_filter(1.0));
         vec![
-            Capability {
-                ability: Ability::HostCut,
+            CapabilityStatus {
+                capability: Capability::HostCut,
                 ..filter.clone()
             },
             filter,
-            capability(Ability::PacketLoss, host_filter(0.5)),
-            capability(Ability::Reset, reset_here()),
+            status(Capability::PacketLoss, host_filter(0.5)),
+            status(Capability::Reset, reset_here()),
         ]
     })
 }
 
-fn ask() -> Vec<Capability> {
+fn ask() -> Vec<CapabilityStatus> {
     let places = cgroup::hierarchies().and_then(|hierarchies| groups(&hierarchies));
     let of_groups = |look: &dyn Fn(&[CgroupDir]) -> Result<String>| match &places {
         Ok(places) => look(places),
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
     let controller = |name: &str| of_groups(&|places| controller(places, name));
-    let hosts = capability(Ability::Hosts, network());
+    let hosts = status(Capability::Hosts, network());
     vec![
-        Capability {
-            ability: Ability::HostCut,
+        CapabilityStatus {
+            capability: Capability::HostCut,
             ..hosts.clone()
         },
         hosts,
-        capability(Ability::CpuSet, controller("cpuset")),
-        capability(Ability::CpuLimit, controller("cpu")),
-        capability(Ability::MemoryLimit, controller("memory")),
-        capability(Ability::Volume, volume()),
-        capability(Ability::DiskLimit, of_groups(&disk_limits)),
-        capability(Ability::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
-        capability(Ability::LinkDelay, queue("netem", "CONFIG_NET_SCH_NETEM")),
-        capability(Ability::DropPageCache, of_groups(&page_cache)),
-        capability(Ability::PacketFilter, packet_filter(1.0)),
-        capability(Ability::PacketLoss, packet_filter(0.5)),
-        capability(Ability::Reset, reset()),
+        status(Capability::CpuSet, controller("cpuset")),
+        status(Capability::CpuLimit, controller("cpu")),
+        status(Capability::MemoryLimit, controller("memory")),
+        status(Capability::Volume, volume()),
+        status(Capability::DiskLimit, of_groups(&disk_limits)),
+        status(Capability::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
+        status(Capability::LinkDelay, queue("netem", "CONFIG_NET_SCH_NETEM")),
+        status(Capability::DropPageCache, of_groups(&page_cache)),
+        status(Capability::PacketFilter, packet_filter(1.0)),
+        status(Capability::PacketLoss, packet_filter(0.5)),
+        status(Capability::Reset, reset()),
     ]
 }
 
 /// Refuses everything at once that `spec` demands of a simulated host and this machine cannot do.
 ///
 /// # Errors
-/// The missing abilities, each with its reason.
+/// The missing capabilities, each with its reason.
 pub fn require(spec: &HostSpec) -> Result<()> {
     let mut wanted = wanted(spec);
-    wanted.push((Ability::Hosts, "network", true));
+    wanted.push((Capability::Hosts, "network", true));
     let missing = missing(&wanted);
     anyhow::ensure!(
         missing.is_empty(),
@@ -106,7 +106,7 @@ pub fn require(spec: &HostSpec) -> Result<()> {
 /// Does the same check for this machine as a host itself, which already has a network.
 ///
 /// # Errors
-/// The missing abilities, each with its reason.
+/// The missing capabilities, each with its reason.
 pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
     let missing = missing(&wanted(spec));
     let hint = if rustix::process::geteuid().is_root() {
@@ -122,37 +122,37 @@ pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
     Ok(())
 }
 
-/// Returns the abilities, each with the word for it and whether `spec` asks for it.
-fn wanted(spec: &HostSpec) -> Vec<(Ability, &'static str, bool)> {
+/// Returns the capabilities, each with the word for it and whether `spec` asks for it.
+fn wanted(spec: &HostSpec) -> Vec<(Capability, &'static str, bool)> {
     vec![
-        (Ability::CpuSet, "cpus", spec.cpus.is_some()),
-        (Ability::CpuLimit, "cpu quota", spec.cpu_quota.is_some()),
+        (Capability::CpuSet, "cpus", spec.cpus.is_some()),
+        (Capability::CpuLimit, "cpu quota", spec.cpu_quota.is_some()),
         (
-            Ability::MemoryLimit,
+            Capability::MemoryLimit,
             "memory limit",
             spec.memory_bytes.is_some(),
         ),
-        (Ability::Volume, "volume", spec.volume_bytes.is_some()),
-        (Ability::DiskLimit, "disk limits", spec.disk.limits()),
+        (Capability::Volume, "volume", spec.volume_bytes.is_some()),
+        (Capability::DiskLimit, "disk limits", spec.disk.limits()),
         (
-            Ability::LinkRate,
+            Capability::LinkRate,
             "link rate",
             spec.link.rate_bits_per_s.is_some(),
         ),
-        (Ability::LinkDelay, "link delay", spec.link.delay.is_some()),
+        (Capability::LinkDelay, "link delay", spec.link.delay.is_some()),
     ]
 }
 
-/// Returns the wanted abilities that are missing, each with its reason.
-fn missing(wanted: &[(Ability, &str, bool)]) -> Vec<String> {
-    let missing = |one: &Capability| {
-        let is_it = |(ability, _, is_wanted): &&(Ability, &str, bool)| {
-            *ability == one.ability && *is_wanted
+/// Returns the wanted capabilities that are missing, each with its reason.
+fn missing(wanted: &[(Capability, &str, bool)]) -> Vec<String> {
+    let missing = |one: &CapabilityStatus| {
+        let is_it = |(capability, _, is_wanted): &&(Capability, &str, bool)| {
+            *capability == one.capability && *is_wanted
         };
         let (_, name, _) = wanted.iter().find(is_it).filter(|_| !one.present)?;
         Some(format!("{name}: {}", one.detail))
     };
-    abilities().iter().filter_map(missing).collect()
+    capabilities().iter().filter_map(missing).collect()
 }
 
 /// Tries a bridge and a link in a namespace that vanishes, and the right to make links in ours.
@@ -295,28 +295,28 @@ mod tests {
 
     #[test]
     fn the_machine_is_asked_once_what_it_can_do() {
-        abilities();
+        capabilities();
         let made = net::MADE.get();
         for _ in 0..3 {
             // Refused on a machine that cannot create hosts: that is known by now, too.
             let _ = require(&HostSpec::default());
-            abilities();
+            capabilities();
         }
         assert_eq!(net::MADE.get(), made);
     }
 
-    /// The abilities of a machine replace others of the same name.
+    /// The capabilities of a machine replace others of the same name.
     #[test]
-    fn abilities_are_told_each_once() {
-        let told: Vec<&Capability> = abilities().iter().chain(volume_abilities()).collect();
-        for able in machine_abilities() {
+    fn capabilities_are_told_each_once() {
+        let told: Vec<&CapabilityStatus> = capabilities().iter().chain(volume_capabilities()).collect();
+        for able in machine_capabilities() {
             assert!(!able.detail.is_empty(), "{able:?}");
-            assert!(told.iter().any(|other| other.ability == able.ability));
+            assert!(told.iter().any(|other| other.capability == able.capability));
         }
         assert_eq!(told.len(), 18);
         for (at, able) in told.iter().enumerate() {
             assert!(!able.detail.is_empty(), "{able:?}");
-            assert!(!told[..at].iter().any(|other| other.ability == able.ability));
+            assert!(!told[..at].iter().any(|other| other.capability == able.capability));
         }
     }
 }

@@ -2,8 +2,8 @@
 //! settings, counters.
 //!
 //! These settings turn parts of a machine into simulated hosts. This crate does not know which code
-//! applies and undoes them. [`able`] reports the abilities of this machine, [`settings`] reads its
-//! settings once, and [`probe`] reads its counters again and again.
+//! applies and undoes them. [`capability`] reports the capabilities of this machine, [`settings`]
+//! reads its settings once, and [`probe`] reads its counters again and again.
 
 pub mod capability;
 pub mod cgroup;

@@ -33,8 +33,8 @@ pub struct MachineLink {
 
 /// Returns the machine's fastest link whose driver reports its speed: a card, or several that are
 /// bonded.
-/// Other virtual links lead nowhere else, whatever rate they report. `None` if there is no such
-/// link, or if drivers report no speed, as those of virtual machines.
+/// Other virtual links lead nowhere else, whatever rate they report. `None` without such a link, or
+/// if drivers report no speed, as those of virtual machines.
 pub fn fastest() -> Option<MachineLink> {
     let entries = std::fs::read_dir(NET).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

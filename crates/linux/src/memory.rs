@@ -17,7 +17,7 @@ pub fn available_bytes() -> Result<u64> {
             .parse()
             .ok()
     };
-    // "max" and a missing file mean that there is no limit.
+    // "max" and a missing file mean that the group has no limit.
     match (number("memory.max"), number("memory.current")) {
         (Some(limit), Some(used)) => Ok(of_machine.min(limit.saturating_sub(used))),
         _ => Ok(of_machine),

@@ -18,7 +18,7 @@ pub struct MountedFileSystem {
 }
 
 /// Returns the mount at `folder` in this process's view. `None` if nothing is mounted there.
-pub fn at(folder: &Path) -> Result<Option<MountedFileSystem>> {
+pub fn mount_at(folder: &Path) -> Result<Option<MountedFileSystem>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
     // The last one hides those before it.
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn the_root_is_mounted_and_a_new_folder_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(at(Path::new("/proc")).unwrap().is_some());
-        assert_eq!(at(folder.path()).unwrap(), None);
+        assert!(mount_at(Path::new("/proc")).unwrap().is_some());
+        assert_eq!(mount_at(folder.path()).unwrap(), None);
     }
 }

@@ -119,7 +119,7 @@ pub(crate) fn own_mounts() -> Result<()> {
 /// had them meanwhile, and neighbours use the last announcement.
 ///
 /// # Errors
-/// There is no such link, or the kernel refuses.
+/// The link does not exist, or the kernel refuses.
 pub fn announce_when_plugged(name: &'static str) -> Result<()> {
     let (mut links, mut changes) = (Netlink::open()?, Netlink::open()?);
     changes.listen()?;
@@ -206,7 +206,7 @@ impl Netlink {
     /// Returns the index of a link.
     ///
     /// # Errors
-    /// There is no link of this name.
+    /// No link has this name.
     pub fn index(&mut self, name: &str) -> Result<i32> {
         Ok(self.link(name)?.index)
     }
@@ -214,7 +214,7 @@ impl Netlink {
     /// Returns the state of a link.
     ///
     /// # Errors
-    /// There is no link of this name.
+    /// No link has this name.
     pub fn link(&mut self, name: &str) -> Result<LinkState> {
         let mut found = Err(Errno::NODEV);
         let asked = self.exchange(vec![Message::find(name)], |answer| {
@@ -245,7 +245,7 @@ impl Netlink {
     /// Brings a link up, in bridge `master` if one is named.
     ///
     /// # Errors
-    /// There is no such link or bridge, or the kernel refuses.
+    /// The link or the bridge does not exist, or the kernel refuses.
     pub fn up(&mut self, name: &str, master: Option<&str>) -> Result<()> {
         let index = self.index(name)?;
         let master = master.map(|master| self.index(master)).transpose()?;
@@ -256,7 +256,7 @@ impl Netlink {
     /// Takes a link down. The other end sees a cable that is pulled out.
     ///
     /// # Errors
-    /// There is no such link, or the kernel refuses.
+    /// The link does not exist, or the kernel refuses.
     pub fn down(&mut self, name: &str) -> Result<()> {
         let index = self.index(name)?;
         self.ask(Message::down(index))
@@ -266,7 +266,7 @@ impl Netlink {
     /// Gives a link an address, unless it has it. Returns true if the address is new.
     ///
     /// # Errors
-    /// There is no such link, or the kernel refuses.
+    /// The link does not exist, or the kernel refuses.
     pub fn address(&mut self, name: &str, address: Ipv4Addr) -> Result<bool> {
         let index = self.index(name)?;
         match self.ask(Message::address(index, address, PREFIX)) {
@@ -281,7 +281,7 @@ impl Netlink {
     /// Removes an address from a link, if it has it.
     ///
     /// # Errors
-    /// There is no such link, or the kernel refuses.
+    /// The link does not exist, or the kernel refuses.
     pub fn remove_address(&mut self, name: &str, address: Ipv4Addr) -> Result<()> {
         let index = self.index(name)?;
         match self.ask(Message::no_address(index, address, PREFIX)) {
@@ -295,7 +295,7 @@ impl Netlink {
     /// value.
     ///
     /// # Errors
-    /// There is no such link, or the kernel refuses.
+    /// The link does not exist, or the kernel refuses.
     pub fn announce(&mut self, name: &str) -> Result<()> {
         let link = self.link(name)?;
         let told = self.ask(Message::tell_neighbours(link.index));
@@ -346,7 +346,7 @@ impl Netlink {
     /// Returns the limits of a link's queues in the kernel.
     ///
     /// # Errors
-    /// There is no such link.
+    /// The link does not exist.
     pub fn limits(&mut self, name: &str) -> Result<LinkSpec> {
         let index = self.index(name)?;
         let mut link = LinkSpec::default();

@@ -213,7 +213,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(60);
 
     #[test]
-    fn who_listens_is_reached_and_who_does_not_refuses() {
+    fn a_listener_is_reached_and_a_closed_port_refuses() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         assert!(matches!(

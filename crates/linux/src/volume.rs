@@ -56,7 +56,7 @@ pub struct VolumeUse {
 /// Returns the use of the file system that holds `path`.
 ///
 /// # Errors
-/// There is no such path.
+/// The path does not exist.
 pub fn usage(path: &Path) -> Result<VolumeUse> {
     let stat = rustix::fs::statvfs(path)
         .with_context(|| format!("ask for the space at {}", path.display()))?;
@@ -140,7 +140,7 @@ impl Volume {
     /// `device`. Does not mount it.
     ///
     /// # Errors
-    /// There is no such volume.
+    /// The volume does not exist.
     pub fn open_another(folder: &Path, device: &str) -> Result<Volume> {
         let found = LoopDevice::open_image(device, &image(folder));
         Ok(Volume {

@@ -415,7 +415,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_snapshot_brings_back_is_what_was_loaded() {
+    fn a_restored_snapshot_has_the_loaded_rows_only() {
         let mut written = EarlierWrites::by_loads(5);
         let mut row = RowWrites::default();
         row.add(false, WriteState::Acknowledged, (1, 2));

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_worker_is_full_is_left_out_on_all_of_them() {
+    fn operations_after_a_worker_is_full_are_left_out_on_all() {
         let mut parts = vec![HistoryPart::new(10, 2, 8), HistoryPart::new(11, 2, 1)];
         // Numbers 10, 12 and 14 at 100, 300 and 500; 11 at 200, and no room for 13 at 400.
         for (number, sent_ns) in [(10, 100), (12, 300), (14, 500)] {

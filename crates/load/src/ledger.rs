@@ -347,7 +347,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_done_for_a_write_lies_between_its_times(
+        fn the_effect_of_a_write_lies_between_its_times(
             workers in 1u64..4,
             start_ns in 0u64..1 << 40,
             writes in prop::collection::vec((0u64..1 << 42, 0u64..1 << 34), 1..50),

@@ -10,7 +10,7 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// Builds the ring of `nodes`; `None` if there is no choice: one node, or no tokens known.
+    /// Builds the ring of `nodes`; `None` without a choice: one node, or no tokens known.
     pub fn new(nodes: &[Endpoint]) -> Option<Router> {
         if nodes.len() < 2 || nodes.iter().any(|node| node.tokens.is_empty()) {
             return None;
@@ -53,7 +53,7 @@ mod tests {
         Endpoint {
             name: name.to_owned(),
             tokens: tokens.to_vec(),
-            ..Endpoint::at(([127, 0, 0, 1], 9042).into())
+            ..Endpoint::from_address(([127, 0, 0, 1], 9042).into())
         }
     }
 

@@ -397,7 +397,7 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
 /// Shortcut to create a target node.
 impl Endpoint {
     /// Creates a node at `address` whose tokens are not known.
-    pub fn at(address: std::net::SocketAddr) -> Endpoint {
+    pub fn from_address(address: std::net::SocketAddr) -> Endpoint {
         Endpoint {
             address,
             called: address,

@@ -427,7 +427,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_skipped_is_what_would_be_walked_past(
+        fn skipped_arrivals_are_those_that_a_walk_would_pass(
             rate in 0.5f64..2e4, until_ms in 0u64..3000, workers in 1u64..5, before in 0u64..50,
             rise_ms in 0u64..4000) {
             for rise_ms in [0, rise_ms] {

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_segment_is_an_error() {
+    fn bytes_that_are_no_segment_are_an_error() {
         let mut wrapping = Wrapping::new(Segments::new(None), 1 << 10);
         wrapping.room()[..16].copy_from_slice(b"HTTP/1.1 400 Bad");
         wrapping.received(16);

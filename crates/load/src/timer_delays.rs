@@ -323,7 +323,7 @@ mod tests {
     /// If the thread that shows intervals wakes before the watching thread, the stall would be
     /// lost.
     #[test]
-    fn what_is_seen_after_its_interval_was_shown_goes_to_the_next() {
+    fn a_stall_seen_after_its_interval_goes_to_the_next() {
         let mut ring = ring();
         assert_eq!(ring.take(4).stalled_ns, 0);
         ring.note(12_000 * MS, 13_500 * MS, 0);

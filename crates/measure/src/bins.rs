@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_or_no_value_does_no_harm() {
+    fn a_point_without_a_place_or_a_value_does_no_harm() {
         let odd = [
             (f64::NAN, 1.0),
             (1.0, f64::NAN),

@@ -299,7 +299,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again_and_added(
+        fn a_written_histogram_is_read_again_and_added(
             values in prop::collection::vec((0u64..=HIGHEST_NS + 5, 1u64..1 << 40), 0..200),
             more in prop::collection::vec(1u64..1 << 34, 0..20),
         ) {

@@ -181,7 +181,7 @@ mod tests {
 
     /// 1 % above the capacity for ten seconds leaves a tenth of a second of work.
     #[test]
-    fn what_is_beyond_the_capacity_waits_longer_and_longer() {
+    fn requests_beyond_the_capacity_wait_longer_and_longer() {
         let mut serving = Serving::new(1000.0, None, 0);
         let every_ns = 1e9 / 1010.0;
         let waits = (0..10_100).map(|n| {

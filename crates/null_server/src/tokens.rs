@@ -220,7 +220,7 @@ impl<'a> TokenReader<'a> {
         self.rest = position.map_or(&[], |position| &self.rest[position + 1..]);
     }
 
-    /// Reads the tokens between `(` and its `)`. `None` if there is no parenthesis, or it is not
+    /// Reads the tokens between `(` and its `)`. `None` without a parenthesis, or if it is not
     /// closed.
     pub fn parenthesised(&mut self) -> Option<&'a [Token]> {
         if !self.skip_symbol('(') {

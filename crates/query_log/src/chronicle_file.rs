@@ -27,7 +27,7 @@ const SEARCH_BYTES: usize = 64 << 10;
 /// Type name in the first document of a queue.
 const MAGIC: &[u8] = b"SCQStore";
 
-/// Reasons why there is no further document.
+/// Reasons why a file has no further document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueEnd {
     /// The normal end: an end mark, zeros that were never written, or the end of the file.
@@ -123,7 +123,7 @@ impl<R: Read> Queue<R> {
         Ok(None)
     }
 
-    /// Returns why there is no further document. `None` while there may be one.
+    /// Returns why the file has no further document. `None` while it may have one.
     pub fn end(&self) -> Option<QueueEnd> {
         self.end
     }

@@ -19,7 +19,7 @@ const HEAD_BYTES: u64 = 16 << 10;
 /// Bytes per read from the system.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Reasons for which there is no recording.
+/// Reasons for which logs give no recording.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file or folder cannot be read.
@@ -67,7 +67,7 @@ pub fn left_out(why: Why, count: u64) -> String {
 /// of folders has the logs of several nodes.
 ///
 /// # Errors
-/// A log cannot be read or does not exist, or there is no record to replay.
+/// A log cannot be read or does not exist, or the logs have no record to replay.
 pub fn read(paths: &[(String, PathBuf)], choice: Choice) -> Result<Recording, ReadError> {
     let mut logs = Vec::new();
     for (name, path) in paths {

@@ -214,7 +214,7 @@ fn logs_of_several_nodes_are_merged_by_their_times() {
 }
 
 #[test]
-fn what_memory_has_no_room_for_is_left_out_and_counted() {
+fn operations_beyond_the_memory_are_left_out_and_counted() {
     let bytes = fixture("full-query-log.cq4.gz");
     let all = read(&[("a.cq4", &bytes)], Choice::default());
     let small = Choice {
@@ -321,7 +321,7 @@ fn a_log_that_was_cut_says_so_and_keeps_what_is_whole() {
 }
 
 #[test]
-fn what_is_no_log_is_refused_with_its_name() {
+fn a_file_that_is_no_log_is_refused_with_its_name() {
     for (files, expected) in [
         (&[("a.txt", &b"x"[..])][..], "log has no query log"),
         (
@@ -349,7 +349,7 @@ fn unpacked(bytes: &[u8]) -> Result<Recording, UnpackError> {
 
 /// Data from which the clients of one load make their programs.
 #[test]
-fn what_is_packed_offers_the_same_elsewhere() {
+fn a_packed_log_offers_the_same_elsewhere() {
     for name in ["full-query-log.cq4.gz", "audit.cq4.gz"] {
         let here = read(&[("a.cq4", &fixture(name))], Choice::default());
         let there = unpacked(&packed(&here)).expect("it is whole");
@@ -370,7 +370,7 @@ proptest! {
 
     /// Its digest covers every replayed byte. Other bytes belong to the names of kinds.
     #[test]
-    fn what_is_not_what_was_packed_is_refused_or_offers_the_same(
+    fn a_changed_package_is_refused_or_offers_the_same(
         at: prop::sample::Index, bits in 1u8.., cut: prop::sample::Index,
     ) {
         let here = read(&[("a.cq4", &fixture("full-query-log.cq4.gz"))], Choice::default());

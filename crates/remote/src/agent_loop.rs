@@ -81,11 +81,11 @@ pub fn pipes() -> Result<(File, File)> {
     Ok((reader, writer))
 }
 
-/// Reads the first message of a conversation, before any thread is started: there is no lease yet,
-/// and so all of it has to arrive within `limit`.
+/// Reads the first message of a conversation, before any thread is started: no lease runs yet, and
+/// so all of it has to arrive within `limit`.
 ///
 /// # Errors
-/// There is none in that time, or it is not understood.
+/// The message does not arrive in that time, or it is not understood.
 pub fn first<T: DeserializeOwned>(reader: &mut (impl Read + AsFd), limit: Duration) -> Result<T> {
     let deadline = Deadline::after(limit);
     let mut reader = Until { reader, deadline };
@@ -112,7 +112,7 @@ impl<R: Read + AsFd> Read for Until<'_, R> {
     }
 }
 
-/// Sends the reason why there is no conversation.
+/// Sends the reason why the agent refuses the conversation.
 pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
     // A controller that has hung up does not need it.
     let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));

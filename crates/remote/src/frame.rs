@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_neither_sent_nor_awaited() {
+    fn a_frame_that_is_too_long_is_neither_sent_nor_awaited() {
         let long = "x".repeat(BYTES_MAX);
         let said = write(&mut Vec::new(), &long).unwrap_err().to_string();
         assert!(said.contains("is too long"), "{said}");

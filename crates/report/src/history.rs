@@ -60,7 +60,7 @@ pub(crate) struct UsedRun {
     /// Folder of the run.
     pub(crate) path: PathBuf,
     pub(crate) verdict: Option<record::Verdict>,
-    /// Link from the page to its report. `None` if there is no path to it.
+    /// Link from the page to its report. `None` without a path to it.
     pub(crate) link: Option<String>,
     pub(crate) cassay: String,
     pub(crate) cassandra: String,
@@ -156,7 +156,7 @@ impl HistoryMetric {
 
 impl History {
     /// Sets the link to the report of every run. `way` gets the folder of the run, and returns
-    /// `None` if there is no path to it.
+    /// `None` without a path to it.
     pub fn link(&mut self, way: impl Fn(&Path) -> Option<String>) {
         for run in &mut self.runs {
             run.link = way(&run.path);

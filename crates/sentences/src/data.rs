@@ -12,7 +12,7 @@ use store::record::{
 /// Rows that a sentence names; the rest is only counted.
 const ROWS_NAMED_MAX: usize = 5;
 
-/// Returns the sentences; empty if there is no objection to the data.
+/// Returns the sentences; empty without an objection to the data.
 pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     let of: Vec<&TrialFinding> =
         trials.iter().filter(|trial| !trial.data_against().is_nothing()).collect();

@@ -15,7 +15,7 @@ const LISTED_MAX: usize = 4;
 /// Ratio from which an increase of p99 exceeds its usual variation.
 const RAISED: f64 = 1.5;
 
-/// Returns the sentences; empty if there is no fault with a measurable effect.
+/// Returns the sentences; empty without a fault that has a measurable effect.
 pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     let faults = trials.iter().flat_map(|trial| {
         let is_at_rate = trial.point.is_some_and(Point::is_rate);

@@ -127,7 +127,7 @@ pub struct DataAgainst<'a> {
 }
 
 impl DataAgainst<'_> {
-    /// Returns true if there is no evidence against the data.
+    /// Returns true if nothing counts against the data.
     pub fn is_nothing(&self) -> bool {
         self.rows.is_none() && self.reads.is_none() && self.registers.is_none()
     }

@@ -54,7 +54,7 @@ mod tests {
 
     /// The means of blocks that scatter gave 1.215, beside a ratio of 1.416.
     #[test]
-    fn what_stands_beside_a_ratio_divides_to_it() {
+    fn values_beside_a_ratio_divide_to_it() {
         let place = Some(Point::Threads(8));
         let trial = |variant: &str, ops_per_s: f64| {
             let mut trial = TrialFinding {

@@ -23,7 +23,7 @@ measure::word_enum! {
 pub struct CurveRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Reason why there is no curve; all other figures are then absent. Absent if there is one.
+    /// Reason for a missing curve; all other figures are then absent. Absent with a curve.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -42,7 +42,7 @@ pub struct CurveRecord {
     /// κ: cost of coherency for each pair of operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa: Option<f64>,
-    /// 95 % confidence interval of κ. The upper end is `null` if there is no upper limit.
+    /// 95 % confidence interval of κ. The upper end is `null` without an upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa_ci95: Option<[Option<f64>; 2]>,
     /// Distance of the points from the curve: root of the mean square of ln (seen ÷ curve).
@@ -66,7 +66,7 @@ pub struct CurveRecord {
 pub struct PeakRecord {
     /// Operations in flight at the peak.
     pub threads: f64,
-    /// 95 % confidence interval of them. The upper end is `null` if there is no upper limit.
+    /// 95 % confidence interval of them. The upper end is `null` without an upper limit.
     pub threads_ci95: [Option<f64>; 2],
     /// Throughput of the curve there, op/s.
     pub ops_per_s: f64,

@@ -27,7 +27,7 @@ pub struct Deletable {
 /// Returns the runs of these names, as for `find`; unreadable runs by `STUDY/STAMP`.
 ///
 /// # Errors
-/// There is no such run, or a process writes it.
+/// A run does not exist, or a process writes it.
 pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
     let paths = names.iter().map(|name| find::place(results, name));
     let mut all = Vec::new();

@@ -168,7 +168,7 @@ pub struct EffectRecord {
     pub verdict: EffectVerdict,
     /// Number of blocks with all cells that the effect needs.
     pub blocks: usize,
-    /// Probability of a ratio at least as far from 1 if there is no effect.
+    /// Probability of a ratio at least as far from 1 without an effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     /// The same, adjusted for the number of effects. The verdict uses it.

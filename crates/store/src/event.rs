@@ -339,7 +339,7 @@ mod tests {
 
     /// Trials that a ladder no longer asked for looked as if they were still to come.
     #[test]
-    fn what_is_left_out_is_said_with_its_reasons_until_it_is_done() {
+    fn skipped_trials_are_reported_with_reasons_until_they_run() {
         let skipped = |why: &str| JournalEvent::TrialSkipped(why.to_owned());
         let started = JournalEvent::TrialStarted {
             slug: String::new(),

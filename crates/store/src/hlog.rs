@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_back_by_tag_and_range() {
+    fn a_written_histogram_log_is_read_by_tag_and_range() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("latency.hlog");
         write(&path);

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn a_written_journal_is_read() {
         assert_eq!(read(text().as_bytes()), ("abcd".to_owned(), vec![]));
     }
 

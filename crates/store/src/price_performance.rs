@@ -58,7 +58,7 @@ pub struct CapacityRecord {
     pub skew: f64,
     /// Number of copies of each row (replication factor).
     pub copies: u64,
-    /// Reason why there is no answer; all figures of it are then absent. Absent if there is one.
+    /// Reason for a missing answer; all figures of it are then absent. Absent with an answer.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

@@ -70,7 +70,7 @@ impl QuantilesRecord {
         ]
     }
 
-    /// Returns the figure of this name. `None` if there is no such figure.
+    /// Returns the figure of this name. `None` without such a figure.
     pub fn figure(&self, name: &str) -> Option<Known> {
         let named = |(its, figure): (&str, Known)| (its == name).then_some(figure);
         self.figures().into_iter().find_map(named)

@@ -114,7 +114,7 @@ pub struct EfficiencyRecord {
     /// Value of the efficiency. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Reason why there is no value. Absent if there is one.
+    /// Reason for a missing value. Absent with a value.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -130,7 +130,7 @@ pub struct ScaleFitRecord {
     /// divisor too. `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s −
     /// 1))).
     pub model: Model,
-    /// Reason why there is no curve; all other figures are then absent. Absent if there is one.
+    /// Reason for a missing curve; all other figures are then absent. Absent with a curve.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -186,7 +186,7 @@ pub struct CoefficientRecord {
     pub name: String,
     /// Value of the coefficient.
     pub value: f64,
-    /// 95 % confidence interval. The upper end is `null` if there is no upper limit. Absent if the
+    /// 95 % confidence interval. The upper end is `null` without an upper limit. Absent if the
     /// coefficient is held, and if blocks are not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[Option<f64>; 2]>,
@@ -204,7 +204,7 @@ pub struct CoefficientRecord {
 pub struct ScalePeakRecord {
     /// N*: number of units at the peak.
     pub units: f64,
-    /// 95 % confidence interval of that number. The upper end is `null` if there is no upper limit.
+    /// 95 % confidence interval of that number. The upper end is `null` without an upper limit.
     pub units_ci95: [Option<f64>; 2],
     /// Throughput of the curve there, op/s.
     pub ops_per_s: f64,

@@ -21,7 +21,7 @@ pub struct ScreenRecord {
     pub mixed: String,
     /// Number of runs of the design.
     pub runs: usize,
-    /// Reason why there is no answer; effects are then absent. Absent if there is one.
+    /// Reason for a missing answer; effects are then absent. Absent with an answer.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

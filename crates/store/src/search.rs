@@ -21,8 +21,8 @@ pub struct SearchRecord {
     /// Percentile of latency that the search is bounded by.
     #[serde(default)]
     pub percentile: Percentile,
-    /// Lower and upper bound of that percentile, ms. `null` if there is no such bound, and in runs
-    /// of earlier versions.
+    /// Lower and upper bound of that percentile, ms. `null` without such a bound, and in runs of
+    /// earlier versions.
     #[serde(default)]
     pub within_ms: [Option<f64>; 2],
     /// `held` (found, and it held), `found` (found; nothing is held), `none`, `not_reached` (it is

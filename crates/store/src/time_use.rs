@@ -140,7 +140,7 @@ fn step_of_phase(phase: &str) -> TimedStep {
 mod tests {
     use super::*;
 
-    fn at(second: f64, event: JournalEvent) -> JournalRecord {
+    fn record_at(second: f64, event: JournalEvent) -> JournalRecord {
         JournalRecord {
             unix_ns: (second * SECOND_NS as f64) as u64,
             trial: None,
@@ -183,28 +183,28 @@ mod tests {
     #[test]
     fn the_steps_and_the_windows_are_the_whole_run() {
         let journal = [
-            at(100.0, started()),
-            at(101.0, trial_started()),
-            at(
+            record_at(100.0, started()),
+            record_at(101.0, trial_started()),
+            record_at(
                 101.5,
                 JournalEvent::TargetStarting {
                     kind: String::new(),
                     what: String::new(),
                 },
             ),
-            at(
+            record_at(
                 110.0,
                 JournalEvent::TargetReady {
                     kind: String::new(),
                     nodes: Vec::new(),
                 },
             ),
-            at(111.0, phase("schema")),
-            at(112.0, phase("load")),
-            at(115.0, phase("settle")),
-            at(117.0, phase("warmup")),
-            at(127.0, phase("measure")),
-            at(140.0, JournalEvent::TargetStopped),
+            record_at(111.0, phase("schema")),
+            record_at(112.0, phase("load")),
+            record_at(115.0, phase("settle")),
+            record_at(117.0, phase("warmup")),
+            record_at(127.0, phase("measure")),
+            record_at(140.0, JournalEvent::TargetStopped),
         ];
         let used = time_use(&journal, 142_000_000_000, &[finding(12.0)]);
         assert_eq!(used.seconds, 42.0);
@@ -222,20 +222,20 @@ mod tests {
     #[test]
     fn the_pause_between_a_killed_run_and_its_resume_is_not_counted() {
         let journal = [
-            at(0.0, started()),
-            at(1.0, trial_started()),
-            at(2.0, phase("load")),
+            record_at(0.0, started()),
+            record_at(1.0, trial_started()),
+            record_at(2.0, phase("load")),
             // Killed at some time; resumed an hour later.
-            at(3600.0, started()),
-            at(3601.0, trial_started()),
-            at(3602.0, phase("measure")),
+            record_at(3600.0, started()),
+            record_at(3601.0, trial_started()),
+            record_at(3602.0, phase("measure")),
         ];
         let used = time_use(&journal, 3_608_000_000_000, &[finding(5.0)]);
         assert_eq!(used.seconds, 1.0 + 1.0 + 1.0 + 1.0 + 6.0);
         let journal = [
-            at(0.0, started()),
-            at(4.0, JournalEvent::RunInterrupted),
-            at(50.0, started()),
+            record_at(0.0, started()),
+            record_at(4.0, JournalEvent::RunInterrupted),
+            record_at(50.0, started()),
         ];
         assert_eq!(time_use(&journal, 51_000_000_000, &[]).seconds, 5.0);
     }

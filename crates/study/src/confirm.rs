@@ -110,7 +110,7 @@ scales:
     }
 
     #[test]
-    fn what_lines_do_not_show_is_said() {
+    fn a_screening_in_one_line_is_refused_with_a_text_to_paste() {
         let said = confirming("{study: s, screen: {settings: {}}}\n", "matrix: {}\n", &[]);
         assert!(said.unwrap_err().contains("to paste"));
     }

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_no_process_away_needs_only_seconds_as_before() {
+    fn a_fault_that_ends_no_process_needs_only_seconds() {
         let pause = "{kind: node-pause, where: {node: 2}, at: 20s, for: 20s}";
         assert_eq!(warnings_for(pause, "70s"), Vec::<String>::new());
         assert_eq!(warnings_for(pause, "69s").len(), 1);

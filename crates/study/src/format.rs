@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_elsewhere_stands_there() {
+    fn keys_that_stand_elsewhere_are_fields_there() {
         for (name, path) in ELSEWHERE {
             assert!(field(name).is_none() && field(path).is_some(), "{name}");
         }

@@ -80,7 +80,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     beside(base, &grid, (PATH, matrix), out);
 }
 
-/// Returns the values of an axis; `None` if there is no such axis, or it has no values.
+/// Returns the values of an axis; `None` without such an axis, or if it has no values.
 fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
     let names = || AXES.iter().map(|axis| axis.name).chain(LOADS);
     let key = axis.key.as_str();

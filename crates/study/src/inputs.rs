@@ -146,7 +146,7 @@ fn without(line: &str, password: &str) -> String {
 /// folder is open, the file must exist already. The error is a sentence with a remedy.
 ///
 /// # Errors
-/// There is no folder to read from, the name leads out of it, or the file does not exist in a
+/// The study has no folder to read from, the name leads out of it, or the file does not exist in a
 /// folder that is not open.
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_record_needs_no_folder() {
+    fn an_input_on_record_needs_no_folder() {
         let overrides = Overrides {
             inputs: BTreeMap::from([("a".to_owned(), "text".to_owned())]),
             ..Overrides::default()

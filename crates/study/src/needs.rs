@@ -1,26 +1,27 @@
-//! Lists the abilities that a study needs of its targets. The engine finds out which are missing
+//! Lists the capabilities that a study needs of its targets. The engine finds out which are missing
 //! before anything starts.
 //!
-//! An ability that answering the question requires must be there, or the study is refused: another
-//! isolation, a volume to fill, a snapshot to restore. An ability that only adds detail, or makes
-//! the hosts more like machines, is a wish: the run goes on without it, and its notes say so.
+//! A capability that answering the question requires must be there, or the study is refused:
+//! another isolation, a volume to fill, a snapshot to restore. A capability that only adds detail,
+//! or makes the hosts more like machines, is a wish: the run goes on without it, and its notes say
+//! so.
 
 use crate::settings::{Data, Load, PageCache, Probes, Reset, RestoreMethod, Settings, Settle};
 use crate::units;
-use target_spec::{Ability, DiskSpec, HostsSpec, Isolation, Target};
+use target_spec::{Capability, DiskSpec, HostsSpec, Isolation, Target};
 
-/// An ability that a setting requires.
+/// A capability that a setting requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The ability.
-    pub ability: Ability,
+    /// The capability.
+    pub capability: Capability,
     /// Reason: a key of the study, with its value if that adds information.
     pub why: String,
     /// Tells if the run can go on without it.
     pub strength: Strength,
 }
 
-/// Tells if a run can go on without an ability.
+/// Tells if a run can go on without a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
     /// The study cannot run without it.
@@ -31,7 +32,7 @@ pub enum Strength {
     Wish,
 }
 
-/// Returns the abilities that one variant needs of its target. The null target needs none.
+/// Returns the capabilities that one variant needs of its target. The null target needs none.
 pub fn needs(settings: &Settings) -> Vec<Need> {
     let mut needs = Vec::new();
     match &settings.target {
@@ -46,7 +47,7 @@ pub fn needs(settings: &Settings) -> Vec<Need> {
     add_data_needs(&settings.data, &mut needs);
     if settings.load_target() != &settings.target {
         must(
-            Ability::Restart,
+            Capability::Restart,
             "phases.load.target".to_owned(),
             &mut needs,
         );
@@ -55,16 +56,16 @@ pub fn needs(settings: &Settings) -> Vec<Need> {
         add_probe_needs(probes, &mut needs);
     }
     for fault in &settings.faults {
-        for ability in fault.kind.needs {
-            must(*ability, format!("faults: {}", fault.kind.name), &mut needs);
+        for capability in fault.kind.needs {
+            must(*capability, format!("faults: {}", fault.kind.name), &mut needs);
         }
     }
     needs
 }
 
-fn must(ability: Ability, why: String, needs: &mut Vec<Need>) {
+fn must(capability: Capability, why: String, needs: &mut Vec<Need>) {
     needs.push(Need {
-        ability,
+        capability,
         why,
         strength: Strength::Must,
     });
@@ -92,30 +93,30 @@ fn add_host_needs(hosts: &HostsSpec, needs: &mut Vec<Need>) {
     let delay = host.link.delay.map(|delay| delay.as_nanos() as u64);
     let limits = [
         (
-            Ability::CpuSet,
+            Capability::CpuSet,
             "cpus",
             host.cpus.as_ref().map(|cpus| format!("{cpus:?}")),
         ),
         (
-            Ability::CpuLimit,
+            Capability::CpuLimit,
             "cpu_quota",
             host.cpu_quota.map(|cores| cores.to_string()),
         ),
-        (Ability::MemoryLimit, "memory", host.memory_bytes.map(bytes)),
-        (Ability::Volume, "volume", host.volume_bytes.map(bytes)),
-        (Ability::DiskLimit, "disk", disk_words(&host.disk)),
+        (Capability::MemoryLimit, "memory", host.memory_bytes.map(bytes)),
+        (Capability::Volume, "volume", host.volume_bytes.map(bytes)),
+        (Capability::DiskLimit, "disk", disk_words(&host.disk)),
         (
-            Ability::LinkRate,
+            Capability::LinkRate,
             "link.rate",
             host.link.rate_bits_per_s.map(units::format_bit_rate),
         ),
         (
-            Ability::LinkDelay,
+            Capability::LinkDelay,
             "link.delay",
             delay.map(units::format_duration_ns),
         ),
     ];
-    // Loopback is a choice, so its missing abilities were not requested. Limits beside it are a
+    // Loopback is a choice, so its missing capabilities were not requested. Limits beside it are a
     // mistake that the rules report.
     let (own, each) = match hosts.isolation {
         // The machines report what they permit when they are reached.
@@ -126,14 +127,14 @@ fn add_host_needs(hosts: &HostsSpec, needs: &mut Vec<Need>) {
     };
     let isolation = hosts.isolation.name();
     needs.push(Need {
-        ability: Ability::Hosts,
+        capability: Capability::Hosts,
         why: format!("target.local.isolation: {isolation}"),
         strength: own,
     });
-    for (ability, key, value) in limits {
+    for (capability, key, value) in limits {
         let Some(value) = value else { continue };
         needs.push(Need {
-            ability,
+            capability,
             why: format!("target.local.host.{key}: {value}"),
             strength: each,
         });
@@ -143,20 +144,20 @@ fn add_host_needs(hosts: &HostsSpec, needs: &mut Vec<Need>) {
 fn add_data_needs(data: &Data, needs: &mut Vec<Need>) {
     if let Load::Fraction(share) = data.load {
         let why = format!("data.load: {:.0} % of the data volume", 100.0 * share);
-        must(Ability::Volume, why, needs);
+        must(Capability::Volume, why, needs);
     }
     if data.settle == Settle::Compactions {
         must(
-            Ability::Settle,
+            Capability::Settle,
             "data.settle: compactions".to_owned(),
             needs,
         );
     }
     if data.reset == Reset::Snapshot {
-        must(Ability::Snapshot, "data.reset: snapshot".to_owned(), needs);
+        must(Capability::Snapshot, "data.reset: snapshot".to_owned(), needs);
         if data.restore == RestoreMethod::Offline {
             must(
-                Ability::OfflineRestore,
+                Capability::OfflineRestore,
                 "data.restore: offline".to_owned(),
                 needs,
             );
@@ -164,7 +165,7 @@ fn add_data_needs(data: &Data, needs: &mut Vec<Need>) {
     }
     if data.page_cache == PageCache::Drop {
         must(
-            Ability::DropPageCache,
+            Capability::DropPageCache,
             "data.page_cache: drop".to_owned(),
             needs,
         );
@@ -175,18 +176,18 @@ fn add_data_needs(data: &Data, needs: &mut Vec<Need>) {
 pub const PROBES: &str = "probes.";
 
 fn add_probe_needs(probes: &Probes, needs: &mut Vec<Need>) {
-    let ability_of = |key: &str| match key {
-        "hosts" => Some(Ability::HostMetrics),
-        "processes" => Some(Ability::ProcessStatistics),
-        "jvm" => Some(Ability::JvmMetrics),
+    let capability_of = |key: &str| match key {
+        "hosts" => Some(Capability::HostMetrics),
+        "processes" => Some(Capability::ProcessStatistics),
+        "jvm" => Some(Capability::JvmMetrics),
         // Virtual tables show most of it on any target.
-        "gc_log" => Some(Ability::GcLog),
+        "gc_log" => Some(Capability::GcLog),
         _ => None,
     };
     for (key, period_ns) in probes.periods() {
-        if let (Some(ability), Some(_)) = (ability_of(key), period_ns) {
+        if let (Some(capability), Some(_)) = (capability_of(key), period_ns) {
             needs.push(Need {
-                ability,
+                capability,
                 why: format!("{PROBES}{key}"),
                 strength: Strength::Wish,
             });

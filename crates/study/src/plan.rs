@@ -140,7 +140,7 @@ impl<P> Trial<P> {
 impl Turn {
     /// Returns the trial at the point and for the role of `ask`. The role decides the length of its
     /// window.
-    pub fn at(&self, ask: Ask, settings: &Settings) -> Trial {
+    pub fn trial_for(&self, ask: Ask, settings: &Settings) -> Trial {
         let Ask { point, role } = ask;
         let mut turn = self.clone();
         let windows_ns = [self.role, role].map(|role| settings.window_ns(role));

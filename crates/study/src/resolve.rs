@@ -37,7 +37,7 @@ use target_spec::Target;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 use yaml::{Node, Raw};
 
-/// Reason why there is no study.
+/// Reason why a text is no study.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// The file could not be read.
@@ -360,8 +360,8 @@ impl Resolver<'_> {
         Some(Box::new(phase))
     }
 
-    /// Merges a phase into the study. Settings of a local target are dropped if there is no local
-    /// target: then the target was replaced, or [`rules`] refuses the phase.
+    /// Merges a phase into the study. Settings of a local target are dropped if the study has none:
+    /// then the target was replaced, or [`rules`] refuses the phase.
     fn lay_phase(&self, node: &mut Node, path: &str) {
         let Some(mut over) = node.at(path).cloned() else {
             return;

@@ -418,7 +418,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(value in any::<u64>()) {
+        fn a_formatted_quantity_is_parsed_back(value in any::<u64>()) {
             prop_assert_eq!(parse_count(&format_count(value)), Ok(value));
             prop_assert_eq!(parse_duration_ns(&format_duration_ns(value)), Ok(value));
             prop_assert_eq!(parse_bytes(&format_bytes(value)), Ok(value));

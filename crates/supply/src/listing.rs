@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_said_with_the_command_that_brings_it() {
+    fn an_absent_release_is_reported_with_the_command_for_it() {
         let cache = tempfile::tempdir().unwrap();
         let said = absent(cache.path(), &versions::DEFAULT.release()).unwrap();
         assert!(said.contains("`cassay supply fetch` does it now"), "{said}");

@@ -66,7 +66,7 @@ impl Head {
     }
 
     /// Converts a time since the start line, s, to µs since 1970.
-    pub(crate) fn at(&self, t_s: f64) -> Option<i64> {
+    pub(crate) fn to_unix_us(&self, t_s: f64) -> Option<i64> {
         let us = t_s * 1e6;
         // Damaged records may hold any value; valid times are within ten thousand years.
         let is_near = us.is_finite() && us.abs() < 3e17;
@@ -81,7 +81,7 @@ impl Head {
 
     /// Returns the time at which the window began, µs since 1970.
     pub(crate) fn window_at(&self) -> Option<i64> {
-        self.window_from_s.and_then(|from_s| self.at(from_s))
+        self.window_from_s.and_then(|from_s| self.to_unix_us(from_s))
     }
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn times<'r, R: 'r>(
 ) -> Table<'r, R> {
     table
         .time("at", "Begin, by the wall clock.", move |row| {
-            head(row).at(t_s(row))
+            head(row).to_unix_us(t_s(row))
         })
         .number(
             "window_s",

@@ -95,7 +95,7 @@ impl Translation {
 mod tests {
     use super::*;
 
-    fn at(text: &str) -> SocketAddr {
+    fn address(text: &str) -> SocketAddr {
         text.parse().unwrap()
     }
 
@@ -137,7 +137,7 @@ mod tests {
             ("10.1.0.6:9142", "192.0.2.6:9142"),
             ("10.1.0.7:9042", "10.1.0.7:9042"),
         ] {
-            assert_eq!(all.reached(at(said)), at(reached));
+            assert_eq!(all.reached(address(said)), address(reached));
         }
         for (said, reached) in [
             ("10.1.0.5:8778", "127.0.0.1:18778"),
@@ -145,12 +145,12 @@ mod tests {
             ("10.1.0.6:8778", "192.0.2.6:8778"),
             ("10.1.0.7:8778", "10.1.0.7:8778"),
         ] {
-            assert_eq!(all.beside(at(said)), at(reached));
+            assert_eq!(all.beside(address(said)), address(reached));
         }
     }
 
     #[test]
-    fn who_is_reached_there_is_known_by_what_the_cluster_calls_it() {
+    fn a_translated_address_is_reported_as_the_cluster_knows_it() {
         let all = translation(&[
             ("10.1.0.5", "127.0.0.1:9043"),
             ("10.1.0.6:9142", "127.0.0.1:9044"),
@@ -162,7 +162,7 @@ mod tests {
             ("192.0.2.7:9142", Some("10.1.0.7:9142")),
             ("127.0.0.1:9042", None),
         ] {
-            assert_eq!(all.reported_address(at(reached), 9042), said.map(at));
+            assert_eq!(all.reported_address(address(reached), 9042), said.map(address));
         }
     }
 }

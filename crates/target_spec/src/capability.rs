@@ -1,11 +1,11 @@
-//! Abilities of a target that a plan may need, and abilities of a host that a fault may need.
+//! Capabilities of a target that a plan may need, and capabilities of a host that a fault may need.
 
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// An ability that a plan may need from a target.
+    /// A capability that a plan may need from a target.
     #[derive(PartialOrd, Ord)]
-    pub enum Ability {
+    pub enum Capability {
         /// Start with other settings: `cassandra.yaml`, heap, JVM options, number of nodes.
         Provision = "provision",
         /// Restart the nodes in turn with another configuration and the same data.
@@ -81,44 +81,46 @@ measure::word_enum! {
     }
 }
 
-impl Ability {
+impl Capability {
     /// Volume faults, for hosts that have volumes.
-    pub const OF_VOLUMES: [Ability; 5] = [
-        Ability::VolumeOff,
-        Ability::VolumeReadOnly,
-        Ability::VolumeStalled,
-        Ability::VolumeCorrupt,
-        Ability::VolumeErrors,
+    pub const OF_VOLUMES: [Capability; 5] = [
+        Capability::VolumeOff,
+        Capability::VolumeReadOnly,
+        Capability::VolumeStalled,
+        Capability::VolumeCorrupt,
+        Capability::VolumeErrors,
     ];
 
     /// Returns true if hosts need volumes of their own for it.
     pub fn is_of_volumes(self) -> bool {
-        self == Ability::Volume || Ability::OF_VOLUMES.contains(&self)
+        self == Capability::Volume || Capability::OF_VOLUMES.contains(&self)
     }
 }
 
-/// One ability of a target, or of a machine for its hosts: present, or absent with the reason.
+/// Status of one capability of a target, or of a machine for its hosts: present, or absent with
+/// the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Capability {
-    /// The ability.
-    pub ability: Ability,
+pub struct CapabilityStatus {
+    /// The capability.
+    #[serde(rename = "ability")]
+    pub capability: Capability,
     /// True if it is present.
     pub present: bool,
     /// Way in which it works, or the reason why it is absent and the remedy.
     pub detail: String,
 }
 
-impl Capability {
-    /// Creates a capability: present with its way of working, or absent with the reason.
-    pub fn from_answer(ability: Ability, answer: Result<String, String>) -> Capability {
-        Capability {
-            ability,
+impl CapabilityStatus {
+    /// Creates a status: present with its way of working, or absent with the reason.
+    pub fn from_answer(capability: Capability, answer: Result<String, String>) -> CapabilityStatus {
+        CapabilityStatus {
+            capability,
             present: answer.is_ok(),
             detail: answer.unwrap_or_else(|why| why),
         }
     }
 
-    /// Returns its way of working, or the reason why it is absent.
+    /// Returns the capability's way of working, or the reason why it is absent.
     pub fn answer(&self) -> Result<String, String> {
         let detail = self.detail.clone();
         if self.present {

@@ -30,7 +30,7 @@ pub use actions::{Change, Restarts};
 pub use address_translation::{NodePlace, Translation};
 pub use allow::{Act, Allow, NodeAct, Object};
 pub use attached_host::{AttachedHost, NODE_PLACE, ProcessControl, folder_of_node};
-pub use capability::{Ability, Capability};
+pub use capability::{Capability, CapabilityStatus};
 pub use compressed_pointers::narrow_heap_max_bytes;
 pub use heap::jvm_size;
 pub use host::{DiskSpec, HostKind, HostSpec, HostsSpec, Isolation, LinkSpec, RemoteHost};

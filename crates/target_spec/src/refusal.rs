@@ -62,7 +62,7 @@ mod tests {
     use crate::spec::Collector;
 
     #[test]
-    fn what_no_machine_can_start_is_refused_by_its_key() {
+    fn settings_that_no_machine_can_start_are_refused_by_their_key() {
         let keys = |change: fn(&mut LocalSpec)| -> Vec<&str> {
             let mut spec = LocalSpec::default();
             change(&mut spec);

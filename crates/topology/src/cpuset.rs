@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_set_is_said() {
+    fn a_text_that_is_no_cpu_set_is_refused() {
         for list in [
             "a",
             "3-1",

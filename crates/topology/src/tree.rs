@@ -142,7 +142,7 @@ impl Tree {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the text of a file. `None` if there is no readable file.
+    /// Returns the text of a file. `None` if the file does not exist or cannot be read.
     pub fn read(&self, path: &str) -> Option<String> {
         let bytes = match self {
             Tree::Folder(root) => read_plain(&root.join(path))?,
@@ -151,7 +151,7 @@ impl Tree {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the names in a folder, in order. Empty if there is no such folder.
+    /// Returns the names in a folder, in order. Empty without such a folder.
     pub fn list(&self, path: &str) -> Vec<String> {
         match self {
             Tree::Folder(root) => {

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_used_is_in_no_part() {
+    fn cpus_that_may_not_be_used_are_in_no_part() {
         let machine = Shape::epyc_7601().machine().unwrap();
         let some = &machine.parts(Units::L3)[3].cpus;
         let machine = machine.only(some);

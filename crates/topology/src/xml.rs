@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_grows_in_the_parser_is_refused_before_it() {
+    fn a_text_that_grows_in_the_parser_is_refused_before_it() {
         assert!(bounded("<topology a='1'/>", "m").is_ok());
         let attributes = format!("<topology {}/>", "a='1' ".repeat(ATTRIBUTES_MAX + 1));
         for text in [

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_home_is_refused_with_what_is_missing() {
+    fn a_folder_that_is_no_home_is_refused_with_the_missing_part() {
         let refused = |files: &[&str]| Home::read(with(files).path()).unwrap_err().to_string();
         assert!(refused(&["lib/a.jar"]).contains("has no jar of the server"));
         assert!(refused(&["lib/apache-cassandra-3.11.4.jar"]).contains("is Cassandra 3.11.4"));

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_meant_is_said() {
+    fn a_wrong_value_comes_with_the_likely_one() {
         let near = |kind, value: Value| ValueKind::parse(kind).wrong(&value).unwrap().example;
         for (kind, value, expected) in [
             ("rate:long:B/s", json!("64MB/s"), Some("64MiB/s")),

@@ -66,7 +66,7 @@ mod tests {
     use crate::settings::Setting;
 
     #[test]
-    fn what_the_files_say_can_be_said_in_the_line() {
+    fn every_setting_of_a_preset_is_known_to_its_line() {
         for line in LINES.iter().filter(|line| line.presets.is_some()) {
             for preset in Preset::ALL {
                 let settings = line.preset(preset).expect("an object");

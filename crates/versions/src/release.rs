@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_release_is_refused_with_the_lines_that_there_are() {
+    fn a_text_that_is_no_release_is_refused_with_the_known_lines() {
         for text in ["3.11.19", "4.2", "5.1.0", "15.0.1", "latest"] {
             let refused = Release::parse(text).unwrap_err();
             assert!(

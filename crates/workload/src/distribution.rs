@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_meant() {
+    fn a_distribution_is_parsed_as_its_text_says() {
         let zipf = |theta| Shape::Zipf { theta };
         for (text, shape, range) in [
             ("uniform", Shape::Uniform, None),

@@ -31,7 +31,7 @@ pub struct Operation {
 pub enum Check {
     /// Exactly the bytes that some write of this workload wrote.
     Right,
-    /// There is no row, although the load stage wrote it.
+    /// The row is missing, although the load stage wrote it.
     Missing,
     /// A correct value of an earlier epoch.
     Stale,

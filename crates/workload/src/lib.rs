@@ -1,7 +1,7 @@
 //! The only crate that knows where keys and values come from and what a read must return; named
 //! workloads and workload files.
 //!
-//! Operation n is a pure function of (seed, n). There is no clock, no I/O, no thread, and no state
+//! Operation n is a pure function of (seed, n). It uses no clock, no I/O, no thread, and no state
 //! that outlives an operation: any process can regenerate and verify any row. Floating-point
 //! functions come from `libm`, so that the bytes are the same on every machine.
 //!

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_before_a_time_is_counted_over_all_rounds() {
+    fn arrivals_before_a_time_are_counted_over_all_rounds() {
         let course = ArrivalTimes::new(vec![0, 5, 5, 9], 10);
         let at: Vec<u64> = (0..9).map(|n| course.at_ns(n)).collect();
         assert_eq!(at, [0, 5, 5, 9, 10, 15, 15, 19, 20]);

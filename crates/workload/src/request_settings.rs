@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_at_its_key() {
+    fn a_wrong_setting_is_reported_at_its_key() {
         let serial = Tuning {
             serial_consistency: Some(Consistency::One),
             ..Tuning::default()

@@ -112,14 +112,14 @@ impl Reader<'_> {
         self.tokens.get(self.next)
     }
 
-    fn at(&self) -> usize {
+    fn position(&self) -> usize {
         self.peek().map_or(self.end, |token| token.at)
     }
 
     fn fault<T>(&self, message: impl Into<String>) -> Result<T, CqlMistake> {
         Err(CqlMistake {
             message: message.into(),
-            at: self.at(),
+            at: self.position(),
         })
     }
 
@@ -209,7 +209,7 @@ impl Reader<'_> {
     }
 
     fn column(&mut self, table: &mut Table) -> Result<(), CqlMistake> {
-        let at = self.at();
+        let at = self.position();
         let name = self.name()?;
         if table.column(&name).is_some() {
             return Err(CqlMistake {
@@ -279,7 +279,7 @@ impl Reader<'_> {
     }
 
     fn key_column(&mut self, table: &Table) -> Result<usize, CqlMistake> {
-        let at = self.at();
+        let at = self.position();
         let name = self.name()?;
         table.column(&name).ok_or_else(|| CqlMistake {
             message: format!("the primary key has {name}, which is not a column above it"),
@@ -288,7 +288,7 @@ impl Reader<'_> {
     }
 
     fn typ(&mut self) -> Result<CqlType, CqlMistake> {
-        let at = self.at();
+        let at = self.position();
         let is_text = self.peek().is_some_and(|token| token.kind == TokenKind::Text);
         if is_text {
             let class = self.tokens[self.next].text.clone();

@@ -61,7 +61,7 @@ pub trait OperationEncoder: Debug + Send {
     /// have become the one that follows it ([`crate::Statement::then`]).
     fn seek(&mut self, operation: Operation);
 
-    /// Returns the Murmur3 token of the partition key; `None` if there is no single partition.
+    /// Returns the Murmur3 token of the partition key; `None` without a single partition.
     fn token(&self) -> Option<i64>;
 
     /// Returns the number of statements in the operation: more than one form a batch.

@@ -2,7 +2,7 @@
 //!
 //! It uses rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate
 //! variates from monotone discrete distributions" (1996): invert the integral of x^-theta, round to
-//! the nearest rank, reject the small excess. There is no sum over the ranks, so a domain of 2^63
+//! the nearest rank, reject the small excess. It does not sum over the ranks, so a domain of 2^63
 //! costs as much as a domain of 2. Fewer than 1.1 rounds per draw are typical. Above 2^53 a rank is
 //! rounded to a representable double.
 

@@ -177,7 +177,7 @@ test result: FAILED. 1 passed; 2 failed
     }
 
     #[test]
-    fn what_has_failed_is_read_from_what_libtest_says() {
+    fn failed_tests_are_read_from_the_output_of_libtest() {
         assert_eq!(failed_tests(SAID), ["a::b", "c"]);
         assert!(failed_tests("signal: 6").is_empty());
         let of = |outcomes: &[UnitResult]| failed(outcomes, &[], &[]);

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_left_out_is_one_line_with_every_reason_once() {
+    fn skipped_tests_are_one_line_with_every_reason_once() {
         assert_eq!(summary(""), None);
         let text = "ssh::a: no sshd: apt-get install it\nrpm::b: no rpmbuild\nssh::c: no sshd: \
                     apt-get install it\n";

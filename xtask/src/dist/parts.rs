@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_only_used_to_build_or_to_test_is_no_part() {
+    fn packages_for_building_or_testing_are_no_parts() {
         let package = |id: &str, kind: &str| {
             format!(
                 r#"{{"id": "{id}", "name": "{id}", "version": "1.0.0", "license": "MIT",

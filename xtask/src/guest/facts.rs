@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_leaves_out_what_is_off_or_not_there() {
+    fn expected_facts_leave_out_offline_and_absent_parts() {
         let offline = Facts::expected(shape("offline"), None);
         assert_eq!(sets(&offline.packages), "0-2,4-5 | 8-15");
         assert_eq!(
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_in_numbers_of_the_os() {
+    fn facts_are_read_in_numbers_of_the_os() {
         let seen = Facts::parse(&output()).unwrap();
         assert_eq!(sets(&seen.cores), "0-1 | 4");
         assert_eq!(list(&seen.nodes[&2]), "0-1");

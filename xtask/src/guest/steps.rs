@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_each_step_wrote_is_between_its_marks() {
+    fn the_output_of_each_step_is_between_its_marks() {
         let text = "@@begin 00-setup\r\n6.1.0\r\n\r\n@@end 00-setup 0\r\n\
                     @@begin 01-plan-0\n{\n\n}\n@@end 01-plan-0 2\n@@done 12.50\n";
         let told = read(text).unwrap();

@@ -37,7 +37,7 @@ pub struct Base {
 
 impl Repository {
     /// Returns the working copy with this root.
-    pub fn at(folder: &Path) -> Repository {
+    pub fn in_folder(folder: &Path) -> Repository {
         Repository {
             folder: folder.to_owned(),
         }
@@ -89,7 +89,7 @@ impl Repository {
     /// # Errors
     /// Git fails.
     pub fn cloned(&self, base: &Base, folder: &Path) -> Result<Repository> {
-        let clone = Repository::at(folder);
+        let clone = Repository::in_folder(folder);
         if !folder.join(".git").exists() {
             let (from, to) = (
                 self.folder.display().to_string(),

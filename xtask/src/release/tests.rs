@@ -22,7 +22,7 @@ impl Lab {
         std::fs::create_dir_all(folder.join("fuzz")).unwrap();
         std::fs::create_dir_all(folder.join("changes/new")).unwrap();
         let lab = Lab {
-            here: Repository::at(&folder),
+            here: Repository::in_folder(&folder),
             root,
         };
         lab.git(&["init", "--quiet", "--initial-branch", "main"]);

@@ -20,7 +20,7 @@ pub fn chains(tree: &Tree) -> Vec<Violation> {
         renamed.visit_file(&syntax);
         for (name, line) in renamed.found {
             let what = format!("`{name}` is named again for its next call: write a chain");
-            found.push(Violation::at(&file.path, line, what));
+            found.push(Violation::on_line(&file.path, line, what));
         }
     }
     found

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tests_import_makes_no_circle() {
+    fn imports_of_tests_make_no_circle() {
         let root = ("crates/new/src/lib.rs", "mod a;\nmod b;\nmod c;\n");
         let a = ("crates/new/src/a.rs", "use crate::b::B;\npub struct A;\n");
         let b = ("crates/new/src/b.rs", "use crate::c::C;\npub struct B;\n");

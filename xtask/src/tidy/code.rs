@@ -52,7 +52,7 @@ const PLAN_BANS: [&str; 6] = [
 pub fn headers(tree: &Tree) -> Vec<Violation> {
     let without = tree.with_extension("rs").filter(|file| !file.text().starts_with("//!"));
     without
-        .map(|file| Violation::at(&file.path, 1, "begins without a `//!` header"))
+        .map(|file| Violation::on_line(&file.path, 1, "begins without a `//!` header"))
         .collect()
 }
 
@@ -64,7 +64,7 @@ pub fn function_lengths(tree: &Tree) -> Vec<Violation> {
             Ok(syntax) => syntax,
             Err(error) => {
                 let what = format!("does not parse: {error}");
-                found.push(Violation::at(&file.path, error.span().start().line, what));
+                found.push(Violation::on_line(&file.path, error.span().start().line, what));
                 continue;
             }
         };
@@ -74,7 +74,7 @@ pub fn function_lengths(tree: &Tree) -> Vec<Violation> {
             let lines = last + 1 - first;
             if lines > FUNCTION_LINES_MAX {
                 let what = format!("`{name}` has {lines} lines, limit {FUNCTION_LINES_MAX}");
-                found.push(Violation::at(&file.path, first, what));
+                found.push(Violation::on_line(&file.path, first, what));
             }
         }
     }
@@ -123,7 +123,7 @@ pub fn safety(tree: &Tree) -> Vec<Violation> {
         for line in words(file).iter().filter(|word| word.text == "unsafe").map(|word| word.line) {
             let above = &lines[line.saturating_sub(SAFETY_LINES_MAX + 1)..line];
             if !above.iter().any(|text| text.contains("SAFETY:") || text.contains("# Safety")) {
-                found.push(Violation::at(
+                found.push(Violation::on_line(
                     &file.path,
                     line,
                     "`unsafe` without `SAFETY:` above",
@@ -142,7 +142,7 @@ pub fn causes(tree: &Tree) -> Vec<Violation> {
         for (at, line) in file.text().lines().enumerate() {
             if line.trim_start().starts_with("#[error(") && line.contains(SOURCE) {
                 let what = "the chain of causes says `source` as well: call the field otherwise";
-                found.push(Violation::at(&file.path, at + 1, what));
+                found.push(Violation::on_line(&file.path, at + 1, what));
             }
         }
     }
@@ -162,7 +162,7 @@ pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
         for word in shipped_words(file) {
             if HOT_LOOP_BANS.contains(&word.text.as_str()) {
                 let what = format!("`{}` in the hot loop", word.text);
-                found.push(Violation::at(&file.path, word.line, what));
+                found.push(Violation::on_line(&file.path, word.line, what));
             }
         }
     }
@@ -181,7 +181,7 @@ pub fn pure_crates(tree: &Tree) -> Vec<Violation> {
             for word in shipped_words(file) {
                 if bans.contains(&word.text.as_str()) {
                     let what = format!("`{}` in `{name}`, which {is}", word.text);
-                    found.push(Violation::at(&file.path, word.line, what));
+                    found.push(Violation::on_line(&file.path, word.line, what));
                 }
             }
         }

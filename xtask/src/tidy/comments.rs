@@ -33,7 +33,7 @@ pub fn names(tree: &Tree) -> Vec<Violation> {
             for name in named.filter(|name| is_camel(name) && !in_code.contains(name)) {
                 let what =
                     format!("`{name}` is not a word of any code: was it renamed or removed?");
-                found.push(Violation::at(&file.path, number + 1, what));
+                found.push(Violation::on_line(&file.path, number + 1, what));
             }
         }
     }
@@ -55,7 +55,7 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
             let is_alone = before.is_none() && lines.get(number + 1).is_none_or(Option::is_none);
             if is_alone {
                 let what = format!("`{word}` is one word: say in a sentence what the item is");
-                found.push(Violation::at(&file.path, number + 1, what));
+                found.push(Violation::on_line(&file.path, number + 1, what));
             }
         }
     }
@@ -80,7 +80,7 @@ pub fn plain(tree: &Tree) -> Vec<Violation> {
             };
             let text = text.trim_start_matches(['/', '!']).trim();
             let what = format!("`{text}` names no subject or no actor");
-            found.push(Violation::at(&file.path, number + 1, what));
+            found.push(Violation::on_line(&file.path, number + 1, what));
         }
     }
     found

@@ -64,7 +64,7 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
                 // Small numbers count something else: two rules of a section.
                 if said >= 15 && !counts.contains(&said) {
                     let what = format!("says {} {thing}, but there are {counts:?}", pair[0]);
-                    found.push(Violation::at(&file.path, number + 1, what));
+                    found.push(Violation::on_line(&file.path, number + 1, what));
                 }
             }
         }

@@ -19,7 +19,7 @@ pub fn function_names(tree: &Tree) -> Vec<Violation> {
         for (number, line) in file.text().lines().enumerate() {
             if let Some(name) = defined(line).filter(|name| NO_NAMES.contains(name)) {
                 let what = format!("`{name}` does not say what the function does");
-                found.push(Violation::at(&file.path, number + 1, what));
+                found.push(Violation::on_line(&file.path, number + 1, what));
             }
         }
     }
@@ -39,7 +39,7 @@ pub fn test_names(tree: &Tree) -> Vec<Violation> {
                     "`{name}` has {} characters, limit {TEST_NAME_MAX}",
                     name.len()
                 );
-                found.push(Violation::at(&file.path, number + 1, what));
+                found.push(Violation::on_line(&file.path, number + 1, what));
             }
             is_test = false;
         }

@@ -37,7 +37,7 @@ pub fn commands(tree: &Tree) -> Vec<Violation> {
             for (option, known) in [("-p", &packages), ("--example", &examples)] {
                 let name = cargo_option(line, option).filter(|name| !known.contains(name));
                 found.extend(name.map(|name| {
-                    Violation::at(&file.path, index + 1, format!("`{option} {name}` does not exist"))
+                    Violation::on_line(&file.path, index + 1, format!("`{option} {name}` does not exist"))
                 }));
             }
         }
@@ -74,7 +74,7 @@ fn missing(file: &File, words: &HashSet<&str>, files: &HashSet<&str>) -> Vec<Vio
                 .all(|part| words.contains(part) || words.contains(camel(part).as_str()))
         };
         if !exists {
-            found.push(Violation::at(
+            found.push(Violation::on_line(
                 &file.path,
                 line,
                 format!("`{code}` is not in the code"),
@@ -84,8 +84,8 @@ fn missing(file: &File, words: &HashSet<&str>, files: &HashSet<&str>) -> Vec<Vio
     found
 }
 
-/// Returns the segments of a code span that is a path of identifiers, such as `Turn::at`. Empty for
-/// any other span.
+/// Returns the segments of a code span that is a path of identifiers, such as `Turn::trial_for`.
+/// Empty for any other span.
 fn identifier_parts(code: &str) -> Vec<&str> {
     let path = code.trim_end_matches("()");
     let parts: Vec<&str> = path.split("::").collect();

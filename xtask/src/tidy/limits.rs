@@ -28,7 +28,7 @@ pub fn limits(tree: &Tree) -> Vec<Violation> {
             Some((_, written)) if written == value => {}
             Some((line, written)) => {
                 let what = format!("states `{name}` as {written}, but {CODE} has {value}");
-                found.push(Violation::at(DOCUMENT, *line, what));
+                found.push(Violation::on_line(DOCUMENT, *line, what));
             }
             None => {
                 let what = format!("does not state the limit `{name}`, which is {value}");
@@ -38,7 +38,7 @@ pub fn limits(tree: &Tree) -> Vec<Violation> {
     }
     for (name, (line, _)) in stated.iter().filter(|(name, _)| !coded.contains_key(*name)) {
         let what = format!("states the limit `{name}`, which {CODE} does not have");
-        found.push(Violation::at(DOCUMENT, *line, what));
+        found.push(Violation::on_line(DOCUMENT, *line, what));
     }
     found
 }

@@ -92,7 +92,7 @@ pub fn dependencies(tree: &Tree) -> Vec<Violation> {
         let (path, _) = places(&row.name);
         let Some(file) = tree.file(&path) else {
             let what = format!("names `{}`, but there is no {path}", row.name);
-            found.push(Violation::at(ARCHITECTURE, row.line, what));
+            found.push(Violation::on_line(ARCHITECTURE, row.line, what));
             continue;
         };
         match file.text().parse::<toml::Table>() {
@@ -118,7 +118,7 @@ fn compare(
     }
     for name in row.uses.difference(&used) {
         let what = format!("says that `{}` uses `{name}`, but it does not", row.name);
-        found.push(Violation::at(ARCHITECTURE, row.line, what));
+        found.push(Violation::on_line(ARCHITECTURE, row.line, what));
     }
     // The binary's tests may use all crates. The tests of other crates may use only the crates of
     // their row, and those in ASKED_BY_TESTS.
@@ -170,11 +170,11 @@ pub fn layers(tree: &Tree) -> Vec<Violation> {
                 layer.to_string()
             });
             let what = format!("the layer of `{}` is {right}, not {}", row.name, row.layer);
-            found.push(Violation::at(ARCHITECTURE, row.line, what));
+            found.push(Violation::on_line(ARCHITECTURE, row.line, what));
         }
         if layer < last {
             let what = format!("`{}` must stand above rows of higher layers", row.name);
-            found.push(Violation::at(ARCHITECTURE, row.line, what));
+            found.push(Violation::on_line(ARCHITECTURE, row.line, what));
         }
         last = layer;
     }
@@ -196,7 +196,7 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
         if said != wanted {
             let path = root.map_or(roots[0].as_str(), |root| root.path.as_str());
             let what = format!("the header must begin with `{wanted}`, not with `{said}`");
-            found.push(Violation::at(path, 1, what));
+            found.push(Violation::on_line(path, 1, what));
         }
         let manifest = tree.file(&manifest_path).map(|file| file.text()).unwrap_or_default();
         if !manifest.contains(&format!("description = \"{wanted}\"")) {
@@ -228,7 +228,7 @@ pub fn reasons(tree: &Tree) -> Vec<Violation> {
         .map(|(index, line)| {
             let name = line.split_whitespace().next().unwrap_or_default();
             let what = format!("`{name}` does not say why it is there (a comment on its line)");
-            Violation::at("Cargo.toml", index + 1, what)
+            Violation::on_line("Cargo.toml", index + 1, what)
         })
         .collect()
 }

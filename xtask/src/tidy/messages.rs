@@ -18,7 +18,7 @@ pub fn messages(tree: &Tree) -> Vec<Violation> {
         collect(file.text().parse().unwrap_or_default(), &mut texts);
         for (line, text) in texts {
             let broken = text.lines().filter(|line| is_prose(line)).flat_map(broken_sentences);
-            found.extend(broken.map(|what| Violation::at(&file.path, line, what)));
+            found.extend(broken.map(|what| Violation::on_line(&file.path, line, what)));
         }
     }
     found

@@ -57,7 +57,7 @@ fn is_for_users(path: &str) -> bool {
 /// Returns the violations of one file.
 fn judged(path: &str, texts: &[String]) -> Vec<Violation> {
     let all = texts.iter().flat_map(|text| broken_sentences(text));
-    all.map(|what| Violation::at(path, 1, what)).collect()
+    all.map(|what| Violation::on_line(path, 1, what)).collect()
 }
 
 /// Describes each sentence of a text that breaks a rule.

@@ -67,7 +67,7 @@ pub fn line_lengths(tree: &Tree) -> Vec<Violation> {
             let columns = line.chars().count();
             if columns > LINE_COLUMNS_MAX && !line.contains("https://") {
                 let what = format!("{columns} columns, limit {LINE_COLUMNS_MAX}");
-                found.push(Violation::at(&file.path, index + 1, what));
+                found.push(Violation::on_line(&file.path, index + 1, what));
             }
         }
     }
@@ -108,7 +108,7 @@ pub fn leftovers(tree: &Tree) -> Vec<Violation> {
         for (index, line) in file.text().lines().enumerate() {
             let is_here = |what: &&str| file.path != HOSTS_FILE || !HOSTS.contains(what);
             for what in leftovers_in(line).filter(is_here) {
-                found.push(Violation::at(
+                found.push(Violation::on_line(
                     &file.path,
                     index + 1,
                     format!("`{what}` is left"),
@@ -178,10 +178,10 @@ pub fn links(tree: &Tree) -> Vec<Violation> {
             };
             if !tree.exists(&path) {
                 let what = format!("link to `{link}`, which does not exist");
-                found.push(Violation::at(&file.path, line, what));
+                found.push(Violation::on_line(&file.path, line, what));
             } else if !heading.is_empty() && !has_heading(&path, heading) {
                 let what = format!("link to `{link}`, but there is no such heading");
-                found.push(Violation::at(&file.path, line, what));
+                found.push(Violation::on_line(&file.path, line, what));
             }
         }
     }
@@ -196,7 +196,7 @@ pub fn names(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("md") {
         for (line, code) in document(file).codes {
-            let mut say = |what: String| found.push(Violation::at(&file.path, line, what));
+            let mut say = |what: String| found.push(Violation::on_line(&file.path, line, what));
             for target in words_after(&code, "make ") {
                 if !makefile.lines().any(|rule| rule.starts_with(&format!("{target}:"))) {
                     say(format!("`make {target}` is not in the Makefile"));

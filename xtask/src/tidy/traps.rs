@@ -29,7 +29,7 @@ pub fn traps(tree: &Tree) -> Vec<Violation> {
             let (path, test) = name.split_once("::")?;
             let text = tree.file(path).map_or("", |file| file.text());
             let is_there = text.contains(&format!("fn {test}()"));
-            (!is_there).then(|| Violation::at(DOCUMENT, line, format!("no test `{name}`")))
+            (!is_there).then(|| Violation::on_line(DOCUMENT, line, format!("no test `{name}`")))
         })
         .collect()
 }

@@ -85,7 +85,7 @@ pub fn type_names(tree: &Tree) -> Vec<Violation> {
             let is_there = STILL_THERE.contains(&(file.path.as_str(), name));
             if (NO_NAMES.contains(&name) || is_participle(name)) && !is_there {
                 let what = format!("`{name}` does not say what the type is");
-                found.push(Violation::at(&file.path, number + 1, what));
+                found.push(Violation::on_line(&file.path, number + 1, what));
             }
         }
     }
@@ -107,7 +107,7 @@ pub fn file_names(tree: &Tree) -> Vec<Violation> {
         let is_one = |stem: &str| NO_NAMES.iter().any(|word| word.eq_ignore_ascii_case(stem));
         if let Some(stem) = stem.filter(|stem| is_one(stem)) {
             let what = format!("`{stem}` does not say what the file contains");
-            found.push(Violation::at(&file.path, 1, what));
+            found.push(Violation::on_line(&file.path, 1, what));
         }
     }
     found

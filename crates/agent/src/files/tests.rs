@@ -184,7 +184,7 @@ fn linked_files_of_a_tree_survive_and_replace_it() {
 }
 
 #[test]
-fn what_fails_is_named_and_what_comes_behind_is_not_done() {
+fn a_failed_step_is_named_and_later_steps_are_not_done() {
     let (_root, given, agent) = agent();
     let link = FileStep::Link {
         from: given.clone(),

@@ -3,7 +3,7 @@
 use super::hosts::{able, id, make, spec};
 use host::{Agent, Confinement, CpuSet, Host, Memory, Start, process};
 use std::path::Path;
-use target_spec::{Ability, HostSpec};
+use target_spec::{Capability, HostSpec};
 
 /// A shell, because not every machine has Python. Its background jobs are processes of their own.
 fn sleep() -> std::process::Command {
@@ -44,7 +44,7 @@ fn own_cpus() -> CpuSet {
 
 #[test]
 fn a_confined_process_keeps_its_children_confined_until_restart() {
-    if !able(&[Ability::Hosts, Ability::CpuSet]) {
+    if !able(&[Capability::Hosts, Capability::CpuSet]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -100,8 +100,8 @@ fn without_cgroups_threads_inherit_the_confinement() {
 }
 
 #[test]
-fn what_a_host_has_not_is_refused_and_nothing_is_started() {
-    if !able(&[Ability::Hosts, Ability::CpuSet]) {
+fn a_confinement_that_a_host_cannot_apply_starts_nothing() {
+    if !able(&[Capability::Hosts, Capability::CpuSet]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -152,10 +152,10 @@ fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2
 #[test]
 fn the_group_that_a_process_is_in_has_the_limits_of_its_host() {
     let needs = [
-        Ability::Hosts,
-        Ability::CpuSet,
-        Ability::CpuLimit,
-        Ability::MemoryLimit,
+        Capability::Hosts,
+        Capability::CpuSet,
+        Capability::CpuLimit,
+        Capability::MemoryLimit,
     ];
     if !able(&needs) {
         return;

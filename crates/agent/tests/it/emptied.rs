@@ -130,7 +130,7 @@ fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
 
 /// While it accepts connections it is a member, whose data may be the only copy.
 #[test]
-fn who_was_to_leave_is_emptied_when_it_has_left_and_no_sooner() {
+fn a_leaving_node_is_emptied_only_after_it_has_left() {
     let root = tempfile::tempdir().unwrap();
     let kept = Kept::new(&id("leave"), &root.path().join("cluster"));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

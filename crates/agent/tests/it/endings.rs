@@ -7,7 +7,7 @@ use host::{Host, Hosts, HostsState, ProcessEnd, end_agents};
 use measure::clock;
 use rustix::process::Signal;
 use std::time::Duration;
-use target_spec::Ability;
+use target_spec::Capability;
 
 /// Returns the agents of a cluster, or their guards if `guard` is true.
 pub fn agents_of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
@@ -58,7 +58,7 @@ fn work(host: &Host) -> Identity {
 }
 
 #[test]
-fn what_a_killed_controller_began_ends_by_itself() {
+fn hosts_of_a_killed_controller_end_by_themselves() {
     if let Some(folder) = part() {
         let spec = volume_spec();
         let cluster = folder.join("cluster");
@@ -71,10 +71,10 @@ fn what_a_killed_controller_began_ends_by_itself() {
         clock::sleep(Duration::from_secs(600));
         return;
     }
-    if !able(&[Ability::Hosts, Ability::Volume]) {
+    if !able(&[Capability::Hosts, Capability::Volume]) {
         return;
     }
-    let test = "endings::what_a_killed_controller_began_ends_by_itself";
+    let test = "endings::hosts_of_a_killed_controller_end_by_themselves";
     // At moments throughout their creation, and when everything is created.
     let step_ms = if is_whole() { 10 } else { 100 };
     for moment_ms in (0..200).step_by(step_ms).map(Some).chain([None]) {
@@ -108,8 +108,8 @@ fn assert_no_directory(state: &HostsState) {
 }
 
 #[test]
-fn what_a_killed_agent_began_its_guard_undoes() {
-    if !able(&[Ability::Hosts, Ability::Volume]) {
+fn the_guard_undoes_the_work_of_a_killed_agent() {
+    if !able(&[Capability::Hosts, Capability::Volume]) {
         return;
     }
     for round in 0..rounds() {
@@ -147,7 +147,7 @@ fn what_a_killed_agent_began_its_guard_undoes() {
 
 #[test]
 fn a_killed_guard_is_replaced() {
-    if !able(&[Ability::Hosts, Ability::Volume]) {
+    if !able(&[Capability::Hosts, Capability::Volume]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -177,7 +177,7 @@ fn a_killed_guard_is_replaced() {
 /// Nothing is left to undo it, so the next command does.
 #[test]
 fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
-    if !able(&[Ability::Hosts, Ability::Volume]) {
+    if !able(&[Capability::Hosts, Capability::Volume]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -207,7 +207,7 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
 /// Their processes continue but are unreachable, which the load generator must know.
 #[test]
 fn hosts_say_that_their_network_has_ended() {
-    if !able(&[Ability::Hosts, Ability::Volume]) {
+    if !able(&[Capability::Hosts, Capability::Volume]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();

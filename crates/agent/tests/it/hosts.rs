@@ -2,7 +2,7 @@
 
 use host::probe::{Probes, Reading};
 use host::process::{self, Identity};
-use host::{Agent, Bytes, FileStep, Host, Hosts, HostsState, ProcessEnd, Watch, abilities};
+use host::{Agent, Bytes, FileStep, Host, Hosts, HostsState, ProcessEnd, Watch, capabilities};
 use measure::clock::{self, Deadline};
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use target_spec::{Ability, Capability, HostSpec, HostsSpec, Isolation};
+use target_spec::{Capability, CapabilityStatus, HostSpec, HostsSpec, Isolation};
 
 /// Long enough for a loaded machine; reaching it is a failure.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Returns true if this machine has the abilities of a test; otherwise reports it.
-pub fn able(needs: &[Ability]) -> bool {
-    let missing: Vec<&Capability> = abilities()
+/// Returns true if this machine has the capabilities of a test; otherwise reports it.
+pub fn able(needs: &[Capability]) -> bool {
+    let missing: Vec<&CapabilityStatus> = capabilities()
         .iter()
-        .filter(|able| needs.contains(&able.ability) && !able.present)
+        .filter(|able| needs.contains(&able.capability) && !able.present)
         .collect();
     if missing.is_empty() {
         return true;
@@ -159,7 +159,7 @@ pub fn assert_gone(state: &HostsState, before: Option<String>) {
 
 #[test]
 fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
-    if !able(&[Ability::Hosts, Ability::CpuSet]) {
+    if !able(&[Capability::Hosts, Capability::CpuSet]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
 
 #[test]
 fn a_volume_has_its_size_and_is_full_at_its_end() {
-    if !able(&[Ability::Hosts, Ability::Volume]) {
+    if !able(&[Capability::Hosts, Capability::Volume]) {
         return;
     }
     const BYTES: u64 = 128 << 20;
@@ -265,7 +265,7 @@ fn volumes_that_the_disk_cannot_hold_are_refused() {
 
 #[test]
 fn two_clusters_of_hosts_live_side_by_side() {
-    if !able(&[Ability::Hosts]) {
+    if !able(&[Capability::Hosts]) {
         return;
     }
     let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
@@ -291,10 +291,10 @@ fn two_clusters_of_hosts_live_side_by_side() {
 #[test]
 fn a_stand_in_has_its_own_figures() {
     let needs = [
-        Ability::Hosts,
-        Ability::CpuLimit,
-        Ability::MemoryLimit,
-        Ability::Volume,
+        Capability::Hosts,
+        Capability::CpuLimit,
+        Capability::MemoryLimit,
+        Capability::Volume,
     ];
     if !able(&needs) {
         return;

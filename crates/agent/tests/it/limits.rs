@@ -1,13 +1,13 @@
 //! Tests of a simulated host's limits, through its agent.
 
 use crate::hosts::{able, assert_gone, link_of, make, shell, spec, start, try_make, wait_until};
-use host::{Host, Hosts, ProcessEnd, abilities};
+use host::{Host, Hosts, ProcessEnd, capabilities};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::time::Duration;
-use target_spec::{Ability, DiskSpec, HostSpec, LinkSpec};
+use target_spec::{Capability, DiskSpec, HostSpec, LinkSpec};
 
 /// Returns the directory of a controller's group.
 fn group(hosts: &Hosts, host: usize, controller: &str) -> PathBuf {
@@ -43,11 +43,11 @@ fn assert_cpus_and_memory_obeyed(hosts: &Hosts) {
 #[test]
 fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     let needs = [
-        Ability::Hosts,
-        Ability::CpuSet,
-        Ability::CpuLimit,
-        Ability::MemoryLimit,
-        Ability::LinkRate,
+        Capability::Hosts,
+        Capability::CpuSet,
+        Capability::CpuLimit,
+        Capability::MemoryLimit,
+        Capability::LinkRate,
     ];
     if !able(&needs) {
         return;
@@ -116,7 +116,7 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
 /// they take at least about two seconds and one second.
 #[test]
 fn a_disk_does_no_more_in_a_second_than_it_may() {
-    let needs = [Ability::Hosts, Ability::Volume, Ability::DiskLimit];
+    let needs = [Capability::Hosts, Capability::Volume, Capability::DiskLimit];
     if !able(&needs) {
         return;
     }
@@ -169,7 +169,7 @@ fn a_disk_does_no_more_in_a_second_than_it_may() {
 
 #[test]
 fn a_delay_is_set_or_refused_with_the_kernel_option() {
-    if !able(&[Ability::Hosts]) {
+    if !able(&[Capability::Hosts]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -181,9 +181,9 @@ fn a_delay_is_set_or_refused_with_the_kernel_option() {
         ..HostSpec::default()
     };
     let made = try_make("delay", &spec(1, host), folder.path());
-    let present = abilities()
+    let present = capabilities()
         .iter()
-        .any(|able| able.ability == Ability::LinkDelay && able.present);
+        .any(|able| able.capability == Capability::LinkDelay && able.present);
     match made {
         Ok(hosts) => {
             assert!(present);
@@ -201,7 +201,7 @@ fn a_delay_is_set_or_refused_with_the_kernel_option() {
 
 #[test]
 fn the_page_cache_of_one_host_is_dropped_alone() {
-    let needs = [Ability::Hosts, Ability::Volume, Ability::DropPageCache];
+    let needs = [Capability::Hosts, Capability::Volume, Capability::DropPageCache];
     if !able(&needs) {
         return;
     }

@@ -2,13 +2,13 @@
 
 use crate::hosts::{LIMIT, able, inside, make, spec, wait_until};
 use crate::network::{
-    CLOSED, ONE, SILENCE, SOON, arrives, assert_all_open, at, connection, is_open, reach, resets,
+    CLOSED, ONE, SILENCE, SOON, address_of, arrives, assert_all_open, connection, is_open, reach, resets,
     three,
 };
-use host::{Agent, Host, Injection, Link, Query, QueryAnswer, abilities};
+use host::{Agent, Host, Injection, Link, Query, QueryAnswer, capabilities};
 use std::io::Write;
 use std::time::Duration;
-use target_spec::{Ability, Capability, HostSpec, LinkSpec};
+use target_spec::{Capability, CapabilityStatus, HostSpec, LinkSpec};
 
 /// Returns the administrative state of a link, its carrier, and its received packets.
 fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
@@ -28,7 +28,7 @@ fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
 
 #[test]
 fn a_cable_is_pulled_out_and_plugged_in_again() {
-    if !able(&[Ability::Hosts]) {
+    if !able(&[Capability::Hosts]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -45,9 +45,9 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     let port = |of| link(hosts.switch().unwrap(), Query::Port(of));
     assert!(matches!(port(ONE), (false, false, _)));
     assert!(matches!(port(Link::Machine), (true, true, _)));
-    assert!(!reach(Some(two), at(one, CLOSED), SILENCE).is_open());
-    assert!(!reach(Some(one), at(two, CLOSED), SILENCE).is_open());
-    assert!(!reach(None, at(one, CLOSED), SILENCE).is_open());
+    assert!(!reach(Some(two), address_of(one, CLOSED), SILENCE).is_open());
+    assert!(!reach(Some(one), address_of(two, CLOSED), SILENCE).is_open());
+    assert!(!reach(None, address_of(one, CLOSED), SILENCE).is_open());
     assert!(is_open(Some(two), three, CLOSED) && is_open(None, two, CLOSED));
     near.write_all(b"x").unwrap();
     assert!(!arrives(&mut far, SILENCE), "a connection that was there");
@@ -69,7 +69,7 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
 fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     let port = to.agent().receive(LIMIT).unwrap();
     let transfer = Query::Transfer {
-        address: at(to, port),
+        address: address_of(to, port),
         bytes: 1_000_000,
         limit,
     };
@@ -82,7 +82,7 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
 /// A rate gives the minimum duration of a transfer, whatever else the machine does.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
-    if !able(&[Ability::Hosts, Ability::LinkRate]) {
+    if !able(&[Capability::Hosts, Capability::LinkRate]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -124,8 +124,8 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         );
     }
     // If delays are not supported, the whole fault is refused.
-    let delays = |able: &Capability| able.ability == Ability::LinkDelay && able.present;
-    if !abilities().iter().any(delays) {
+    let delays = |able: &CapabilityStatus| able.capability == Capability::LinkDelay && able.present;
+    if !capabilities().iter().any(delays) {
         let link = LinkSpec {
             delay: Some(SOON),
             ..link
@@ -159,7 +159,7 @@ fn neighbour(from: Option<&Host>, of: &Host) -> String {
 /// As a cluster manager does with a node that it starts on another host.
 #[test]
 fn an_address_is_taken_by_another_host_and_comes_back() {
-    if !able(&[Ability::Hosts]) {
+    if !able(&[Capability::Hosts]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use host::{
     Agent, Broken, Destination, HostLoss, Hosts, Injection, PacketDirection, PortEnd, Query,
     QueryAnswer, Reach,
 };
-use linux::capability::machine_abilities;
+use linux::capability::machine_capabilities;
 use linux::net::Namespace;
 use linux::packet_filter::Filter;
 use measure::clock;
@@ -38,7 +38,7 @@ struct Lab {
 impl Lab {
     /// Returns `None`, with a report, if this machine does not permit it.
     fn new() -> Option<Lab> {
-        if let Some(missing) = machine_abilities().iter().find(|one| !one.present) {
+        if let Some(missing) = machine_capabilities().iter().find(|one| !one.present) {
             crate::skipped::unable(&format!("{missing:?}"));
             return None;
         }
@@ -227,8 +227,8 @@ fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
 
 /// Agent and guard were killed: the next command that clears the machine removes it.
 #[test]
-fn what_agent_and_guard_have_left_is_cleared() {
-    const TEST: &str = "machine_network::what_agent_and_guard_have_left_is_cleared";
+fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
+    const TEST: &str = "machine_network::the_next_clearing_removes_losses_of_a_killed_agent_and_guard";
     if let Some(folder) = part() {
         if !folder.join("broken").exists() {
             let hosts = make("left", &folder);
@@ -263,8 +263,8 @@ fn what_agent_and_guard_have_left_is_cleared() {
 /// An attached machine, which is not one of our hosts: its packet losses are recorded on its disk,
 /// and the next agent removes them.
 #[test]
-fn what_a_machine_of_others_loses_is_noted_there() {
-    const TEST: &str = "machine_network::what_a_machine_of_others_loses_is_noted_there";
+fn losses_of_an_attached_machine_are_recorded_on_its_disk() {
+    const TEST: &str = "machine_network::losses_of_an_attached_machine_are_recorded_on_its_disk";
     if let Some(folder) = part() {
         let there = folder.join("there");
         let machine = Destination::new("db1", false, there.to_str()).unwrap();

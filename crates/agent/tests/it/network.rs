@@ -8,7 +8,7 @@ use host::{Query, QueryAnswer, Reach};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
-use target_spec::{Ability, HostSpec, LinkSpec};
+use target_spec::{Capability, HostSpec, LinkSpec};
 
 /// Wait for a lost packet: below the second after which TCP retransmits.
 pub const SILENCE: Duration = Duration::from_millis(300);
@@ -27,7 +27,7 @@ pub fn three(name: &str, folder: &tempfile::TempDir) -> Hosts {
     make(name, &spec(3, HostSpec::default()), folder.path())
 }
 
-pub fn at(host: &Host, port: u16) -> SocketAddr {
+pub fn address_of(host: &Host, port: u16) -> SocketAddr {
     SocketAddr::from((host.address(), port))
 }
 
@@ -43,11 +43,11 @@ pub fn reach(from: Option<&Host>, address: SocketAddr, limit: Duration) -> Reach
 }
 
 pub fn is_open(from: Option<&Host>, to: &Host, port: u16) -> bool {
-    reach(from, at(to, port), LIMIT).is_open()
+    reach(from, address_of(to, port), LIMIT).is_open()
 }
 
 fn is_silent(from: Option<&Host>, to: &Host, port: u16) -> bool {
-    reach(from, at(to, port), SILENCE) == Reach::Silent
+    reach(from, address_of(to, port), SILENCE) == Reach::Silent
 }
 
 /// After a failed neighbour resolution, the kernel may report the failure once more.
@@ -78,7 +78,7 @@ fn dropped(switch: &Agent, broken: host::Broken) -> Vec<u64> {
 
 /// Opens a connection from one host to another. Returns both ends.
 pub fn connection(from: &Host, to: &Host) -> (TcpStream, TcpStream) {
-    let listener = inside(to, || TcpListener::bind(at(to, 0)).unwrap());
+    let listener = inside(to, || TcpListener::bind(address_of(to, 0)).unwrap());
     let address = listener.local_addr().unwrap();
     let near = inside(from, || {
         TcpStream::connect_timeout(&address, LIMIT).unwrap()
@@ -98,7 +98,7 @@ pub fn arrives(to: &mut TcpStream, limit: Duration) -> bool {
 
 #[test]
 fn a_partition_cuts_who_is_apart_and_nobody_else() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -133,8 +133,8 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
 
 /// A host that cannot answer is reached all the same: its refusal is lost.
 #[test]
-fn what_is_lost_one_way_arrives_the_other_way() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+fn packets_lost_one_way_arrive_the_other_way() {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -166,7 +166,7 @@ fn what_is_lost_one_way_arrives_the_other_way() {
 
 #[test]
 fn a_client_is_cut_off_from_one_port_of_one_host() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -191,7 +191,7 @@ fn a_client_is_cut_off_from_one_port_of_one_host() {
 
 #[test]
 fn a_share_of_packets_is_lost_by_chance() {
-    if !able(&[Ability::Hosts, Ability::PacketLoss]) {
+    if !able(&[Capability::Hosts, Capability::PacketLoss]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -201,7 +201,7 @@ fn a_share_of_packets_is_lost_by_chance() {
     };
     let open = || {
         let tries = Query::Tries {
-            address: at(two, CLOSED),
+            address: address_of(two, CLOSED),
             tries: 200,
             limit: SILENCE,
         };
@@ -222,7 +222,7 @@ fn a_share_of_packets_is_lost_by_chance() {
 /// A fault that is injected without an error, but has no effect.
 #[test]
 fn a_loss_where_nothing_goes_breaks_nothing() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -236,8 +236,8 @@ fn a_loss_where_nothing_goes_breaks_nothing() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_reason() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+fn an_impossible_injection_is_refused_with_its_reason() {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -308,7 +308,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
 
 #[test]
 fn connections_to_a_port_are_reset_and_no_others() {
-    if !able(&[Ability::Hosts, Ability::Reset]) {
+    if !able(&[Capability::Hosts, Capability::Reset]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -335,7 +335,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
 
     // As Java uses them: an IPv6 socket connected over IPv4.
     if let Ok(listener) = inside(two, || TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))) {
-        let address = at(two, listener.local_addr().unwrap().port());
+        let address = address_of(two, listener.local_addr().unwrap().port());
         let mut near = TcpStream::connect_timeout(&address, LIMIT).unwrap();
         let _far = listener.accept().unwrap();
         let what = Injection::Reset(vec![address.port()]);
@@ -345,8 +345,8 @@ fn connections_to_a_port_are_reset_and_no_others() {
 }
 
 #[test]
-fn what_nobody_heals_is_healed_when_its_time_is_over() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+fn a_fault_heals_by_itself_when_its_time_is_over() {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -361,8 +361,8 @@ fn what_nobody_heals_is_healed_when_its_time_is_over() {
 }
 
 #[test]
-fn what_is_broken_goes_with_the_agent_of_the_switch() {
-    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
+fn faults_end_with_the_agent_of_the_switch() {
+    if !able(&[Capability::Hosts, Capability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

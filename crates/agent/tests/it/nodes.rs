@@ -5,7 +5,7 @@
 use super::hosts::{able, id, make, spec, wait_until};
 use host::{Agent, Confinement, CpuSet, EffectiveAffinity, Memory, Start, process};
 use std::path::Path;
-use target_spec::{Ability, HostSpec};
+use target_spec::{Capability, HostSpec};
 
 /// Bytes that the process writes to: far more than the pages of its program.
 const WRITTEN_BYTES: u64 = 4 << 20;
@@ -62,7 +62,7 @@ fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
 
 #[test]
 fn a_group_binds_a_process_to_each_node_of_this_machine() {
-    if !able(&[Ability::Hosts, Ability::CpuSet]) {
+    if !able(&[Capability::Hosts, Capability::CpuSet]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -76,7 +76,7 @@ fn a_group_binds_a_process_to_each_node_of_this_machine() {
 /// With cgroup version 2, the group of a node kept the memory nodes to which it had been bound.
 #[test]
 fn a_restart_forgets_the_binding_of_a_process() {
-    if !able(&[Ability::Hosts, Ability::CpuSet]) {
+    if !able(&[Capability::Hosts, Capability::CpuSet]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use host::process::{self, Life};
 use host::{FileStep, Hosts, HostsState};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use target_spec::{Ability, HostSpec, HostsSpec, LinkSpec};
+use target_spec::{Capability, HostSpec, HostsSpec, LinkSpec};
 
 /// Environment variable with the part of a child of this test program.
 pub const PART: &str = "CASSAY_TEST_PART";
@@ -59,7 +59,7 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
         save(&hosts.state(), &folder, "kept");
         return;
     }
-    if !able(&[Ability::Hosts, Ability::Volume]) {
+    if !able(&[Capability::Hosts, Capability::Volume]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -80,7 +80,7 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     assert_eq!(seen.text, "kept");
     let total = one.usage().unwrap().total_bytes;
     assert!(total < 128 << 20, "of the volume: {total}");
-    if able(&[Ability::LinkRate]) {
+    if able(&[Capability::LinkRate]) {
         let limits = HostSpec {
             volume_bytes: Some(128 << 20),
             link: LinkSpec {
@@ -129,7 +129,7 @@ fn a_scope_that_was_delegated_has_the_groups_of_the_hosts() {
         std::fs::write(scope.parent().unwrap().join("cgroup.procs"), "0").unwrap();
         return;
     }
-    if !able(&[Ability::Hosts, Ability::CpuLimit]) {
+    if !able(&[Capability::Hosts, Capability::CpuLimit]) {
         return;
     }
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();

@@ -36,7 +36,7 @@ fn this_program_is_put_there_once_and_becomes_an_agent() {
     let ssh = open_ssh(root.path(), "ssh");
     let inodes = |_| {
         let agent = Agent::to(&destination(&ssh, "db1")).unwrap();
-        assert_eq!(agent.abilities().unwrap(), host::abilities());
+        assert_eq!(agent.capabilities().unwrap(), host::capabilities());
         let mut command = process::command(Path::new("/bin/sleep"));
         command.arg("600");
         let folder = agent.folder().unwrap().to_owned();
@@ -59,7 +59,7 @@ fn this_program_is_put_there_once_and_becomes_an_agent() {
 }
 
 #[test]
-fn who_is_not_let_in_hears_why() {
+fn a_refused_connection_reports_its_reason() {
     let root = tempfile::tempdir().unwrap();
     let refused = |text: &str| {
         let ssh = program(root.path(), "ssh", text);
@@ -98,7 +98,7 @@ fn hung_up_on(folder: &Path, count: u32) -> PathBuf {
 }
 
 #[test]
-fn who_is_hung_up_on_before_login_tries_again_a_few_times() {
+fn the_client_retries_a_few_times_if_ssh_hangs_up_before_login() {
     let root = tempfile::tempdir().unwrap();
     let tried = || fs::read_to_string(root.path().join("tried")).unwrap().lines().count();
     let ssh = hung_up_on(root.path(), 1);

@@ -4,12 +4,12 @@ use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, 
 use host::process;
 use host::{
     Agent, Attempt, Broken, Bytes, DiskWork, FileStep, Host, Hosts, Injection, MountedFileSystem,
-    Query, QueryAnswer, Restartable, volume_abilities,
+    Query, QueryAnswer, Restartable, volume_capabilities,
 };
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target_spec::{Ability, Capability, DiskSpec, HostSpec};
+use target_spec::{Capability, CapabilityStatus, DiskSpec, HostSpec};
 use tempfile::TempDir;
 
 /// Time after which a missing result counts as none.
@@ -19,12 +19,12 @@ const VOLUME_BYTES: u64 = 128 << 20;
 
 /// Creates hosts with a volume each. `None` if the machine does not permit it.
 pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
-    let missing: Vec<&Capability> = volume_abilities().iter().filter(|one| !one.present).collect();
+    let missing: Vec<&CapabilityStatus> = volume_capabilities().iter().filter(|one| !one.present).collect();
     if !missing.is_empty() {
         crate::skipped::unable(&format!("{missing:?}"));
         return None;
     }
-    if !able(&[Ability::Hosts, Ability::Volume]) {
+    if !able(&[Capability::Hosts, Capability::Volume]) {
         return None;
     }
     let root = tempfile::tempdir().unwrap();
@@ -290,7 +290,7 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
 /// of a second's requests at once, whatever its limit.
 #[test]
 fn a_slow_disk_is_seen_to_be_slow() {
-    if !able(&[Ability::DiskLimit]) {
+    if !able(&[Capability::DiskLimit]) {
         return;
     }
     let Some((_root, hosts)) = hosts("slow", 1) else {

@@ -163,7 +163,7 @@ fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
 }
 
 #[test]
-fn what_another_clock_says_stands_at_our_time() {
+fn readings_of_another_clock_are_shifted_to_our_time() {
     let (_root, agent) = machine(SHIFTED);
     let time = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/time")).ok();
     if time(&agent.process().pid.to_string()) == time("self") {

@@ -152,7 +152,7 @@ fn values_that_have_no_logarithm_are_left_out() {
 }
 
 #[test]
-fn what_it_could_have_seen_is_seen_in_four_of_five() {
+fn the_smallest_visible_effect_is_seen_in_four_of_five() {
     let mut chance = Chance::new(8);
     let noise = 0.02;
     let pairs = |chance: &mut Chance, effect: f64| -> Vec<(f64, f64)> {

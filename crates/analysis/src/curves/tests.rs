@@ -50,7 +50,7 @@ fn the_curve_is_that_of_the_worked_example() {
 fn planted(truth: Coefficients, threads: &[f64], noise: f64, seed: u64) -> Vec<Load> {
     let mut chance = Chance::new(seed);
     let mut block = || {
-        let did = |n: &f64| truth.at(*n) * (noise * chance.normal()).exp();
+        let did = |n: &f64| truth.throughput_at(*n) * (noise * chance.normal()).exp();
         threads.iter().map(did).collect()
     };
     let blocks: Vec<Vec<f64>> = (0..6).map(|_| block()).collect();
@@ -79,7 +79,7 @@ fn a_planted_peak_lies_in_its_interval() {
 }
 
 #[test]
-fn what_levels_off_has_no_peak() {
+fn a_curve_that_levels_off_has_no_peak() {
     let truth = Coefficients {
         lambda: 1000.0,
         sigma: 0.1,
@@ -113,7 +113,7 @@ fn no_curve_is_drawn_through_what_shows_none() {
 }
 
 #[test]
-fn what_falls_from_the_first_load_on_has_no_peak_below_it() {
+fn a_curve_that_only_falls_peaks_at_its_first_load() {
     // N* by the formula is 8.3, below every load measured.
     let threads = [16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
     let ops = vec![10_000.0, 9970.0, 9900.0, 9780.0, 9530.0, 9060.0];

@@ -145,7 +145,7 @@ fn a_level_that_changes_is_found_where_it_does() {
 }
 
 #[test]
-fn what_does_not_change_is_rarely_said_to() {
+fn a_constant_series_is_rarely_said_to_change() {
     let mut chance = Chance::new(55);
     for (count, most) in [(60, 0.08), (600, 0.05), (3600, 0.03)] {
         let called = share_of(1000, || {
@@ -230,7 +230,7 @@ fn heap(chance: &mut Chance, kept_per_s: f64) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn what_is_never_given_back_is_found_by_its_least_values() {
+fn a_leak_is_found_by_the_least_values_of_the_heap() {
     let mut chance = Chance::new(58);
     let limit = Some(8e9);
     // 600 MB a day fill the 6 GB that are left in ten days.
@@ -249,7 +249,7 @@ fn what_is_never_given_back_is_found_by_its_least_values() {
 }
 
 #[test]
-fn what_grows_and_has_no_limit_near_is_said_to_grow_and_no_more() {
+fn growth_with_no_limit_near_is_only_called_growth() {
     let grows: Vec<(f64, f64)> = (0..1440)
         .map(|at| (f64::from(at) * 60.0, 100.0 + f64::from(at) * 0.01))
         .collect();

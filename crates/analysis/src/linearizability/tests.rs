@@ -106,7 +106,7 @@ fn planted_violations_are_found_and_legal_histories_pass() {
 }
 
 #[test]
-fn what_a_swap_found_instead_counts() {
+fn the_value_that_a_swap_found_instead_counts() {
     let mut lost = swap((3, 4), false, (2, 3));
     let history = |instead: i64| {
         let RegisterEvent::Swap { instead: found, .. } = &mut lost.what else {

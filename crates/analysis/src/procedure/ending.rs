@@ -150,7 +150,7 @@ impl Ending {
     }
 
     /// Returns the load that was found, if any.
-    pub fn at(&self) -> Option<Point> {
+    pub fn found_point(&self) -> Option<Point> {
         match self {
             Ending::Most { at, .. } | Ending::NotReached { at, .. } | Ending::Within { at, .. } => {
                 Some(*at)

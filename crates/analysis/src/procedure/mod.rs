@@ -273,7 +273,7 @@ impl Procedure {
         }
         let next = decides.next(seen);
         match (&next, decides.expected()) {
-            (Next::Answer(Answer::Searched(ending)), Some(share)) => match ending.at() {
+            (Next::Answer(Answer::Searched(ending)), Some(share)) => match ending.found_point() {
                 Some(at) => Next::Measure(vec![Ask {
                     point: at.share(share),
                     role: Role::Expected,

@@ -85,7 +85,7 @@ impl Search {
         }
     }
 
-    fn at(&self, value: u64) -> Point {
+    fn point_of(&self, value: u64) -> Point {
         match self.from {
             Point::Threads(_) => Point::Threads(value as u32),
             Point::Rate(_) => Point::Rate(value),
@@ -178,7 +178,7 @@ impl Search {
     /// result is a range.
     fn survey(&self, path: &Path, why: &(u64, String), trials: usize) -> Result<Ask, Answer> {
         let end = || self.untold(path, why.0, why.1.clone());
-        let probe = |value: u64| Ok(Ask::probe(self.at(value)));
+        let probe = |value: u64| Ok(Ask::probe(self.point_of(value)));
         if path.is_holding || trials >= self.outlook().turns_max {
             return Err(end());
         }
@@ -203,7 +203,7 @@ impl Search {
 
     /// Returns the next trial.
     fn onward(&self, path: &Path) -> Result<Ask, Answer> {
-        let probe = |value: u64| Ok(Ask::probe(self.at(value)));
+        let probe = |value: u64| Ok(Ask::probe(self.point_of(value)));
         match (path.low, path.high.as_ref().map(|high| high.value)) {
             (None, None) => probe(self.first()),
             (None, Some(high)) if high <= 1 || path.fails > self.downs_max => Err(self.none(path)),
@@ -214,7 +214,7 @@ impl Search {
                 Some(middle) if !path.is_holding => probe(middle),
                 _ if low < self.floor() || path.lowered > LOWERED_MAX => Err(self.none(path)),
                 _ if path.held < self.holds => Ok(Ask {
-                    point: self.at(low),
+                    point: self.point_of(low),
                     role: Role::Hold,
                 }),
                 _ => Err(self.found(low, path)),
@@ -224,7 +224,7 @@ impl Search {
 
     fn found(&self, low: u64, path: &Path) -> Answer {
         Answer::searched(Ending::Most {
-            at: self.at(low),
+            at: self.point_of(low),
             bound: self.bound,
             is_held: self.holds > 0,
             above: self.above(path),
@@ -235,7 +235,7 @@ impl Search {
     fn above(&self, path: &Path) -> Option<LowestOverload> {
         let high = path.high.as_ref()?;
         Some(LowestOverload {
-            at: self.at(high.value),
+            at: self.point_of(high.value),
             why: high.why.clone(),
             is_by_client: high.is_by_client,
         })
@@ -273,22 +273,22 @@ impl Search {
         Some(Range {
             kept: passed.count(),
             trials: trials.len(),
-            most: self.at(most),
-            always: always.map(|value| self.at(value)),
-            never: never.map(|value| self.at(value)),
+            most: self.point_of(most),
+            always: always.map(|value| self.point_of(value)),
+            never: never.map(|value| self.point_of(value)),
         })
     }
 
     fn not_reached(&self) -> Answer {
         Answer::searched(Ending::NotReached {
-            at: self.at(self.to),
+            at: self.point_of(self.to),
             bound: self.bound,
         })
     }
 
     fn client(&self, path: &Path, value: u64, why: String) -> Answer {
         Answer::searched(Ending::Client {
-            at: self.at(value),
+            at: self.point_of(value),
             why,
             range: self.range(path),
             bound: self.bound,
@@ -297,7 +297,7 @@ impl Search {
 
     fn untold(&self, path: &Path, value: u64, why: String) -> Answer {
         Answer::searched(Ending::Untold {
-            at: self.at(value),
+            at: self.point_of(value),
             // A disturbed trial that kept to the bound counts with those that did.
             trials: path.untold.saturating_sub(path.kept_despite).max(1),
             why,
@@ -407,7 +407,7 @@ impl Decide for Search {
             points: vec![self.from],
             certain: 1,
             turns_max: climb + BISECTIONS_MAX + holds + UNTOLD_MAX as usize,
-            up_to: Some(self.at(self.to)),
+            up_to: Some(self.point_of(self.to)),
             any_order: false,
             decided_by: Some(self.decided_by(likely)),
         }

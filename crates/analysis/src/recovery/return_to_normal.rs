@@ -50,7 +50,7 @@ impl BaselineLevel {
         }
         let deviation = deviation / middle;
         let within = WITHIN.max(DEVIATIONS * deviation);
-        let is_outside = |value: &&f64| worse.is_beyond(**value, at(middle, within, worse));
+        let is_outside = |value: &&f64| worse.is_beyond(**value, edge_at(middle, within, worse));
         let outside = values.iter().filter(is_outside).count();
         Some(BaselineLevel {
             middle,
@@ -70,7 +70,7 @@ impl BaselineLevel {
 
     /// Returns the value at which the outside begins.
     pub fn edge(&self, worse: Worse) -> f64 {
-        at(self.middle, self.within, worse)
+        edge_at(self.middle, self.within, worse)
     }
 
     /// Returns the share within which the median of `count` intervals counts as normal.
@@ -90,7 +90,7 @@ impl Worse {
     }
 }
 
-fn at(middle: f64, share: f64, worse: Worse) -> f64 {
+fn edge_at(middle: f64, share: f64, worse: Worse) -> f64 {
     match worse {
         Worse::Below => middle * (1.0 - share),
         Worse::Above => middle * (1.0 + share),
@@ -142,7 +142,7 @@ impl IntervalSeries {
     }
 
     fn is_beyond(&self, value: f64, share: f64) -> bool {
-        self.worse.is_beyond(value, at(self.level.middle, share, self.worse))
+        self.worse.is_beyond(value, edge_at(self.level.middle, share, self.worse))
     }
 
     fn is_outside(&self, point: &Point) -> bool {
@@ -202,7 +202,7 @@ impl IntervalSeries {
         let lacks = |point: &Point| (middle - point.value) * (point.to_s - point.from_s);
         let outside = || points.iter().filter(|point| self.is_outside(point));
         // At a rate, later operations make up for those that were not done in time.
-        let above = at(middle, self.level.within, Worse::Above);
+        let above = edge_at(middle, self.level.within, Worse::Above);
         let made_up = points.iter().filter(|point| point.value > above);
         let made_up: f64 = match offered {
             LoadSchedule::Closed => 0.0,

@@ -417,7 +417,7 @@ mod tests {
 
     /// Nothing was shown, and the rule passed.
     #[test]
-    fn what_nobody_shows_is_no_pass_and_hides_no_failure() {
+    fn an_unshown_setting_is_no_pass_and_hides_no_failure() {
         let v11 = |not_in_effect: &[&str]| {
             let evidence = Evidence {
                 environment: Some(Environment {

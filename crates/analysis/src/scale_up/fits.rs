@@ -85,7 +85,7 @@ impl Fit {
     }
 }
 
-/// Why there is no such curve.
+/// Why the points give no such curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoFit {
     /// There are too few usable points with different numbers of units.
@@ -106,7 +106,7 @@ pub enum NoFit {
 /// Why no curve is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBest {
-    /// There is no curve.
+    /// No curve goes through the points.
     NoCurve,
     /// There is one curve, with nothing to compare it with.
     OnlyOne,

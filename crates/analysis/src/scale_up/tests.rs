@@ -236,7 +236,7 @@ fn one_block_has_ratios_without_intervals() {
 }
 
 #[test]
-fn what_is_missing_is_missing_and_said() {
+fn a_ratio_without_common_blocks_is_missing_with_a_reason() {
     let mut points = planted((Model::TwoLevel, &PAPER), &LADDER, 4, 0.002, 3);
     let reading = |points: &[Point]| read_all(points);
     // A block without the unit is not a pair, and a block without another point changes nothing

@@ -183,7 +183,7 @@ impl ScaleUp {
         said
     }
 
-    /// Says, for the only curve, why there is no other.
+    /// Says, for the only curve, why the others are missing.
     fn only(&self, model: Model) -> String {
         let title = model.title();
         let others = || self.fits.iter().filter(|(_, fit)| fit.is_err());

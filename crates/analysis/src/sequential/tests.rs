@@ -204,7 +204,7 @@ fn design(looks: Looks, blocks: [usize; 2], level: f64) -> Design {
 
 /// The evidence's table of costs: 20,000 studies there, 3,000 here.
 #[test]
-fn what_looking_costs_is_what_others_have_simulated() {
+fn simulated_costs_of_looking_match_published_ones() {
     let repeated = Looks::Repeated { min: 4, max: 20 };
     let repeated = design(repeated, [4, 20], 0.05);
     let anytime = design(Looks::Anytime, [2, 30], 0.05);
@@ -264,7 +264,7 @@ fn five_percent_at_a_noise_of_two_take_less_than_seven_blocks() {
 
 /// Plans and runs must use the same decisions.
 #[test]
-fn what_is_simulated_decides_as_comparisons_do() {
+fn the_simulation_decides_as_comparisons_do() {
     let looks = Looks::Repeated { min: 4, max: 8 };
     let mut chance = Chance::new(4);
     for study in 0..40 {

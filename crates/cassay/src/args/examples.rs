@@ -15,16 +15,16 @@ pub fn command() -> Command {
     let mut command = Args::command();
     for (path, examples) in EXAMPLES {
         let text = shown(examples);
-        command = at(command, path, |command| command.after_help(text.clone()));
+        command = change_command(command, path, |command| command.after_help(text.clone()));
     }
     command
 }
 
 /// Changes the command at a path of names.
-fn at(command: Command, path: &str, change: impl Fn(Command) -> Command) -> Command {
+fn change_command(command: Command, path: &str, change: impl Fn(Command) -> Command) -> Command {
     match path.split_once(' ') {
         None => command.mut_subcommand(path, change),
-        Some((first, rest)) => command.mut_subcommand(first, |command| at(command, rest, change)),
+        Some((first, rest)) => command.mut_subcommand(first, |command| change_command(command, rest, change)),
     }
 }
 
@@ -349,7 +349,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "target abilities",
         &[(
             "cassay target abilities",
-            "Lists the abilities of hosts on this machine.",
+            "Lists the capabilities of hosts on this machine.",
         )],
     ),
     (

@@ -76,7 +76,7 @@ pub struct CleanArgs {
     pub yes: bool,
 }
 
-/// Target of a query for abilities.
+/// Target of a query for capabilities.
 #[derive(Clone, Debug)]
 pub enum Elsewhere {
     /// An attached cluster.

@@ -187,7 +187,7 @@ impl Bisection<'_> {
                     terminal::say("bisect: the same command continues from here");
                     return Ok(exit);
                 }
-                // Without the last build there is no question.
+                // Without the last build the question has no subject.
                 Err(why) if build + 1 == self.builds.len() => return Err(why),
                 Err(why) => {
                     terminal::say(&format!("bisect: {name} is skipped: {why:#}"));

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use ::cluster::{Cluster, kept_cluster};
 use ::doctor::{Finding, HostExamination, Severity};
-use ::target_spec::Ability;
+use ::target_spec::Capability;
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ fn examine_kept(args: &DoctorArgs) -> Result<Vec<HostExamination>> {
 
 /// Examines an attached cluster; its JVMs are asked if their MBeans are accessible.
 fn examine_attached(cluster: &Cluster) -> Result<Vec<HostExamination>> {
-    if cluster.can(Ability::Mbeans) {
+    if cluster.can(Capability::Mbeans) {
         return examine_cluster(cluster);
     }
     ::doctor::examine_cluster(cluster, &[])

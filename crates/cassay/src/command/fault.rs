@@ -1,7 +1,7 @@
 //! `cassay fault list|test|run`: lists the faults that a kept or an attached cluster supports,
 //! tests them, or injects one by hand.
 
-use super::{abilities_here, attached, dirs};
+use super::{capabilities_here, attached, dirs};
 use crate::args::{
     BrokenArgs, ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, FaultTestArgs,
 };
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use target_spec::fault::{FaultKind, FaultOption, FaultPlace, Hit, KINDS, Length, Options};
-use target_spec::{Capability, DiskSpec, NO_HA_OF_MACHINES};
+use target_spec::{CapabilityStatus, DiskSpec, NO_HA_OF_MACHINES};
 
 /// Time that `test` holds a fault.
 const TRIED_FOR: Duration = Duration::from_secs(3);
@@ -38,13 +38,13 @@ pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
     }
 }
 
-/// Returns the abilities of a target, as far as they are known.
-fn capabilities(name: &ClusterName, dirs: &Dirs) -> Result<Vec<Capability>> {
+/// Returns the capabilities of a target, as far as they are known.
+fn capabilities(name: &ClusterName, dirs: &Dirs) -> Result<Vec<CapabilityStatus>> {
     let is_there = kept_cluster::status(dirs).iter().any(|one| one.keep);
     if name.cluster.is_some() || is_there {
         return Ok(open(name, dirs)?.capabilities().to_vec());
     }
-    Ok(abilities_here())
+    Ok(capabilities_here())
 }
 
 fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
@@ -53,7 +53,7 @@ fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
 }
 
 /// Opens the cluster to break: a kept one, or an attached one.
-fn at(args: &BrokenArgs) -> Result<Cluster> {
+fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     let Some(target) = &args.target else {
         args.way_in.nothing()?;
         ensure!(
@@ -75,10 +75,10 @@ fn at(args: &BrokenArgs) -> Result<Cluster> {
 }
 
 /// Returns the reasons why a kind is not possible; empty if it is.
-fn refused(kind: &FaultKind, capabilities: &[Capability]) -> Vec<String> {
-    let of = |ability| capabilities.iter().find(|one| one.ability == ability);
+fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
+    let of = |capability| capabilities.iter().find(|one| one.capability == capability);
     let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
-    missing.map(|one| format!("{}: {}", one.ability.name(), one.detail)).collect()
+    missing.map(|one| format!("{}: {}", one.capability.name(), one.detail)).collect()
 }
 
 /// Returns the same for a cluster, including acts that are not allowed on it.
@@ -161,7 +161,7 @@ struct FaultRun {
 }
 
 fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
-    let mut cluster = at(&args.at)?;
+    let mut cluster = open_target(&args.at)?;
     listen()?;
     let mut done = Vec::new();
     for kind in if args.kinds.is_empty() {
@@ -217,7 +217,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
         "{}: {IN_A_STUDY}",
         kind.name
     );
-    let mut cluster = at(&args.at)?;
+    let mut cluster = open_target(&args.at)?;
     listen()?;
     let refused = refused_by(kind, &cluster);
     if !refused.is_empty() {

@@ -39,7 +39,7 @@ use crate::args::{SshArgs, StudyArgs, WayInArgs};
 use crate::exit::Exit;
 use crate::{study_errors, terminal};
 use ::cluster::Dirs;
-use ::target_spec::{Capability, HostSpec, HostsSpec, LocalSpec, Target};
+use ::target_spec::{CapabilityStatus, HostSpec, HostsSpec, LocalSpec, Target};
 use anyhow::{Context, Result, anyhow};
 use engine::missing_capabilities;
 use serde_json::json;
@@ -47,7 +47,7 @@ use std::path::{Path, PathBuf};
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Registry, Study};
 
-/// Volume size for asking about this machine's abilities: none depends on it.
+/// Volume size for asking about this machine's capabilities: none depends on it.
 const VOLUME_BYTES: u64 = 1 << 30;
 
 /// Returns true if a kept cluster exists.
@@ -163,9 +163,9 @@ fn dirs() -> Result<Dirs> {
     })
 }
 
-/// Returns the abilities of a local cluster on this machine, with hosts that have volumes, so that
-/// abilities of such hosts are included.
-fn abilities_here() -> Vec<Capability> {
+/// Returns the capabilities of a local cluster on this machine, with hosts that have volumes, so
+/// that capabilities of such hosts are included.
+fn capabilities_here() -> Vec<CapabilityStatus> {
     let host = HostSpec {
         volume_bytes: Some(VOLUME_BYTES),
         ..HostSpec::default()
@@ -175,7 +175,7 @@ fn abilities_here() -> Vec<Capability> {
         host,
         ..HostsSpec::default()
     };
-    ::cluster::abilities_of(&Target::Local(LocalSpec {
+    ::cluster::capabilities_of(&Target::Local(LocalSpec {
         hosts: Some(hosts),
         ..LocalSpec::default()
     }))

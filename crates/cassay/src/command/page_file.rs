@@ -1,7 +1,7 @@
 //! Writes a page about several runs as a file, with links to their reports.
 //!
 //! A folder with the page and the runs can be moved as a whole. So a link from page to report is
-//! relative; if they have only the root in common, there is no link.
+//! relative; if they have only the root in common, the page has no link.
 
 use crate::args::Common;
 use crate::terminal;
@@ -25,8 +25,8 @@ pub fn write(to: &Path, page: &Page, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Returns the link from a page's file to the report of a run. `None` if there is no page file, or
-/// if the run has no report, or a report elsewhere.
+/// Returns the link from a page's file to the report of a run. `None` without a page file, or if
+/// the run has no report, or a report elsewhere.
 pub fn way(page: Option<&Path>, run: &Path) -> Option<String> {
     way_to(page?, &Run::look(run).ok()?.report()?)
 }

@@ -3,8 +3,8 @@
 
 mod status;
 
-use super::{abilities_here, dirs};
-use crate::args::{AbilitiesArgs, Common, Elsewhere, HostArgs, StatusArgs, TargetCommand, UpArgs};
+use super::{capabilities_here, dirs};
+use crate::args::{CapabilitiesArgs, Common, Elsewhere, HostArgs, StatusArgs, TargetCommand, UpArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::kept_cluster;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use target_spec::{
-    AttachSpec, Authentication, Capability, DiskSpec, HostSpec, HostsSpec, JavaChoice, LinkSpec,
+    AttachSpec, Authentication, CapabilityStatus, DiskSpec, HostSpec, HostsSpec, JavaChoice, LinkSpec,
     LocalSpec, Target,
 };
 use versions::Release;
@@ -27,7 +27,7 @@ pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
     match command {
         TargetCommand::Up(args) => up(args, &dirs, common),
         TargetCommand::Status(args) => show_status(args, &dirs, common),
-        TargetCommand::Abilities(args) => show_abilities(args, &dirs, common),
+        TargetCommand::Capabilities(args) => show_capabilities(args, &dirs, common),
         TargetCommand::Down { id } => {
             let ended = kept_cluster::down(&dirs, id.as_deref(), &mut |text| terminal::say(text))?;
             if ended.is_empty() {
@@ -198,7 +198,7 @@ fn attach(point: &str, dirs: &Dirs) -> Result<Cluster> {
     ::cluster::start(&spec, dirs, &mut |text| terminal::say(text))
 }
 
-fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
+fn show_capabilities(args: &CapabilitiesArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     let capabilities = match &args.target {
         Some(Elsewhere::Attach(point)) => {
             args.ssh.nothing()?;
@@ -206,25 +206,25 @@ fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<
         }
         Some(Elsewhere::Ssh(name)) => {
             let agent = host::Agent::to(&args.ssh.destination(name)?)?;
-            ::cluster::abilities_there(&agent)?
+            ::cluster::capabilities_there(&agent)?
         }
-        None => abilities_here(),
+        None => capabilities_here(),
     };
     if common.json {
-        let of = |one: &Capability| {
-            let Capability {
+        let of = |one: &CapabilityStatus| {
+            let CapabilityStatus {
                 present, detail, ..
             } = one;
-            json!({"ability": one.ability.name(), "present": present, "detail": detail})
+            json!({"ability": one.capability.name(), "present": present, "detail": detail})
         };
         terminal::json(&capabilities.iter().map(of).collect());
         return Ok(Exit::Done);
     }
-    let row = |one: &Capability| {
+    let row = |one: &CapabilityStatus| {
         let there = if one.present { "yes" } else { "no" };
-        [one.ability.name(), there, &one.detail].map(str::to_owned).to_vec()
+        [one.capability.name(), there, &one.detail].map(str::to_owned).to_vec()
     };
-    let head = ["Ability", "There", "Method, or reason"].map(str::to_owned).to_vec();
+    let head = ["Capability", "There", "Method, or reason"].map(str::to_owned).to_vec();
     let rows: Vec<Vec<String>> = [head].into_iter().chain(capabilities.iter().map(row)).collect();
     terminal::data(&terminal::table(&rows, &[false; 3]));
     Ok(Exit::Done)

@@ -324,7 +324,7 @@ fn of_a_hundred_trials_those_around_the_current_one_are_shown() {
 }
 
 #[test]
-fn what_a_fault_takes_away_is_back_when_it_is_over() {
+fn a_node_that_a_fault_took_away_is_back_after_the_fault() {
     let mut state = in_the_middle();
     assert!(picture(&state, 80, 24, &now(180)).contains("cassay2 away (node-kill)"));
     state.event(&Event::FaultReached(0, FaultStage::Over), 199 * SECOND_NS);
@@ -342,7 +342,7 @@ fn what_a_fault_takes_away_is_back_when_it_is_over() {
 }
 
 #[test]
-fn what_is_left_of_a_load_is_told_by_how_it_went() {
+fn the_time_left_of_a_load_is_estimated_from_its_progress() {
     let mut state = RunState::default();
     (state.phase.seconds, state.rest_s) = (2.0, 60.0);
     let progress = Progress {

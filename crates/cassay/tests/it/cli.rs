@@ -100,7 +100,7 @@ fn a_mistake_on_the_command_line_is_shown_in_its_place() {
 }
 
 #[test]
-fn what_cannot_be_done_ends_with_1_and_names_the_thing() {
+fn a_command_that_fails_ends_with_1_and_names_the_thing() {
     let lab = Lab::with(SMALL);
     for (arguments, part) in [
         (&["run", "other.yaml"][..], "other.yaml"),

@@ -23,7 +23,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
     Config {
         program: program(&[("write", 1.0)]),
         stage: Stage::Main,
-        nodes: vec![Endpoint::at(server.address())],
+        nodes: vec![Endpoint::from_address(server.address())],
         access: Access::default(),
         schedule,
         rise: Duration::ZERO,

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
-use target_spec::Ability;
+use target_spec::Capability;
 use target_spec::fault::{FaultKind, Hit, Options};
 
 fn server(port: u16) -> Command {
@@ -79,9 +79,9 @@ fn alone(node: NodeHandle) -> Handles {
 fn kinds() -> impl Iterator<Item = &'static FaultKind> {
     let kinds = target_spec::fault::KINDS.iter();
     let of_process = [
-        Ability::Provision,
-        Ability::NodeSignals,
-        Ability::NodeControl,
+        Capability::Provision,
+        Capability::NodeSignals,
+        Capability::NodeControl,
     ];
     let needs_no_more =
         move |kind: &FaultKind| kind.needs.iter().all(|one| of_process.contains(one));

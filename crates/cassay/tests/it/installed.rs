@@ -82,7 +82,7 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
 }
 
 #[test]
-fn what_is_no_bundle_is_refused_with_what_it_must_be() {
+fn a_file_that_is_no_bundle_is_refused_with_the_reason() {
     let lab = Lab::with("a study");
     let said = fresh(&lab, &["supply", "import", "study.yaml"]).ended_with(1);
     said.says(&[

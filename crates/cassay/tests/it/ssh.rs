@@ -128,7 +128,7 @@ fn a_program_that_is_installed_is_used_if_it_is_ours() {
 }
 
 #[test]
-fn who_gets_no_way_in_is_told_why_and_what_to_do() {
+fn a_refused_login_is_reported_with_its_reason_and_remedy() {
     needs_sshd!();
     let machines = Machines::with(&TestMachine::new("db1"));
     let said =

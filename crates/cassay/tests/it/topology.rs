@@ -61,7 +61,7 @@ fn eight_machines_of_fourteen_cpus_cross_nothing() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_what_would() {
+fn a_request_that_does_not_fit_is_refused_with_a_hint() {
     let lab = Lab::new();
     let words = [
         "topology",

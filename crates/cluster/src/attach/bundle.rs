@@ -99,7 +99,7 @@ impl BehindProxy {
         let proxy = *proxies.first().context("the proxy has no address")?;
         Ok(BehindProxy {
             tls,
-            moves: NodeAddressMap::behind(Proxy::at(proxy)),
+            moves: NodeAddressMap::behind(Proxy::from_address(proxy)),
             hosts: said.contact_points,
             datacenter: said.local_dc,
         })
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bundle_is_told_without_what_is_secret_in_it() {
+    fn a_message_about_a_broken_bundle_shows_no_secret() {
         let config = "{\"host\": \"db.test\", \"port\": 29080, \"password\": \"hunter2\"}";
         let whole = [
             ("config.json", config),

@@ -1,14 +1,14 @@
-//! Abilities on the machines of an attached cluster: expected ones from a description, and actual
-//! ones once the machines are reached.
+//! Capabilities on the machines of an attached cluster: expected ones from a description, and
+//! actual ones once the machines are reached.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use crate::capability::{Answer, OF_NETWORK, OnMachines};
 use crate::node::NodeInfo;
 use host::process::Identity;
 use std::collections::BTreeMap;
-use target_spec::{Ability, AttachedHost, Capability};
+use target_spec::{Capability, AttachedHost, CapabilityStatus};
 
-/// Sources of the abilities, as capabilities name them.
+/// Sources of the capabilities, as their statuses name them.
 const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents there";
 
 const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
@@ -19,7 +19,7 @@ const NETWORK: &str = "the packet filters and sockets of the nodes' machines, wh
 const CONTROL: &str = "by `control` on the nodes' machines, where the command line says --allow \
                        restart";
 
-/// Returns the abilities expected of such machines before they are reached.
+/// Returns the capabilities expected of such machines before they are reached.
 pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     let lacks = |has: fn(&AttachedHost) -> bool, key: &str| -> Result<(), String> {
         let without: Vec<&str> = hosts
@@ -42,11 +42,11 @@ pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
         logs: lacks(|host| host.logs.is_some(), "logs").map(|()| LOGS.to_owned()),
         signals: Ok(SIGNALS.to_owned()),
         control: lacks(|host| host.control.is_some(), "control").map(|()| CONTROL.to_owned()),
-        network: OF_NETWORK.map(|ability| (ability, Ok(NETWORK.to_owned()))).into(),
+        network: OF_NETWORK.map(|capability| (capability, Ok(NETWORK.to_owned()))).into(),
     }
 }
 
-/// Returns the abilities that every node's machine has, once the machines are reached.
+/// Returns the capabilities that every node's machine has, once the machines are reached.
 pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachines {
     type Of<'a> = &'a dyn Fn(&ReachedHost, usize) -> Result<(), String>;
     let answer =
@@ -90,20 +90,20 @@ fn signalled(pid: u32) -> Result<(), String> {
 }
 
 /// Returns what the machines permit for network faults. All machines are asked in parallel.
-fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Ability, Answer> {
-    let ask = |host: &ReachedHost| host.agent.machine_abilities();
+fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability, Answer> {
+    let ask = |host: &ReachedHost| host.agent.machine_capabilities();
     let found: Vec<_> = std::thread::scope(|scope| {
         let asked: Vec<_> = hosts.all.iter().map(|host| scope.spawn(move || ask(host))).collect();
         asked.into_iter().map(|asked| asked.join()).collect()
     });
-    let found: Vec<Result<Vec<Capability>, String>> = found
+    let found: Vec<Result<Vec<CapabilityStatus>, String>> = found
         .into_iter()
         .map(|answer| match answer {
             Ok(answer) => answer.map_err(|error| format!("{error:#}")),
             Err(panic) => std::panic::resume_unwind(panic),
         })
         .collect();
-    let of = |ability: Ability| -> Answer {
+    let of = |capability: Capability| -> Answer {
         let has = |host: &ReachedHost, node: usize| {
             host.undoes.clone()?;
             if nodes[node].address.is_ipv6() {
@@ -111,12 +111,12 @@ fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Ability, A
             }
             let index = hosts.index_of(node).ok_or("its machine is not among `hosts`")?;
             let all = found[index].as_ref().map_err(String::clone)?;
-            match all.iter().find(|one| one.ability == ability) {
+            match all.iter().find(|one| one.capability == capability) {
                 Some(one) if !one.present => Err(format!("{}: {}", host.name, one.detail)),
                 _ => Ok(()),
             }
         };
         hosts.every(nodes, has).map(|()| NETWORK.to_owned())
     };
-    OF_NETWORK.map(|ability| (ability, of(ability))).into()
+    OF_NETWORK.map(|capability| (capability, of(capability))).into()
 }

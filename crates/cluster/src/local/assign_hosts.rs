@@ -17,12 +17,12 @@ use measure::number::bytes;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
-use target_spec::{Ability, Capability, HostsSpec, Isolation, LocalSpec, Seat, memory_bytes};
+use target_spec::{Capability, CapabilityStatus, HostsSpec, Isolation, LocalSpec, Seat, memory_bytes};
 
 /// Refuses a number of nodes that does not fit the hosts.
 ///
 /// # Errors
-/// There is no host, or the nodes cannot be spread evenly.
+/// The spec has no host, or the nodes cannot be spread evenly.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     let Some(hosts) = &spec.hosts else {
         return Ok(());
@@ -76,7 +76,7 @@ pub(super) fn wanted<'a>(
     if hosts.isolation == Isolation::Loopback {
         return Ok(None);
     }
-    match network_refusal(host::abilities()) {
+    match network_refusal(host::capabilities()) {
         None => Ok(Some(hosts)),
         Some(why) if hosts.isolation == Isolation::Auto => {
             say(&format!(
@@ -92,15 +92,15 @@ pub(super) fn wanted<'a>(
 }
 
 /// Returns why there can be no isolated hosts.
-fn network_refusal(abilities: &[Capability]) -> Option<String> {
-    let network = abilities.iter().find(|one| one.ability == Ability::Hosts);
+fn network_refusal(capabilities: &[CapabilityStatus]) -> Option<String> {
+    let network = capabilities.iter().find(|one| one.capability == Capability::Hosts);
     match network {
         Some(network) => network.answer().err(),
         None => Some("network namespaces were not probed".to_string()),
     }
 }
 
-/// Returns the host abilities that a managed target of `spec` will have on this machine.
+/// Returns the host capabilities that a managed target of `spec` will have on this machine.
 pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
     match &spec.hosts {
         None => Err(capability::NO_HOSTS.to_string()),
@@ -108,46 +108,46 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
         Some(hosts) if hosts.isolation == Isolation::Loopback => {
             Err(capability::LOOPBACK.to_string())
         }
-        Some(_) => match network_refusal(host::abilities()) {
+        Some(_) => match network_refusal(host::capabilities()) {
             Some(why) => Err(format!("hosts are only addresses of this machine: {why}")),
             None => Ok(answers_here(spec)),
         },
     }
 }
 
-/// Converts abilities of a machine into answers.
-pub(super) fn answers(abilities: &[Capability]) -> BTreeMap<Ability, Answer> {
-    abilities.iter().map(|one| (one.ability, one.answer())).collect()
+/// Converts capabilities of a machine into answers.
+pub(super) fn answers(capabilities: &[CapabilityStatus]) -> BTreeMap<Capability, Answer> {
+    capabilities.iter().map(|one| (one.capability, one.answer())).collect()
 }
 
-/// Returns the host abilities for `spec` on this machine. Volume abilities are tested on a real
-/// volume, and only if the spec has volumes.
-fn answers_here(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
-    let mut all = answers(host::abilities());
+/// Returns the host capabilities for `spec` on this machine. Volume capabilities are tested on a
+/// real volume, and only if the spec has volumes.
+fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
+    let mut all = answers(host::capabilities());
     let hosts = spec.hosts.as_ref();
     let with_volume = hosts.is_some_and(|hosts| hosts.host.volume_bytes.is_some());
-    if with_volume && all.get(&Ability::Volume).is_some_and(Result::is_ok) {
-        all.extend(answers(host::volume_abilities()));
+    if with_volume && all.get(&Capability::Volume).is_some_and(Result::is_ok) {
+        all.extend(answers(host::volume_capabilities()));
     }
     add_of_volumes(spec, &mut all);
     all
 }
 
 /// Adds the answers for missing volumes, and for adding a node to a host.
-pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Ability, Answer>) {
+pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, Answer>) {
     let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
-    for ability in Ability::OF_VOLUMES {
+    for capability in Capability::OF_VOLUMES {
         let how = "beside the others of a host, with an address and tokens of its own";
-        let addition = match (all.get(&Ability::Hosts), added_node::refusal(spec)) {
+        let addition = match (all.get(&Capability::Hosts), added_node::refusal(spec)) {
             (Some(Err(why)), _) => Err(why.clone()),
             (_, Some(why)) => Err(why),
             _ => Ok(how.to_owned()),
         };
-        all.insert(Ability::AnotherNode, addition);
+        all.insert(Capability::AnotherNode, addition);
         let why = "the hosts have no volume of their own (`host: {volume: 20GiB}`)";
-        match all.get(&ability) {
+        match all.get(&capability) {
             Some(_) if has_volumes => {}
-            _ => drop(all.insert(ability, Err(why.to_owned()))),
+            _ => drop(all.insert(capability, Err(why.to_owned()))),
         }
     }
 }
@@ -239,14 +239,14 @@ pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, P
 }
 
 impl Nodes {
-    /// Returns the abilities of a managed cluster.
-    pub fn capabilities(&self) -> Vec<Capability> {
+    /// Returns the capabilities of a managed cluster.
+    pub fn capabilities(&self) -> Vec<CapabilityStatus> {
         let has_agents = self.nodes.iter().all(|node| node.jolokia.is_some());
         let mbeans = capability::running_mbeans(has_agents);
         capability::managed_capabilities(&mbeans, &self.hosts_answer())
     }
 
-    /// Returns the host abilities of a managed cluster.
+    /// Returns the host capabilities of a managed cluster.
     fn hosts_answer(&self) -> HostsAnswer {
         match (self.hosts(), &self.spec.hosts) {
             (Some(hosts), _) if hosts.are_machines() => Ok(machines::answers(&self.spec, hosts)),
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_spread_or_does_not_fit_a_host_is_refused() {
+    fn a_spec_that_does_not_fit_its_hosts_is_refused() {
         check(&spec(6, 3)).unwrap();
         let refused = |spec: &LocalSpec| check(spec).unwrap_err().to_string();
         assert!(refused(&spec(5, 3)).contains("5 nodes cannot be spread evenly over 3 hosts"));

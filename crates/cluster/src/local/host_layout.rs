@@ -38,7 +38,7 @@ impl HostLayout {
     /// Returns the agent of the host with this name.
     ///
     /// # Errors
-    /// There is no such host.
+    /// No host has this name.
     pub fn agent_of(&self, name: &str) -> Result<&Arc<Agent>> {
         let Some(hosts) = self.hosts() else {
             return Ok(self.agent(0));

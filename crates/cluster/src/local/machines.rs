@@ -1,4 +1,4 @@
-//! Remote machines as hosts of managed nodes: their abilities, and the programs that nodes there
+//! Remote machines as hosts of managed nodes: their capabilities, and the programs that nodes there
 //! are started from. Jars are uploaded once, named by content, and stay for the next cluster.
 
 use super::assign_hosts;
@@ -14,36 +14,36 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use supply::java::Java;
-use target_spec::{Ability, JavaWanted, LocalSpec};
+use target_spec::{Capability, JavaWanted, LocalSpec};
 
-/// Reason for missing link abilities on machines: others use the link, too.
+/// Reason for missing link capabilities on machines: others use the link, too.
 const LINKS: &str = "the hosts are machines of their own, whose links cassay does not change";
 
-/// Abilities that change a link.
-const OF_LINKS: [Ability; 2] = [Ability::LinkRate, Ability::LinkDelay];
+/// Capabilities that change a link.
+const OF_LINKS: [Capability; 2] = [Capability::LinkRate, Capability::LinkDelay];
 
-/// Returns the host abilities expected of machines before they are reached.
-pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
+/// Returns the host capabilities expected of machines before they are reached.
+pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     let asked = "as its machine permits, which is asked when it is reached";
-    let answers = Ability::ALL.into_iter().map(|ability| (ability, Ok(asked.to_owned())));
+    let answers = Capability::ALL.into_iter().map(|capability| (capability, Ok(asked.to_owned())));
     let mut all = with_own(spec, answers.collect());
     all.extend(claimed(spec, &[]));
     all
 }
 
-/// Returns the host abilities that all machines permit.
-pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Ability, Answer> {
-    let mut all: BTreeMap<Ability, Answer> = BTreeMap::new();
+/// Returns the host capabilities that all machines permit.
+pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, Answer> {
+    let mut all: BTreeMap<Capability, Answer> = BTreeMap::new();
     for host in hosts.all() {
-        let mut abilities = host.agent().abilities().unwrap_or_default();
-        // Later answers replace earlier ones, because there is no switch.
-        abilities.extend(host.agent().machine_abilities().unwrap_or_default());
+        let mut capabilities = host.agent().capabilities().unwrap_or_default();
+        // Later answers replace earlier ones, because machines have no switch.
+        capabilities.extend(host.agent().machine_capabilities().unwrap_or_default());
         if host.has_volume() {
-            abilities.extend(host.agent().volume_abilities().unwrap_or_default());
+            capabilities.extend(host.agent().volume_capabilities().unwrap_or_default());
         }
-        for (ability, answer) in assign_hosts::answers(&abilities) {
+        for (capability, answer) in assign_hosts::answers(&capabilities) {
             let answer = answer.map_err(|why| format!("{}: {why}", host.agent().name()));
-            let known = all.entry(ability).or_insert_with(|| answer.clone());
+            let known = all.entry(capability).or_insert_with(|| answer.clone());
             if known.is_ok() {
                 *known = answer;
             }
@@ -56,7 +56,7 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Ability, Answ
 
 /// Reports, for hosts that are pods, if each has a disk of its own. That is the volume that it
 /// claimed, unless it is part of a larger one.
-fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Ability, Answer)> {
+fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     let pods = spec.hosts.as_ref()?.pods.as_ref()?;
     let answer = match pods.volume_bytes {
         None => Err("the pods have claimed no volumes (`pods: {volume: 20GiB}`)".to_owned()),
@@ -75,17 +75,17 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Ability, Answer)> {
             }
         }
     };
-    Some((Ability::Volume, answer))
+    Some((Capability::Volume, answer))
 }
 
 /// Tolerated excess of a volume over its claim, because provisioners round up.
 const OVER_BYTES: u64 = 1 << 30;
 
 /// Adds the answers that are the same for all machines.
-fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ability, Answer> {
-    all.insert(Ability::Hosts, Ok("machines of their own".to_owned()));
-    for ability in OF_LINKS {
-        all.insert(ability, Err(LINKS.to_owned()));
+fn with_own(spec: &LocalSpec, mut all: BTreeMap<Capability, Answer>) -> BTreeMap<Capability, Answer> {
+    all.insert(Capability::Hosts, Ok("machines of their own".to_owned()));
+    for capability in OF_LINKS {
+        all.insert(capability, Err(LINKS.to_owned()));
     }
     let are_pods = spec.hosts.as_ref().is_some_and(|hosts| hosts.pods.is_some());
     let policies = if are_pods {
@@ -93,7 +93,7 @@ fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ab
     } else {
         Err(pods::NO_PODS.to_owned())
     };
-    all.insert(Ability::NetworkPolicy, policies);
+    all.insert(Capability::NetworkPolicy, policies);
     assign_hosts::add_of_volumes(spec, &mut all);
     all
 }

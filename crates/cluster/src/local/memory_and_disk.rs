@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_refused_with_both_numbers() {
+    fn nodes_that_do_not_fit_are_refused_with_both_numbers() {
         let data = Path::new("/data");
         fits_memory(1, 512 * MIB, memory_bytes(1, 512 * MIB)).unwrap();
         let error = fits_memory(3, 512 * MIB, 1024 * MIB).unwrap_err().to_string();

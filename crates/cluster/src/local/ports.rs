@@ -41,7 +41,7 @@ impl Ports {
     }
 
     /// Returns all ports at an address.
-    pub fn at(self, address: Ipv4Addr) -> [SocketAddrV4; 3] {
+    pub fn socket_addresses(self, address: Ipv4Addr) -> [SocketAddrV4; 3] {
         self.all().map(|port| SocketAddrV4::new(address, port))
     }
 }
@@ -136,7 +136,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {
         let of_host = |host: &Host| -> Result<Option<String>> {
-            let all = (0..slots).flat_map(|slot| ports.for_slot(slot).at(host.address()));
+            let all = (0..slots).flat_map(|slot| ports.for_slot(slot).socket_addresses(host.address()));
             let found = host.agent().taken_port(all.collect())?;
             Ok(found.map(|found| format!("{}: {found}", host.agent().name())))
         };
@@ -196,7 +196,7 @@ fn block(first: Ipv4Addr, nodes: usize) -> Vec<Ipv4Addr> {
 fn first_taken(addresses: &[Ipv4Addr], ports: Ports) -> Option<SocketAddrV4> {
     addresses
         .iter()
-        .flat_map(|address| ports.at(*address))
+        .flat_map(|address| ports.socket_addresses(*address))
         .find(|address| TcpListener::bind(address).is_err())
 }
 

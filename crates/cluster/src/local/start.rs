@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_started_is_refused_before_anything_is_made() {
+    fn an_unstartable_spec_is_refused_before_anything_is_made() {
         let refused = |change: &dyn Fn(&mut LocalSpec)| {
             let mut spec = LocalSpec::default();
             change(&mut spec);

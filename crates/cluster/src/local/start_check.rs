@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said_all_at_once() {
+    fn all_shortages_are_reported_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let dirs = Dirs {
             cache: folder.path().join("cache"),

@@ -13,7 +13,7 @@ use crate::node::NodeInfo;
 use anyhow::Result;
 use host::probe::{Out, SampledSource, Sampler, Task};
 use std::collections::BTreeMap;
-use target_spec::Ability;
+use target_spec::Capability;
 
 /// Values that only MBeans show, not the tables of `system_views`.
 const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables and SSTables per \
@@ -130,8 +130,8 @@ pub(super) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
         }
     }
     if spec.gc_log.is_some() && cluster.local().is_none() {
-        let without = Ability::GcLog;
-        let why = cluster.capabilities().iter().find(|one| one.ability == without && !one.present);
+        let without = Capability::GcLog;
+        let why = cluster.capabilities().iter().find(|one| one.capability == without && !one.present);
         unseen.extend(why.map(|one| format!("gc_log: pauses and safepoints: {}", one.detail)));
     }
     unseen

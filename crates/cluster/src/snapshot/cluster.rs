@@ -13,7 +13,7 @@ impl Cluster {
     /// SSTable. Settle first: pending compactions would come back with a restore.
     ///
     /// # Errors
-    /// The name is taken or invalid, there is no such table, or the cluster lacks the required
+    /// The name is taken or invalid, a table does not exist, or the cluster lacks the required
     /// access. The message names the node and what is missing.
     pub fn snapshot_create(
         &self,
@@ -45,7 +45,7 @@ impl Cluster {
     /// this process uses it for the first time.
     ///
     /// # Errors
-    /// There is no such snapshot, a file of it is damaged, a volume is too small, or a node is
+    /// The snapshot does not exist, a file of it is damaged, a volume is too small, or a node is
     /// down, refuses, or has other SSTables afterwards. The message names the node and the table or
     /// file. If anything was changed, it says what remains and how to go on.
     pub fn snapshot_restore(
@@ -72,7 +72,7 @@ impl Cluster {
     /// node.
     ///
     /// # Errors
-    /// There is no such snapshot, or its files are not accessible because the cluster is attached.
+    /// The snapshot does not exist, or its files are out of reach because the cluster is attached.
     pub fn snapshot_verify(&self, name: &str) -> Result<Vec<(String, Result<(), String>)>> {
         check_name(name)?;
         match self.local() {
@@ -100,7 +100,7 @@ impl Cluster {
     /// only while no compaction runs.
     ///
     /// # Errors
-    /// There is no such table, or neither files nor MBeans of a node are accessible.
+    /// A table does not exist, or neither files nor MBeans of a node are accessible.
     pub fn fingerprints(
         &self,
         keyspace: &str,

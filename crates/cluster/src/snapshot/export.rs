@@ -31,7 +31,7 @@ const SPARE_BYTES: u64 = 64 << 20;
 /// Exports the snapshot `name` to the new folder `to`.
 ///
 /// # Errors
-/// There is no such snapshot, `to` exists, its disk is too small, or a file is damaged or
+/// The snapshot does not exist, `to` exists, its disk is too small, or a file is damaged or
 /// unreadable. Nothing is left at `to`.
 pub(super) fn export(
     cluster: &Cluster,

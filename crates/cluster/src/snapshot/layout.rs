@@ -195,7 +195,7 @@ impl TableFiles {
     }
 }
 
-/// Reads the SSTables of a folder. Empty if there is no such folder.
+/// Reads the SSTables of a folder. Empty without such a folder.
 ///
 /// # Errors
 /// The folder or a digest cannot be read.

@@ -12,8 +12,8 @@ pub(crate) type Tables = BTreeMap<String, String>;
 /// Returns tables of `keyspace` with their ids (32 hexadecimal digits): the `wanted` ones, or all.
 ///
 /// # Errors
-/// A name is not a valid Cassandra name, or there is no such table. The message lists the existing
-/// ones.
+/// A name is not a valid Cassandra name, or the table does not exist. The message lists the
+/// existing ones.
 pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
     let mut found = query_tables(session, keyspace)?;
     if found.is_empty() {
@@ -57,7 +57,7 @@ pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Table
     Ok(())
 }
 
-/// Returns all tables of `keyspace` with their ids. Empty if there is no such keyspace.
+/// Returns all tables of `keyspace` with their ids. Empty without such a keyspace.
 ///
 /// # Errors
 /// The node does not answer.

@@ -228,7 +228,7 @@ pub(super) mod tests {
 
     /// Tests every truncation, and changes of any byte, because the bytes may be arbitrary.
     #[test]
-    fn what_is_damaged_is_no_panic() {
+    fn damaged_statistics_cause_no_panic() {
         for format in ["nb", "oa"] {
             let whole = statistics(format, 12, 34);
             let until_partitions = whole.len() - 8 - 9;

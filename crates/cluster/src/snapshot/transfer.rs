@@ -21,8 +21,8 @@ impl Cluster {
     /// checksums, definitions, and each node's ring position.
     ///
     /// # Errors
-    /// The cluster is not managed, there is no such snapshot, `to` exists or its disk is too small,
-    /// or a file is damaged. Nothing is left at `to` then.
+    /// The cluster is not managed, the snapshot does not exist, `to` exists or its disk is too
+    /// small, or a file is damaged. Nothing is left at `to` then.
     pub fn snapshot_export(
         &self,
         name: &str,
@@ -53,7 +53,7 @@ impl Cluster {
     /// attached cluster, whose files are not accessible.
     ///
     /// # Errors
-    /// There is no such snapshot, or a file cannot be read.
+    /// The snapshot does not exist, or a file cannot be read.
     pub fn snapshot_compare(&self, name: &str) -> Result<Option<Comparison>> {
         check_name(name)?;
         let Some(nodes) = self.local() else {

@@ -122,7 +122,7 @@ impl<'a> RawRows<'a> {
     }
 
     /// Returns the first cell of the first row as a boolean. For a conditional statement (and a
-    /// batch with one) this is the column `[applied]`. `None` if there is no row, or it is not a
+    /// batch with one) this is the column `[applied]`. `None` without a row, or if the cell is no
     /// boolean.
     #[inline]
     pub fn applied(&self) -> Option<bool> {

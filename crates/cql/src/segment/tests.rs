@@ -79,7 +79,7 @@ fn small_frames_share_a_segment_and_large_frames_are_split() {
 }
 
 #[test]
-fn what_was_changed_on_the_way_is_found() {
+fn a_changed_bit_of_a_segment_is_found() {
     for segments in BOTH {
         let mut wire = Vec::new();
         segments.wrap(&vec![7; 400], &mut wire);
@@ -148,7 +148,7 @@ fn version_five_has_wide_flags_and_names_the_metadata_of_rows() {
 
 proptest! {
     #[test]
-    fn what_is_wrapped_is_read(
+    fn wrapped_frames_are_read(
         lengths in prop::collection::vec(0..300_000_usize, 0..5),
         seed in 1..5_u64,
         step in 1..70_000_usize,

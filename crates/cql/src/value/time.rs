@@ -22,7 +22,7 @@ pub fn civil(days_since_1970: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
-/// Returns the days since 1970 of a date. `None` if there is no such day.
+/// Returns the days since 1970 of a date. `None` if the calendar has no such day.
 pub fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     if year.abs() > YEAR_MAX || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;

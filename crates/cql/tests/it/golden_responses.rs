@@ -226,7 +226,7 @@ fn types_are_read_from_their_codes() {
 
 /// Tracing id, one warning, one entry of custom payload, in this order, then READY's empty body.
 #[test]
-fn what_the_flags_announce_is_passed_over() {
+fn parts_announced_by_the_flags_are_passed_over() {
     let tracing_id = [7; 16];
     let warning = b"\x00\x01\x00\x04hot!";
     let payload = b"\x00\x01\x00\x01k\x00\x00\x00\x01v";
@@ -445,7 +445,7 @@ fn an_event_that_does_not_exist_is_named() {
 }
 
 #[test]
-fn what_the_null_target_answers_is_read_back() {
+fn answers_of_the_null_target_are_read_back() {
     let mut out = Vec::new();
     reply::prepared(&mut out, 1, &samples::prepared());
     let Response::Result(ResultBody::Prepared(prepared)) = parsed(&out) else {

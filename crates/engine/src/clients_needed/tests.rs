@@ -118,7 +118,7 @@ fn the_load_is_shared_by_workers_and_the_slowest_worker_decides() {
 }
 
 #[test]
-fn what_is_needed_is_said_with_its_reasons_and_what_to_do() {
+fn needed_clients_are_reported_with_reasons_and_a_remedy() {
     let needed = needs(|_| ());
     assert_eq!(
         needed.sentence,
@@ -161,7 +161,7 @@ fn what_is_needed_is_said_with_its_reasons_and_what_to_do() {
 }
 
 #[test]
-fn what_is_not_known_is_said_with_what_measures_it() {
+fn an_unknown_need_is_reported_with_a_way_to_measure_it() {
     let without_ceiling = needs(|facts| facts.measured.clear());
     assert_eq!(without_ceiling.machines, Some(2), "by its links alone");
     assert_eq!(

@@ -394,7 +394,7 @@ fn the_last_fault_ends_the_load_at_the_end_of_an_interval() {
 }
 
 #[test]
-fn what_is_due_between_two_intervals_is_done_at_its_time() {
+fn a_fault_due_between_two_intervals_comes_at_its_time() {
     let script = [(1000, Fate::Interval), (2000, Fate::Interval)];
     let mut sim = sim(&script, 2450);
     let faults = [takes("node1", 1350, 100)];
@@ -413,7 +413,7 @@ fn what_is_due_between_two_intervals_is_done_at_its_time() {
 }
 
 #[test]
-fn what_is_due_again_and_again_is_done_once_after_a_pause() {
+fn a_repeated_task_runs_once_after_a_pause() {
     let mut agenda = Agenda(BTreeSet::from([(START, Due::LookAtNodes)]));
     assert_eq!(agenda.next_ns(), START);
     assert_eq!(agenda.take(START - 1), []);

@@ -3,7 +3,7 @@
 use super::*;
 use study::resolve::resolve;
 use study::settings::{Data, Load, Overrides, PageCache, Probes, Reset, RestoreMethod, Settle};
-use target_spec::Capability;
+use target_spec::CapabilityStatus;
 
 fn settings(target: &str, rest: &str) -> Settings {
     let text = format!(
@@ -20,7 +20,7 @@ fn settings(target: &str, rest: &str) -> Settings {
 }
 
 fn names(needs: &[Need]) -> Vec<(&'static str, Strength)> {
-    needs.iter().map(|need| (need.ability.name(), need.strength)).collect()
+    needs.iter().map(|need| (need.capability.name(), need.strength)).collect()
 }
 
 const LIMITED: &str = "{local: {hosts: 2, isolation: ISOLATION, \
@@ -96,12 +96,12 @@ fn probes_are_wished_for() {
         found.iter().all(|need| need.strength == Strength::Wish),
         "{found:?}"
     );
-    let names = found.iter().map(|need| need.ability.name());
+    let names = found.iter().map(|need| need.capability.name());
     let expected = ["host-metrics", "process-statistics", "jvm-metrics"];
     assert_eq!(names.collect::<Vec<_>>(), expected);
     let missing = lacking(
         found,
-        &all_but(&[Ability::HostMetrics, Ability::JvmMetrics]),
+        &all_but(&[Capability::HostMetrics, Capability::JvmMetrics]),
     );
     assert_eq!(
         notes(&missing),
@@ -112,14 +112,14 @@ fn probes_are_wished_for() {
     );
 }
 
-/// All abilities except some.
-fn all_but(absent: &[Ability]) -> Vec<Capability> {
-    let of = |ability: Ability| Capability {
-        ability,
-        present: !absent.contains(&ability),
-        detail: format!("detail of {}", ability.name()),
+/// All capabilities except some.
+fn all_but(absent: &[Capability]) -> Vec<CapabilityStatus> {
+    let of = |capability: Capability| CapabilityStatus {
+        capability,
+        present: !absent.contains(&capability),
+        detail: format!("detail of {}", capability.name()),
     };
-    Ability::ALL.map(of).to_vec()
+    Capability::ALL.map(of).to_vec()
 }
 
 #[test]
@@ -128,11 +128,11 @@ fn without_network_namespaces_hosts_report_their_missing_limits() {
     let nothing = lacking(needs.clone(), &all_but(&[]));
     assert_eq!(nothing, []);
     let rootless = [
-        Ability::Hosts,
-        Ability::CpuLimit,
-        Ability::MemoryLimit,
-        Ability::Volume,
-        Ability::LinkDelay,
+        Capability::Hosts,
+        Capability::CpuLimit,
+        Capability::MemoryLimit,
+        Capability::Volume,
+        Capability::LinkDelay,
     ];
     let missing = lacking(needs.clone(), &all_but(&rootless));
     assert!(missing.iter().all(|one| !one.refuses), "{missing:?}");
@@ -144,7 +144,7 @@ fn without_network_namespaces_hosts_report_their_missing_limits() {
         ]
     );
     // If nodes are to be kept apart, a limit that cannot be set would be a lie.
-    let missing = lacking(needs, &all_but(&[Ability::LinkDelay]));
+    let missing = lacking(needs, &all_but(&[Capability::LinkDelay]));
     let refused: Vec<bool> = missing.iter().map(|one| one.refuses).collect();
     assert_eq!(refused, [true]);
     assert_eq!(notes(&missing), Vec::<String>::new());
@@ -153,7 +153,7 @@ fn without_network_namespaces_hosts_report_their_missing_limits() {
 }
 
 #[test]
-fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
+fn a_need_that_an_attached_cluster_lacks_is_refused_at_once() {
     let text = "study: s\nquestion: Does it?\ntarget: {attach: {contact_points: [db1]}}\n\
                 workload: {use: standard1, mix: {write: 1}}\n\
                 data: {load: {operations: 10}}\n\

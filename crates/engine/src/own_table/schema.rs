@@ -15,7 +15,7 @@ const PARTITIONER: &str = "Murmur3Partitioner";
 /// Returns the table, without partitions so far.
 ///
 /// # Errors
-/// There is no table of this name; the hint lists the existing ones.
+/// The keyspace has no table of this name; the hint lists the existing ones.
 pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<TableSample> {
     let (keyspace, table) = names;
     let of_table = format!(

@@ -127,7 +127,7 @@ fn a_stop_ends_the_check_and_drops_what_it_has_made() {
 }
 
 #[test]
-fn what_fails_in_between_does_not_keep_the_keyspace() {
+fn a_failed_check_does_not_keep_the_scratch_keyspace() {
     let running = null();
     let mut session = running.cluster.session().expect("a session");
     let scratch = Scratch::make(&running.cluster, &mut session).expect("a keyspace");

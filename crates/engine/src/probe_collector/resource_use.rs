@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_a_wire_is_counted_where_the_nodes_are() {
+    fn network_traffic_is_counted_where_the_nodes_are() {
         let nodes = [node("node1", "host1"), node("node2", "host2")];
         let kept = [
             series(SENT, "machine/lo", &[8.0]),

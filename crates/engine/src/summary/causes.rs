@@ -12,7 +12,7 @@ use store::record::{CauseKind, CauseRecord, CostKind, RuleOutcome, TrialFinding}
 /// most a quarter as many may go the other way. By chance, five windows all go the same way in 6 %
 /// of cases.
 const WINDOWS_MIN: usize = 3;
-/// Compactions pending at the end of a run, on all nodes, below which there is no backlog: two
+/// Compactions pending at the end of a run, on all nodes, below which they are no backlog: two
 /// nodes with four compactors each are busy with eight.
 const BACKLOG_MIN: f64 = 16.0;
 /// Share of time in collections from which they are a cause: the throughput that they leave then

@@ -111,7 +111,7 @@ pub fn comparisons(
         .iter_mut()
         .map(|pairing| {
             let is_primary = primary.is(pairing);
-            let looked = looks::at(study, pairing.comparison.clone(), is_primary);
+            let looked = looks::adjust(study, pairing.comparison.clone(), is_primary);
             pairing.comparison = looked.clone();
             (looked, is_primary)
         })
@@ -433,7 +433,7 @@ impl Primary {
                 None => default_place(&trials, &places),
             };
             chosen?;
-            // At rates that no side kept up with there is no latency: throughput is compared there.
+            // Rates that no side kept up with have no latency: throughput is compared there.
             let asked = match study.primary.metric {
                 PrimaryMetric::Named(name) => name,
                 PrimaryMetric::Auto => metric_of(chosen),

@@ -135,11 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_by_more_than_chance_is_said_to() {
+    fn a_cost_differs_if_the_difference_exceeds_chance() {
         let (study, trials) = compressors();
         let found = comparisons(&study, &trials);
         let costs: Vec<CostKind> = found.iter().map(|one| one.cost).collect();
-        // Without reads there is no ratio.
+        // Trials without reads have no ratio of them.
         assert_eq!(costs, [CostKind::ServerCpu, CostKind::DiskSpace]);
         assert!(!found[0].differs && found[1].differs);
         let ([low, high], ratio) = (found[1].ci95.expect("four blocks"), found[1].ratio);

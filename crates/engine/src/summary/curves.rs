@@ -134,7 +134,7 @@ mod tests {
         let study = resolve("s", &text, &Overrides::default()).unwrap();
         let mut trials = test_runs::trials(&study, |trial| {
             let wobble = trial.one_of([0.0, 0.01, -0.01, 0.004, -0.004]);
-            let ops = TRUTH.at(trial.point.value()) * (1.0 + wobble);
+            let ops = TRUTH.throughput_at(trial.point.value()) * (1.0 + wobble);
             (ops, Known::default())
         });
         for trial in &mut trials {

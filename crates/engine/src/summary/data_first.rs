@@ -120,7 +120,7 @@ fn lost_data_is_the_first_sentence_in_every_kind_of_study() {
     assert_eq!(tried, KINDS.len() * 3);
 }
 
-/// Without a failed rule on the data there is no alarm.
+/// Without a failed rule on the data the answer raises no alarm.
 #[test]
 fn without_a_loss_no_answer_begins_with_one() {
     for kind in KINDS {

@@ -139,7 +139,7 @@ fn measured_effects(
 ) -> Vec<Effect> {
     let (effects, _) = analysis::effects::effects(design, values, compared.metric);
     let at = |effect: Effect| Effect {
-        comparison: looks::at(study, effect.comparison, false),
+        comparison: looks::adjust(study, effect.comparison, false),
         ..effect
     };
     effects.into_iter().map(at).collect()
@@ -184,8 +184,8 @@ fn effects_of_step<'a>(
     places.into_iter().filter_map(matrix).collect()
 }
 
-/// Returns the metric that answers a question at a place, and its values by block and cell. At
-/// rates that no variant kept up with there is no latency: throughput is used there.
+/// Returns the metric that answers a question at a place, and its values by block and cell. Rates
+/// that no variant kept up with have no latency: throughput is used there.
 pub fn values(
     study: &Study,
     trials: &[TrialFinding],

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_falls_is_apart_or_grows_is_said() {
+    fn throughput_that_falls_and_series_that_grow_are_reported() {
         let mut trials = published();
         trials[0].all.ops_per_s = 160_000.0;
         assert!(sentences(&trials).starts_with("Throughput did not hold for 24 h"));

@@ -55,7 +55,7 @@ fn among(study: &Study, is_primary: bool) -> usize {
 }
 
 /// Returns a comparison adjusted for the study's looks.
-pub fn at(study: &Study, comparison: Comparison, is_primary: bool) -> Comparison {
+pub fn adjust(study: &Study, comparison: Comparison, is_primary: bool) -> Comparison {
     comparison.looked_at(looks_of(study), among(study, is_primary))
 }
 
@@ -172,7 +172,7 @@ pub fn grew(study: &Study, pairs: &Pairs, metric: Metric) -> Vec<LookRecord> {
     };
     let look = |count: usize| {
         let seen = pairs[..count].to_vec();
-        let comparison = at(study, compared(&seen, metric).ok()?, true);
+        let comparison = adjust(study, compared(&seen, metric).ok()?, true);
         Some(LookRecord {
             block: seen.last().map_or(0, |(block, _)| block + 1),
             pairs: comparison.blocks,

@@ -301,7 +301,7 @@ mod tests {
     /// If a target answers after 300 ms, a window of 6 s without a warm-up sees 5,700 of 6,000
     /// operations.
     #[test]
-    fn what_is_under_way_at_the_end_is_no_shortfall() {
+    fn operations_under_way_at_the_end_are_no_shortfall() {
         let state = |p50: f64, p99: f64, later: Option<f64>| {
             let mut trial = TrialFinding {
                 point: Some(Point::Rate(1000)),

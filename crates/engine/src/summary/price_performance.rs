@@ -212,7 +212,7 @@ fn held(
     let point = points
         .iter()
         .find(|point| point.variant == variant.name && point.point == Some(rate))?;
-    // Without an interval there is no lower end to plan with.
+    // A point without an interval has no lower end to plan with.
     let [least, _] = point.ops_per_s_ci95?;
     Some((rate.value(), least))
 }

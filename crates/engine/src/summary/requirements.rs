@@ -89,7 +89,7 @@ impl RequirementFacts<'_> {
         let mut records = Vec::new();
         if require.has_limits() {
             for place in self.places(variant) {
-                records.extend(self.at(variant, place));
+                records.extend(self.records_at(variant, place));
             }
         }
         records.extend(require.ratio.and_then(|least| self.ratio(variant, least)));
@@ -142,7 +142,7 @@ impl RequirementFacts<'_> {
         named.or_else(|| points.next()?.point)
     }
 
-    fn at(&self, variant: &Variant, place: Option<Point>) -> Vec<RequirementRecord> {
+    fn records_at(&self, variant: &Variant, place: Option<Point>) -> Vec<RequirementRecord> {
         let require = &variant.settings.require;
         let here = |p: &&PointRecord| p.variant == variant.name && p.point == place;
         let point = self.points.iter().find(here);

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_offered_is_not_what_can_be_done() {
+    fn an_offered_rate_that_was_kept_up_with_is_no_capacity() {
         // Every rate was kept up with.
         let found = run_with("}, fixed: {rate: 10}", "blocks: 5", 1.0, |trial| {
             trial.all.ops_per_s = 10.0;
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_take_turns_has_no_interval() {
+    fn trials_that_did_not_take_turns_have_no_interval() {
         for repeat in ["blocks: 5, order: sequential", "until: answered"] {
             let found = run_with("}, fixed: {threads: 16}", repeat, 1.0, |_| {});
             let record = &found.scale_ups[0];
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_most_blocks_do_not_have_is_no_ratio() {
+    fn a_point_that_most_blocks_lack_has_no_ratio() {
         let found = run_with("}, fixed: {threads: 16}", "blocks: 5", 1.0, |trial| {
             if trial.block > 1 {
                 trial.verdict = store::record::Verdict::Invalid;

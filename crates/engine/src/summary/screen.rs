@@ -93,8 +93,8 @@ fn place(study: &Study, trials: &[TrialFinding], runs: &[&Variant]) -> Option<Po
     }
 }
 
-/// Returns the geometric mean of a run over the blocks. `None` if there is no value, or if one is a
-/// lower bound.
+/// Returns the geometric mean of a run over the blocks. `None` without values, or if one is a lower
+/// bound.
 fn mean(by_block: &[Vec<Option<Known>>], run: usize) -> Option<f64> {
     let values: Vec<Known> = by_block.iter().filter_map(|block| block[run]).collect();
     let is_known = !values.is_empty() && !values.iter().any(|value| value.is_at_least());

@@ -51,7 +51,7 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
         Next::Answer(answer) => (None, answer.words()),
         Next::Measure(_) => (None, "the search was not finished".to_owned()),
     };
-    let at = ending.as_ref().and_then(Ending::at);
+    let at = ending.as_ref().and_then(Ending::found_point);
     let outcome = ending.as_ref().map_or(SearchOutcome::Unfinished, Ending::outcome);
     let there = trials.iter().rfind(|trial| trial.point == at && usable(trial));
     SearchRecord {

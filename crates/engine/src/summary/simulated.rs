@@ -238,7 +238,7 @@ fn audit_of_ten_points() {
 }
 
 #[test]
-fn what_runs_one_after_the_other_never_gets_a_verdict_of_pairs() {
+fn a_sequential_study_never_gets_a_verdict_of_pairs() {
     let study = study(5, "procedure: {fixed: {threads: 8}}\n")
         .text
         .replace("blocks: 5", "blocks: 5, order: sequential");

@@ -325,7 +325,7 @@ fn a_point_that_may_be_within_the_bound_is_named_and_not_chosen() {
 }
 
 #[test]
-fn what_was_tried_again_or_not_applied_is_said_by_kind() {
+fn retries_and_unapplied_conditions_are_reported_by_kind() {
     let mut trials = vec![
         trial("a", 4.0, 0, 1000.0, "valid"),
         trial("b", 4.0, 0, 1000.0, "valid"),

@@ -164,7 +164,7 @@ impl Beside<'_> {
             let comparison = looks::compared(&pairs, how).ok()?;
             Some(StretchComparison {
                 metric,
-                comparison: looks::at(study, comparison, false),
+                comparison: looks::adjust(study, comparison, false),
                 is_primary: self.stretch == 0 && metric == metric_of(self.place),
             })
         };

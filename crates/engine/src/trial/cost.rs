@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_on_disk_or_was_counted_anew_has_no_cost() {
+    fn data_that_is_absent_or_counted_anew_has_no_cost() {
         let storage = Storage {
             before: Some(stored(0, 4000, 0)),
             after: Some(stored(0, 10, 0)),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_window_used_is_divided_by_what_ended_in_it() {
+    fn resources_of_the_window_are_divided_by_its_operations() {
         let used = ResourceUse {
             cpus: Some(1.5),
             network_bytes_per_s: Some(4000.0),

@@ -27,7 +27,7 @@ use study::data_state::Preparation;
 use study::plan::PhaseKind;
 use study::settings::{Keyspace, Load, PageCache, Reset, RestoreMethod, Settle};
 use study::{compile_workload, targets, units};
-use target_spec::{Ability, Target};
+use target_spec::{Capability, Target};
 use workload::{Program, Stage};
 
 /// Operations in flight while rows are loaded: enough for a small cluster, few enough not to time
@@ -362,7 +362,7 @@ impl TrialRun<'_> {
     /// Returns true if the target can tell when its compactions are done. Fails if the study
     /// requires it and the target cannot.
     fn can_settle(&self, running: &Running) -> Result<bool> {
-        let can = running.cluster.can(Ability::Settle);
+        let can = running.cluster.can(Capability::Settle);
         if self.settings.data.settle == Settle::Compactions && !can {
             bail!(
                 "`data.settle: compactions` was asked for, but the target cannot tell when they \

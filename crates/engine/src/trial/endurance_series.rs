@@ -354,7 +354,7 @@ impl LongWindow<'_> {
             return memory_bytes.map(|bytes| bytes as f64 / 1024.0);
         }
         let place = (named?.to_owned(), one.place.to_owned());
-        // A JVM reports −1 if there is no limit.
+        // A JVM reports −1 if the pool has no limit.
         self.watched.limits.get(&place).copied().filter(|limit| *limit > 0.0)
     }
 

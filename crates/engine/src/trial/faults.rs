@@ -172,7 +172,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Records that there is no time left for a fault.
+    /// Records that the window leaves no time for a fault.
     pub fn omit(&self, number: usize, state: &mut State) {
         let fault = &self.planned[number];
         let record = FaultRecord {
@@ -297,7 +297,7 @@ impl FaultTarget {
     /// Finds the target of a study's fault.
     ///
     /// # Errors
-    /// There is no such node.
+    /// The cluster has no such node.
     pub fn find(
         fault: &StudyFault,
         running: &Running,

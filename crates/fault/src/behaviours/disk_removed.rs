@@ -30,7 +30,7 @@ impl Fault for DiskRemoved {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let is_gone = |tried: &observation::DiskTest| {
             let is_refused = matches!(tried.write, Attempt::Refused(_));
-            // If folders cannot be listed, there is no file to read.
+            // If folders cannot be listed, the check finds no file to read.
             is_refused && matches!(tried.read, Attempt::Refused(_) | Attempt::None)
         };
         observation::disk_and_nodes(world, self.0, limit, is_gone)

@@ -65,7 +65,7 @@ impl Agents for Live {
                 self.handles.hosts.get(host).map_or(Ok(()), HostHandle::may_lose)?;
             }
             (Injection::Reset(_), ExecutedBy::Node(node)) => {
-                let service = self.at(node)?.service.as_ref();
+                let service = self.node_handle(node)?.service.as_ref();
                 service.map_or(Ok(()), |service| service.may(NodeAct::Network))?;
             }
             _ => {}

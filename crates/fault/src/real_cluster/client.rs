@@ -10,7 +10,7 @@ use std::time::Duration;
 
 impl Client for Live {
     fn connect(&mut self, node: usize, limit: Duration) -> Result<()> {
-        let address = self.at(node)?.address;
+        let address = self.node_handle(node)?.address;
         let stream = TcpStream::connect_timeout(&address, limit)
             .with_context(|| format!("connect to {address}"))?;
         stream.set_nonblocking(true).context("look at a connection")?;
@@ -30,14 +30,14 @@ impl Client for Live {
     }
 
     fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>> {
-        self.at(node)?.rows(view, limit)
+        self.node_handle(node)?.rows(view, limit)
     }
 
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {
-        self.at(node)?.ask(limit)
+        self.node_handle(node)?.ask(limit)
     }
 
     fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
-        self.at(node)?.clock_off_ms(limit)
+        self.node_handle(node)?.clock_off_ms(limit)
     }
 }

@@ -10,11 +10,11 @@ use std::path::PathBuf;
 
 impl NodeFiles for Live {
     fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)> {
-        self.at(node)?.data_file()
+        self.node_handle(node)?.data_file()
     }
 
     fn is_empty(&mut self, node: usize) -> Result<bool> {
-        self.at(node)?.is_empty()
+        self.node_handle(node)?.is_empty()
     }
 
     fn data_files(
@@ -23,19 +23,19 @@ impl NodeFiles for Live {
         keyspaces: &[String],
         snapshot: Option<&str>,
     ) -> Result<Vec<DataFile>> {
-        self.at(node)?.data_files(keyspaces, snapshot)
+        self.node_handle(node)?.data_files(keyspaces, snapshot)
     }
 
     fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>> {
-        self.at(node)?.clearing(keyspaces, tag)
+        self.node_handle(node)?.clearing(keyspaces, tag)
     }
 
     fn keep_files(&mut self, node: usize) -> Result<()> {
-        self.at(node)?.keep_files()
+        self.node_handle(node)?.keep_files()
     }
 
     fn put_files_back(&mut self, node: usize) -> Result<()> {
-        self.at(node)?.put_files_back()
+        self.node_handle(node)?.put_files_back()
     }
 
     fn configured(
@@ -43,6 +43,6 @@ impl NodeFiles for Live {
         node: usize,
         yaml: &Map<String, Value>,
     ) -> Result<(FileStep, FileStep)> {
-        self.at(node)?.configured(yaml)
+        self.node_handle(node)?.configured(yaml)
     }
 }

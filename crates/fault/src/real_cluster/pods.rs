@@ -9,7 +9,7 @@ use std::time::Duration;
 
 impl Live {
     fn pod_of(&self, node: usize) -> Result<&PodHandle> {
-        let known = self.at(node)?;
+        let known = self.node_handle(node)?;
         known
             .pod
             .as_ref()

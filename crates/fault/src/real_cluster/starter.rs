@@ -11,11 +11,11 @@ use versions::Release;
 
 impl Starter for Live {
     fn restartable(&self, node: usize) -> Result<Restartable> {
-        self.at(node)?.restartable()
+        self.node_handle(node)?.restartable()
     }
 
     fn stopping(&self, node: usize) -> Result<Injection> {
-        self.at(node)?.stopping()
+        self.node_handle(node)?.stopping()
     }
 
     fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection> {
@@ -29,20 +29,20 @@ impl Starter for Live {
     }
 
     fn killing(&self, node: usize) -> Result<Injection> {
-        self.at(node)?.killing()
+        self.node_handle(node)?.killing()
     }
 
     fn pausing(&self, node: usize) -> Result<Injection> {
-        self.at(node)?.pausing()
+        self.node_handle(node)?.pausing()
     }
 
     fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
-        let known = self.at(node)?;
+        let known = self.node_handle(node)?;
         Ok((known.anew(how)?, known.kept()?.to_vec()))
     }
 
     fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
-        self.at(node)?.shifted(by_ms)
+        self.node_handle(node)?.shifted(by_ms)
     }
 
     fn newcomer(&self, host: usize) -> Result<Join> {
@@ -50,7 +50,7 @@ impl Starter for Live {
     }
 
     fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
-        let known = self.at(node)?;
+        let known = self.node_handle(node)?;
         if let Some(service) = &known.service {
             let process = service.restart(RESTART_LIMIT)?;
             self.note(&[node], process.into_iter().collect());

@@ -6,7 +6,7 @@ use target_spec::fault::{Commands, DataLoss, Hit, Options};
 
 /// The node is attached, so it is not restarted.
 #[test]
-fn what_a_study_names_takes_the_same_course() {
+fn a_fault_that_a_study_names_takes_the_same_course() {
     let words = |text: &str| Invocation {
         words: text.split(' ').map(str::to_owned).collect(),
         folder: "folder".into(),

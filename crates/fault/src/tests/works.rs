@@ -324,9 +324,9 @@ fn a_snapshot_stays_as_long_as_the_study_says() {
     assert!(!sim.works.has_snapshot && sim.broken.is_empty());
 }
 
-/// The node reports success, an ordinary compaction runs, but there is no trace.
+/// The node reports success and an ordinary compaction runs, but the task leaves no trace.
 #[test]
-fn what_says_that_it_is_done_and_has_left_nothing_is_a_mismatch() {
+fn a_task_that_reports_success_without_a_trace_is_a_mismatch() {
     for name in [TASKS[0], TASKS[1], "node-snapshot"] {
         let (verdict, steps, _) = run_fault(name, Works::default(), true);
         assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
@@ -345,7 +345,7 @@ fn what_says_that_it_is_done_and_has_left_nothing_is_a_mismatch() {
 }
 
 #[test]
-fn what_fails_is_a_mismatch_with_the_reason() {
+fn a_failed_task_is_a_mismatch_with_the_reason() {
     for name in TASKS {
         let works = Works {
             failure: Some("a replica has gone"),
@@ -359,7 +359,7 @@ fn what_fails_is_a_mismatch_with_the_reason() {
 }
 
 #[test]
-fn what_is_not_over_in_time_is_said_to_be_so_and_is_stopped() {
+fn a_task_that_is_not_over_in_time_is_reported_and_stopped() {
     for (name, stop) in TASKS.into_iter().zip([Operation::StopRepairs, Operation::StopCompactions])
     {
         let works = Works {

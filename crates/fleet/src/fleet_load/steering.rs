@@ -88,7 +88,7 @@ mod tests {
 
     /// The start of the window counts, not its later end.
     #[test]
-    fn who_hears_of_the_window_or_the_end_after_it_has_come_is_late() {
+    fn a_client_that_hears_of_a_time_after_it_has_come_is_late() {
         let measure = Steer::Measure {
             from_ns: 500,
             until_ns: 900,

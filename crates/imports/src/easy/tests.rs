@@ -234,7 +234,7 @@ fn a_read_is_judged_by_what_was_written_under_its_key() {
 }
 
 #[test]
-fn what_a_table_is_made_with_is_said_as_the_tool_says_it() {
+fn options_of_a_table_are_written_as_the_tool_writes_them() {
     for (option, expected) in [
         (
             "--compaction stcs",
@@ -402,7 +402,7 @@ fn mistakes_are_said_where_they_stand() {
 }
 
 #[test]
-fn what_does_not_act_is_named_in_a_note() {
+fn an_option_without_effect_is_named_in_a_note() {
     for (line, note) in [
         (
             "KeyValue -c 100 --csv f",

@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_about_errors_otherwise_is_told_once() {
+    fn another_treatment_of_errors_is_reported_once() {
         for (text, expected) in [
             ("", "here errors are counted by kind"),
             ("errors=ignore", "what is ignored there is counted here"),

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_command_line_says_is_known_to_be_its_own() {
+    fn keys_of_the_command_line_are_known_as_its_own() {
         let mut line = Line::parse("start threads=1 rate==5 alias=Undef").unwrap();
         let given = ["threads", "rate", "cl"].map(|key| (key.to_owned(), "7".to_owned()));
         line.set(&given).unwrap();

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_expression_is_refused() {
+    fn an_invalid_regular_expression_is_refused() {
         assert!(Filter::parse("block:(main").unwrap_err().contains("(main"));
     }
 }

@@ -27,7 +27,7 @@ fn sequence(last: u64, wrap: bool) -> Seeds {
 }
 
 #[test]
-fn what_is_absent_has_the_defaults_of_the_tool() {
+fn absent_options_have_the_defaults_of_the_tool() {
     let run = run("write n=10");
     assert_eq!(run.limit, Limit::Operations(10));
     assert!(run.warmup);
@@ -354,7 +354,7 @@ fn no_debug_text_and_no_mistake_shows_a_password() {
 }
 
 #[test]
-fn what_has_no_effect_leaves_a_note() {
+fn an_option_without_effect_leaves_a_note() {
     let notes = |line: &str| run(line).notes.join("\n");
     for (line, part) in [
         ("read", "9 more times"),

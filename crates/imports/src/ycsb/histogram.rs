@@ -50,14 +50,14 @@ impl Buckets {
             } else {
                 end
             };
-            bytes += u128::from(end.saturating_sub(before)) * u128::from(self.at(bucket));
+            bytes += u128::from(end.saturating_sub(before)) * u128::from(self.length_of(bucket));
             before = end.max(before);
         }
         (bytes / u128::from(self.area())) as u64
     }
 
     /// Returns the length that a bucket stands for.
-    fn at(&self, bucket: usize) -> u64 {
+    fn length_of(&self, bucket: usize) -> u64 {
         self.block * (bucket as u64 + 1).min(self.sums.len() as u64 - 1)
     }
 }

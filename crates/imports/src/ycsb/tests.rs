@@ -376,7 +376,7 @@ fn command_lines_of_scripts_are_taken_as_they_stand() {
 }
 
 #[test]
-fn what_does_not_act_is_named_in_a_note() {
+fn a_property_without_effect_is_named_in_a_note() {
     for (line, note) in [
         ("load -jvm-args=-Xmx4g -P a", "-jvm-args has no effect here"),
         (

@@ -3,14 +3,14 @@
 //!
 //! The trial freezes nothing: a freeze would outlive a process that is killed meanwhile.
 
-use super::capability;
+use super::status;
 use crate::volume::loop_device::LoopDevice;
 use crate::volume::{BLOCK_BYTES, SECTOR_BYTES, ext4};
 use anyhow::{Context, Result};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create};
 use std::path::PathBuf;
-use target_spec::{Ability, Capability};
+use target_spec::{Capability, CapabilityStatus};
 
 /// Size of the smallest file system on which ext4 has a journal. Without one an abort means
 /// nothing.
@@ -18,12 +18,12 @@ const BYTES: u64 = 8 << 20;
 
 const NEEDS: &str = "faults of volumes need what volumes need";
 
-/// Returns the capabilities for all volume faults, present or not.
-pub(super) fn abilities() -> Vec<Capability> {
+/// Returns the status of the capabilities for all volume faults, present or not.
+pub(super) fn capabilities() -> Vec<CapabilityStatus> {
     let (device, root) = match trial() {
         Ok(trial) => trial,
         Err(error) => {
-            let none = |what| capability(what, Err(anyhow::anyhow!("{NEEDS}: {error:#}")));
+            let none = |what| status(what, Err(anyhow::anyhow!("{NEEDS}: {error:#}")));
             return ALL.map(none).into();
         }
     };
@@ -41,15 +41,15 @@ pub(super) fn abilities() -> Vec<Capability> {
         mended(off(&root)),
     ];
     let pairs = ALL.into_iter().zip(found);
-    pairs.map(|(what, found)| capability(what, found)).collect()
+    pairs.map(|(what, found)| status(what, found)).collect()
 }
 
-const ALL: [Ability; 5] = [
-    Ability::VolumeCorrupt,
-    Ability::VolumeStalled,
-    Ability::VolumeReadOnly,
-    Ability::VolumeErrors,
-    Ability::VolumeOff,
+const ALL: [Capability; 5] = [
+    Capability::VolumeCorrupt,
+    Capability::VolumeStalled,
+    Capability::VolumeReadOnly,
+    Capability::VolumeErrors,
+    Capability::VolumeOff,
 ];
 
 /// Creates a volume in memory and returns its device and its root.

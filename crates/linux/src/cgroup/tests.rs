@@ -160,7 +160,7 @@ fn version_2_gets_its_own_files_and_words() {
 
 /// As root, every process listed in a file of that name would be killed.
 #[test]
-fn what_is_no_control_group_is_neither_killed_nor_removed() {
+fn a_folder_that_is_no_control_group_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = remote::process::command(Path::new("/bin/sh"));
     child.args(["-c", "read line"]).stdin(std::process::Stdio::piped());

@@ -202,7 +202,7 @@ mod tests {
 
     /// Stands for no permission or no free descriptor: here, a folder in place of a file.
     #[test]
-    fn what_cannot_be_read_is_an_error_and_not_absent() {
+    fn an_unreadable_file_is_an_error_and_not_absent() {
         let root = tempfile::tempdir().unwrap();
         for (thread, is_readable) in [(7, true), (8, false)] {
             let status = root.path().join(format!("task/{thread}/status"));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_ended_or_says_nothing_is_an_error() {
+    fn a_process_that_has_ended_or_says_nothing_is_an_error() {
         let root = tempfile::tempdir().unwrap();
         assert!(EffectiveAffinity::read(&root.path().join("none")).is_err());
         std::fs::create_dir_all(root.path().join("task")).unwrap();

@@ -2,13 +2,13 @@
 //! switch are tested with its simulated hosts.
 
 use super::*;
-use crate::capability::machine_abilities;
+use crate::capability::machine_capabilities;
 use crate::net::Namespace;
 use crate::tcp::Reach;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
-use target_spec::Ability;
+use target_spec::Capability;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
@@ -34,9 +34,9 @@ struct Two {
 
 impl Two {
     /// `None` if this machine does not permit it, which is printed.
-    fn new(ability: Ability) -> Option<Two> {
-        let mut able = machine_abilities().iter();
-        let found = able.find(|one| one.ability == ability).unwrap();
+    fn new(capability: Capability) -> Option<Two> {
+        let mut able = machine_capabilities().iter();
+        let found = able.find(|one| one.capability == capability).unwrap();
         if !found.present {
             crate::skip_report::unable(&found.detail);
             return None;
@@ -91,7 +91,7 @@ fn all_of(tcp_ports: &[u16], end: PortEnd, peers: &[Ipv4Addr]) -> HostLoss {
 
 #[test]
 fn a_host_loses_what_belongs_to_a_port_and_nothing_else() {
-    let Some(two) = Two::new(Ability::PacketFilter) else {
+    let Some(two) = Two::new(Capability::PacketFilter) else {
         return;
     };
     let losses = all_of(&[CQL, 7000], PortEnd::Ours, &[]).both_ways();
@@ -123,7 +123,7 @@ fn a_host_loses_what_belongs_to_a_port_and_nothing_else() {
 
 #[test]
 fn a_host_loses_one_way_what_it_sends_to_some_others() {
-    let Some(two) = Two::new(Ability::PacketFilter) else {
+    let Some(two) = Two::new(Capability::PacketFilter) else {
         return;
     };
     let to = |peers: &[Ipv4Addr], end: PortEnd| HostLoss {
@@ -156,7 +156,7 @@ fn a_host_loses_one_way_what_it_sends_to_some_others() {
 /// The sender is not told that a packet was dropped, and sends it again.
 #[test]
 fn a_connection_that_was_there_goes_on_when_its_host_is_whole() {
-    let Some(two) = Two::new(Ability::PacketFilter) else {
+    let Some(two) = Two::new(Capability::PacketFilter) else {
         return;
     };
     let bind = || TcpListener::bind((HOST, 0)).unwrap();
@@ -190,7 +190,7 @@ fn a_connection_that_was_there_goes_on_when_its_host_is_whole() {
 
 #[test]
 fn a_host_loses_a_share_by_chance() {
-    let Some(two) = Two::new(Ability::PacketLoss) else {
+    let Some(two) = Two::new(Capability::PacketLoss) else {
         return;
     };
     let loss = HostLoss {
@@ -208,8 +208,8 @@ fn a_host_loses_a_share_by_chance() {
 }
 
 #[test]
-fn what_a_host_cannot_lose_is_refused_with_its_reason() {
-    let Some(two) = Two::new(Ability::PacketFilter) else {
+fn a_loss_that_a_host_cannot_have_is_refused_with_its_reason() {
+    let Some(two) = Two::new(Capability::PacketFilter) else {
         return;
     };
     let good = || all_of(&[CQL], PortEnd::Ours, &[]);

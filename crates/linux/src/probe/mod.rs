@@ -83,7 +83,7 @@ const NUMA_PERIOD: Duration = Duration::from_secs(60);
 /// Returns the tasks that sample one source.
 ///
 /// # Errors
-/// A file that every kernel has cannot be read, or there is no such process.
+/// A file that every kernel has cannot be read, or the process does not exist.
 pub fn tasks(watched: &ProbeSource) -> Result<Vec<Task>> {
     let ProbeSource { place, period, .. } = watched;
     let hosts = |look| Task::new("hosts", place, *period, look);

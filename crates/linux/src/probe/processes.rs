@@ -36,7 +36,7 @@ impl Process {
     /// Opens the files of the process `pid`. The readings carry `place`.
     ///
     /// # Errors
-    /// There is no such process.
+    /// The process does not exist.
     pub fn open(place: &str, pid: u32) -> Result<Process> {
         let folder = PathBuf::from(format!("/proc/{pid}"));
         let mut io = KernelFile::open(folder.join("io")).ok();
@@ -237,7 +237,7 @@ impl NumaMaps {
     /// Opens the file of the process `pid`.
     ///
     /// # Errors
-    /// There is no such process, or it belongs to another user.
+    /// The process does not exist, or it belongs to another user.
     pub fn open(place: &str, pid: u32) -> Result<NumaMaps> {
         Ok(NumaMaps {
             place: place.to_string(),

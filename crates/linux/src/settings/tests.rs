@@ -250,7 +250,7 @@ fn no_secret_of_a_process_is_told() {
 }
 
 #[test]
-fn what_is_not_there_is_not_told_and_why() {
+fn an_absent_setting_is_not_told_and_has_a_reason() {
     let absent: Vec<(&str, Option<&[u8]>)> =
         MACHINE.iter().map(|(path, _)| (*path, None)).collect();
     let root = machine(&absent);

@@ -132,7 +132,7 @@ fn run(
 /// the returned descriptor. If it is mounted already, this is the same file system.
 ///
 /// # Errors
-/// There is no file system, or the kernel refuses.
+/// The device has no file system, or the kernel refuses.
 pub fn open_placeless(device: &str) -> Result<OwnedFd> {
     let mount = || -> Result<OwnedFd, Errno> {
         let context = fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC)?;

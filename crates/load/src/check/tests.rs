@@ -162,7 +162,7 @@ fn without_times_only_the_load_is_known_to_come_first() {
 }
 
 #[test]
-fn what_the_margin_of_the_clocks_covers_is_no_error() {
+fn an_age_within_the_margin_of_the_clocks_is_no_error() {
     let program = program(1);
     let writes = numbers(&program, WRITE);
     let two = writes
@@ -239,7 +239,7 @@ proptest! {
     /// acknowledgement. It may apply unacknowledged writes at any time or never. A database that
     /// still shows the state before the last acknowledged, non-overlapping operation is accused.
     #[test]
-    fn who_keeps_his_word_is_not_accused(
+    fn a_database_that_keeps_its_promises_is_not_accused(
         seed in 0u64..50,
         operations in prop::collection::vec(
             (0u64..300, 1u64..60, 0u64..1000, prop::bool::weighted(0.8), any::<bool>()),

@@ -224,6 +224,6 @@ fn endpoint(index: u64) -> Endpoint {
     Endpoint {
         name: format!("node{index}"),
         tokens: tokens.collect(),
-        ..Endpoint::at(([127, 0, 0, 1], 9042).into())
+        ..Endpoint::from_address(([127, 0, 0, 1], 9042).into())
     }
 }

@@ -232,7 +232,7 @@ fn an_error_of_one_try_leaves_the_other_one_waiting() {
 }
 
 #[test]
-fn what_must_not_be_done_twice_is_not_sent_twice() {
+fn an_operation_that_is_not_idempotent_is_not_sent_twice() {
     let late = |_: &Asked| Does::AcknowledgesAfter(Duration::from_millis(15));
     let servers = [Server::start(late), Server::start(late)];
     let nodes = [&servers[0], &servers[1]];

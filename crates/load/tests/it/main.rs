@@ -27,7 +27,7 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
     Config {
         program: Arc::new(program),
         stage: Stage::Main,
-        nodes: nodes.iter().map(|node| Endpoint::at(node.address)).collect(),
+        nodes: nodes.iter().map(|node| Endpoint::from_address(node.address)).collect(),
         access: Access::default(),
         schedule: Schedule::Closed { in_flight: 4 },
         rise: Duration::ZERO,

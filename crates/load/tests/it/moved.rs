@@ -68,7 +68,7 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
     let node = |name: &str, server: &Server, token| Endpoint {
         name: name.to_owned(),
         tokens: vec![token],
-        ..Endpoint::at(server.address)
+        ..Endpoint::from_address(server.address)
     };
     let ran = run(&Config {
         nodes: vec![

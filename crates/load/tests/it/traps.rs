@@ -21,7 +21,7 @@ fn never_sent(ran: &Ran) -> u64 {
 }
 
 #[test]
-fn what_is_due_together_is_sent_together_and_not_frame_by_frame() {
+fn operations_due_together_are_sent_together() {
     let server = Server::start(|_| Does::Acknowledges);
     let mut config = config(&[&server], writes(), 64);
     config.schedule = Schedule::Closed { in_flight: 64 };
@@ -58,7 +58,7 @@ fn a_partial_interval_has_its_own_length() {
 /// Operations that became due during a stall are sent late, once, and their latency runs from when
 /// they were due. Nothing is added for them afterwards.
 #[test]
-fn what_is_caught_up_after_a_stall_is_counted_once() {
+fn operations_caught_up_after_a_stall_are_counted_once() {
     let server = Server::start(|asked| match asked.number {
         50 => Does::AcknowledgesAfter(Duration::from_millis(100)),
         _ => Does::Acknowledges,

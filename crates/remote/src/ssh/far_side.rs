@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_login_shell_says_before_is_passed_over_up_to_a_limit() {
+    fn lines_of_a_login_shell_are_passed_over_up_to_a_limit() {
         let before = ["echo hello; printf 'x\\0y\\n'", "printf 'no end of line'"];
         for before in before {
             let ours = run_script(&format!("{before}; echo cassay-agent: is Linux"));

@@ -1,5 +1,5 @@
-//! Reason why there is no agent in a place: the output of `ssh`, `kubectl`, a login shell or
-//! `sudo`, turned into a sentence with the next step.
+//! Reason why a place has no agent: the output of `ssh`, `kubectl`, a login shell or `sudo`, turned
+//! into a sentence with the next step.
 //!
 //! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, of dash, bash
 //! and busybox, and of sudo 1.8 and 1.9. Unknown messages are reported verbatim.

@@ -82,7 +82,7 @@ struct SeenComparison {
 }
 
 /// Compares the points. One block is one observation; the blocks of two runs are not pairs. Latency
-/// of a saturated point depends on its length. If both sides are lower bounds, there is no ratio.
+/// of a saturated point depends on its length. Two lower bounds have no ratio.
 fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenComparison> {
     let primary = primary(matched);
     let mut found = Vec::new();

@@ -7,6 +7,6 @@ use crate::run_view::RunView;
 pub struct Side<'a> {
     /// The run itself.
     pub run: &'a RunView,
-    /// Link from the page to its report. `None` if there is no path to it.
+    /// Link from the page to its report. `None` without a path to it.
     pub link: Option<String>,
 }

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_of_registers_is_said() {
+    fn undecided_registers_are_reported() {
         let mut record = RegistersRecord {
             registers: 4,
             operations: 80,

@@ -80,7 +80,7 @@ fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
             name: format!("{name}, curve"),
             group: variant.to_string(),
             color: Color::Category(index),
-            y: places.iter().map(|n| Some(law.at(*n))).collect(),
+            y: places.iter().map(|n| Some(law.throughput_at(*n))).collect(),
             x: XValues::Numbers(places),
             unit: "op/s".into(),
             ..Series::default()

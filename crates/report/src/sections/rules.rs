@@ -171,7 +171,7 @@ fn reasons(view: &RunView) -> Option<Table> {
 
 /// A reason that several trials may share.
 struct Reason<'a> {
-    /// Rule, or the whole sentence if there is no rule.
+    /// Rule, or the whole sentence if it names no rule.
     about: &'a str,
     /// Sentence of the worst of its trials.
     words: &'a str,

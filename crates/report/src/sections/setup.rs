@@ -89,7 +89,7 @@ fn resolved(view: &RunView) -> Vec<(String, String)> {
 }
 
 /// Returns the settings in which variants differ, one column per variant. `None` with one variant.
-pub fn what_varies(view: &RunView) -> Option<Table> {
+pub fn variant_difference_table(view: &RunView) -> Option<Table> {
     let names = variants(view);
     if names.len() < 2 {
         return None;

@@ -67,7 +67,7 @@ impl Axis {
     }
 
     /// Returns the position of a value in the drawing, limited to the ends.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(super) fn position_of(&self, value: f64) -> f64 {
         let scaled = |value: f64| {
             if self.is_log {
                 value.max(f64::MIN_POSITIVE).ln()
@@ -85,7 +85,7 @@ impl Axis {
         let mut kept: Vec<(f64, String)> = Vec::new();
         for tick in &self.ticks {
             let is_free =
-                |(last, _): &(f64, String)| (self.at(*tick) - self.at(*last)).abs() >= room_px;
+                |(last, _): &(f64, String)| (self.position_of(*tick) - self.position_of(*last)).abs() >= room_px;
             if kept.last().is_none_or(is_free) {
                 let name = if self.is_percentile {
                     percentile_name(*tick)
@@ -207,8 +207,8 @@ mod tests {
         };
         let even = axis(&spec, &[12_000.0, 48_000.0]);
         assert_eq!(names(&even), ["0", "20k", "40k"]);
-        assert_eq!(even.at(0.0), 0.0);
-        assert!(even.at(48_000.0) < 100.0);
+        assert_eq!(even.position_of(0.0), 0.0);
+        assert!(even.position_of(48_000.0) < 100.0);
     }
 
     #[test]
@@ -237,12 +237,12 @@ mod tests {
             ..PlotAxis::default()
         };
         let log = axis(&spec, &[0.0, 2.0, 2.2, f64::NAN]);
-        assert!(log.at(2.0) > 10.0 && log.at(2.2) < 90.0);
+        assert!(log.position_of(2.0) > 10.0 && log.position_of(2.2) < 90.0);
         assert_eq!(
             names(&axis(&spec, &[0.5, 900.0])),
             ["1", "10", "100", "1,000"]
         );
-        assert_eq!(log.at(0.0), 0.0, "it is at the end");
+        assert_eq!(log.position_of(0.0), 0.0, "it is at the end");
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
                     is_log,
                     ..PlotAxis::default()
                 };
-                assert!(axis(&spec, values).at(5.0).is_finite());
+                assert!(axis(&spec, values).position_of(5.0).is_finite());
             }
         }
     }

@@ -98,7 +98,7 @@ fn values(marks: &[LeadMark]) -> (Vec<f64>, Vec<f64>) {
 fn grid(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
     let bottom = inner.y + inner.height;
     for (tick, name) in y.ticks(TEXT_PX * 1.6) {
-        let at = y.at(tick);
+        let at = y.position_of(tick);
         let _ = write!(
             out,
             "<path class=\"grid\" d=\"M{:.1} {at:.1}h{:.1}\"/>",
@@ -120,7 +120,7 @@ fn grid(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
         );
     }
     for (tick, name) in x.ticks(TEXT_PX * 3.2) {
-        text(out, "tick middle", [x.at(tick), bottom + 16.0], &name);
+        text(out, "tick middle", [x.position_of(tick), bottom + 16.0], &name);
     }
     let middle = inner.x + inner.width / 2.0;
     text(
@@ -150,26 +150,26 @@ fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
             paint,
             hint,
         } => {
-            let ends = ci95.map(|ends| ends.map(|end| y.at(end)));
-            dot(out, [x.at(*at), y.at(*value)], ends, *paint, hint);
+            let ends = ci95.map(|ends| ends.map(|end| y.position_of(end)));
+            dot(out, [x.position_of(*at), y.position_of(*value)], ends, *paint, hint);
         }
         LeadMark::Across {
             y: value, paint, ..
         } => {
-            let at = y.at(*value);
+            let at = y.position_of(*value);
             let line = format!("M{:.1} {at:.1}h{:.1}", inner.x, inner.width);
             drawn(out, &class_of(*paint, "limit"), &line);
         }
         LeadMark::Upright {
             x: value, paint, ..
         } => {
-            let at = x.at(*value);
+            let at = x.position_of(*value);
             let line = format!("M{at:.1} {:.1}v{:.1}", inner.y, inner.height);
             drawn(out, &class_of(*paint, "limit"), &line);
         }
         LeadMark::Band {
             from, to, paint, ..
-        } => band(out, [x.at(*from), x.at(*to)], *paint, inner),
+        } => band(out, [x.position_of(*from), x.position_of(*to)], *paint, inner),
     }
 }
 
@@ -219,7 +219,7 @@ fn path(points: &[(f64, Option<f64>)], [x, y]: [&Axis; 2]) -> String {
             continue;
         };
         let step = if is_begun { 'L' } else { 'M' };
-        let _ = write!(path, "{step}{:.1} {:.1}", x.at(*at), y.at(*value));
+        let _ = write!(path, "{step}{:.1} {:.1}", x.position_of(*at), y.position_of(*value));
         is_begun = true;
     }
     path

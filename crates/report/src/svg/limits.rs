@@ -23,7 +23,7 @@ pub(super) fn places(marks: &[LeadMark], axes: [&Axis; 2], inner: Area) -> Vec<[
         let LeadMark::Across { y, label, .. } = mark else {
             continue;
         };
-        let place = place(label, axes[1].at(*y), inner, &taken);
+        let place = place(label, axes[1].position_of(*y), inner, &taken);
         taken.push(rect(label, place));
         places.push(place);
     }
@@ -75,17 +75,17 @@ fn measured(marks: &[LeadMark], [x, y]: [&Axis; 2]) -> Vec<Rect> {
                 ci95,
                 ..
             } => {
-                let (at, value) = (x.at(*at), y.at(*value));
+                let (at, value) = (x.position_of(*at), y.position_of(*value));
                 taken.push(around(at, value));
                 taken.extend(ci95.map(|ends| {
-                    let [low, high] = ends.map(|end| y.at(end));
+                    let [low, high] = ends.map(|end| y.position_of(end));
                     [at - POINT_PX, high.min(low), at + POINT_PX, low.max(high)]
                 }));
             }
             LeadMark::Line { points, .. } => {
                 let drawn: Vec<[f64; 2]> = points
                     .iter()
-                    .filter_map(|(at, value)| Some([x.at(*at), y.at((*value)?)]))
+                    .filter_map(|(at, value)| Some([x.position_of(*at), y.position_of((*value)?)]))
                     .collect();
                 for pair in drawn.windows(2) {
                     let [[x0, y0], [x1, y1]] = [pair[0], pair[1]];

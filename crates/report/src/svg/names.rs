@@ -58,11 +58,11 @@ pub(super) fn room(plot: &CurvePlot) -> f64 {
 /// The leader has the line's colour: a name in it could be too pale.
 pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
     let ends: Vec<(ColorRole, &str, [f64; 2])> = plot.marks.iter().filter_map(end_of).collect();
-    let wanted: Vec<f64> = ends.iter().map(|(.., [_, value])| y.at(*value)).collect();
+    let wanted: Vec<f64> = ends.iter().map(|(.., [_, value])| y.position_of(*value)).collect();
     let within = [inner.y + TEXT_PX / 2.0, inner.y + inner.height];
     let right = inner.x + inner.width;
     for ((paint, label, [at, value]), place) in ends.iter().zip(apart(&wanted, LINE_PX, within)) {
-        let [end_x, end_y] = [x.at(*at), y.at(*value)];
+        let [end_x, end_y] = [x.position_of(*at), y.position_of(*value)];
         let _ = write!(
             out,
             "<path class=\"{}\" d=\"M{:.1} {end_y:.1}L{right:.1} {place:.1}h{:.1}\"/>",
@@ -150,13 +150,13 @@ fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> 
             x: value,
             label,
             paint,
-        } => (*paint, label.as_str(), x.at(*value)),
+        } => (*paint, label.as_str(), x.position_of(*value)),
         LeadMark::Band {
             from,
             to,
             label,
             paint,
-        } => (*paint, label.as_str(), x.at(f64::midpoint(*from, *to))),
+        } => (*paint, label.as_str(), x.position_of(f64::midpoint(*from, *to))),
         _ => return None,
     };
     (!label.is_empty()).then_some((paint, label, at))

@@ -67,7 +67,7 @@ pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
         &cut(&plot.title, area.width),
     );
     for (tick, name) in axis.ticks(TEXT_PX * 3.4) {
-        let at = axis.at(tick);
+        let at = axis.position_of(tick);
         let _ = write!(
             out,
             "<path class=\"grid\" d=\"M{at:.1} {:.1}v{:.1}\"/>",
@@ -81,7 +81,7 @@ pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
         );
     }
     if let Some(value) = plot.baseline {
-        let at = axis.at(value);
+        let at = axis.position_of(value);
         let _ = write!(
             out,
             "<path class=\"limit\" d=\"M{at:.1} {:.1}v{:.1}\"/>",
@@ -134,7 +134,7 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
         escape(&row.label),
         escape(&row.text)
     );
-    if let Some([low, high]) = row.other.map(|ends| ends.map(|end| axis.at(end))) {
+    if let Some([low, high]) = row.other.map(|ends| ends.map(|end| axis.position_of(end))) {
         // A published value: a diamond, or a bar if it is a range.
         let _ = write!(
             out,
@@ -149,7 +149,7 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
         );
     }
     if let Some(ends) = row.ci95 {
-        let [low, high] = ends.map(|end| axis.at(end));
+        let [low, high] = ends.map(|end| axis.position_of(end));
         let class = class_of(row.paint, "whisker");
         let _ = write!(
             out,
@@ -165,7 +165,7 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
         let _ = write!(
             out,
             "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"5\"/>",
-            axis.at(value)
+            axis.position_of(value)
         );
     }
     out.push_str("</g>");
@@ -173,7 +173,7 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
 
 /// Draws the end of an interval: a stroke, or the tip of an arrow if it is beyond the axis.
 fn end_mark(out: &mut String, axis: &Axis, end: f64, y: f64, inwards: f64) {
-    let (x, top) = (axis.at(end), y - 4.0);
+    let (x, top) = (axis.position_of(end), y - 4.0);
     let _ = if axis.holds(end) {
         write!(out, "M{x:.1} {top:.1}v8")
     } else {

@@ -105,7 +105,7 @@ fn two_runs_are_compared_by_what_both_know() {
     let records = compared.data["cost_comparisons"].as_array().expect("a list");
     assert!(!records.is_empty());
     for record in records {
-        // Nothing was read from a disk in the first block: there is no ratio for that.
+        // The first block read nothing from a disk, so reads have no ratio.
         assert_eq!(record["cost"], "memory_bytes");
         assert!((record["ratio"].as_f64().expect("a number") - 3.0).abs() < 1e-6);
         assert_eq!(record["differs"], true);
@@ -114,7 +114,7 @@ fn two_runs_are_compared_by_what_both_know() {
 }
 
 #[test]
-fn what_sides_had_on_disk_stands_side_by_side() {
+fn data_of_both_sides_on_disk_stands_side_by_side() {
     let mut view = fixture::run(3);
     for trial in &mut view.findings.trials {
         let is_new = trial.variant == "on".into();

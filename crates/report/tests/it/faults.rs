@@ -313,7 +313,7 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
 }
 
 #[test]
-fn what_is_not_known_of_a_fault_is_not_told() {
+fn unknown_parts_of_a_fault_are_not_reported() {
     // A run of an earlier version, a fault without a seen begin, and one that was never healed.
     let old = FaultRecord {
         kind: "node-stop".into(),

@@ -153,7 +153,7 @@ fn another_machine_is_no_regression() {
 }
 
 #[test]
-fn what_is_damaged_or_invalid_is_said_and_left_out() {
+fn damaged_and_invalid_runs_are_reported_and_left_out() {
     let folder = tempfile::tempdir().expect("a folder");
     let runs = twelve(folder.path(), &USUAL);
     write(

@@ -4,7 +4,7 @@ use crate::lab;
 use report::page;
 
 #[test]
-fn what_deviates_is_in_sight_and_the_rest_is_counted() {
+fn deviating_settings_are_shown_and_the_rest_is_counted() {
     let text = report::text(&page(&lab::run()));
     let begin = text.find("SETTINGS OF THE HOSTS").expect("the section");
     let section = &text[begin..];

@@ -117,7 +117,7 @@ fn a_search_shows_its_limit_its_result_and_each_trials_outcome() {
 
 /// With four types of machine, the trials of one answered nothing.
 #[test]
-fn what_was_found_for_many_variants_stands_below_each_other() {
+fn answers_for_many_variants_stand_below_each_other() {
     use store::record::SearchOutcome;
     let mut view = searched();
     let first = view.findings.searches[0].clone();

@@ -102,7 +102,7 @@ fn owned(rows: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_all_requests_share_is_a_sentence_and_the_rest_a_column() {
+fn shared_settings_are_a_sentence_and_the_others_a_column() {
     let both = json!([request("write"), request("read")]);
     shows(
         &run(both.clone(), both),

@@ -265,7 +265,7 @@ fn loads_are_apart_and_uneven_sockets_have_their_own_line() {
     };
     // Two points are on two sockets: the line goes from one to the other.
     assert_eq!(line(&charts[0], "2 sockets"), Some(2));
-    // One point is on two sockets: there is no line.
+    // One point is on two sockets, and one point gives no line.
     assert_eq!(line(&charts[2], "2 sockets"), None);
     // No curve is called the best: the one that predicts best is drawn.
     assert!(line(&charts[1], "the Universal Scalability Law").is_some());

@@ -91,7 +91,7 @@ fn all_is_normal_only_if_throughput_and_p99_are() {
 }
 
 #[test]
-fn what_never_was_otherwise_needs_no_recovery() {
+fn a_series_that_never_left_normal_needs_no_recovery() {
     let mut one = fault(Some(79.7), Some(0.0));
     let found = one.recovery.as_mut().unwrap();
     let returns = found.throughput.as_mut().unwrap();

@@ -20,7 +20,7 @@ fn check(text: &str, expect: Expect) {
 
 /// A matrix of 24 combinations used to print 24 lines for four kinds of machine.
 #[test]
-fn what_one_axis_decides_is_said_by_its_values() {
+fn conditions_that_one_axis_decides_are_told_by_its_values() {
     check(
         "target: {local: {}}\ndata: {load: {operations: 10k}}\n\
          matrix: {heap: {a: {}, b: {}, c: {target: {local: {heap: 512MiB}}}}, \

@@ -86,8 +86,7 @@ pub struct Field {
     pub typ: Type,
     /// True if the key is required whenever its section is present.
     pub required: bool,
-    /// Default value, as it would be written; `None` if there is no default, or if `what` explains
-    /// it.
+    /// Default value, as it would be written; `None` without a default, or if `what` explains it.
     pub default: Option<&'static str>,
     /// Meaning of the key.
     pub what: &'static str,

@@ -70,7 +70,7 @@ fn is_on(target: &Target) -> bool {
 }
 
 /// Describes the first pair of variants that switches Accord by a restart of nodes that hold an
-/// Accord table. `None` if there is no such pair. `programs` are those of the variants.
+/// Accord table. `None` without such a pair. `programs` are those of the variants.
 pub(super) fn switched(variants: &[Variant], programs: &[&Program]) -> Option<String> {
     for (one, program) in variants.iter().zip(programs) {
         let target = &one.settings.target;

@@ -153,7 +153,7 @@ verify: {reads: all}
 }
 
 #[test]
-fn what_is_missing_and_what_comes_later_is_said() {
+fn missing_and_unknown_keys_are_reported_together() {
     let text = "study: s\ntarget: {}\nrequires: []\nvariants: {a: {topology: auto}}\n";
     mistakes(
         text,

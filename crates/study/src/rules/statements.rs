@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_changed_is_named() {
+    fn a_change_beyond_the_data_is_named() {
         assert_eq!(
             beyond_data("TRUNCATE other.t", "k"),
             Ok(Some(

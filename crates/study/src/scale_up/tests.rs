@@ -81,7 +81,7 @@ fn a_node_per_unit_gives_as_many_nodes_and_combines_with_arms() {
 }
 
 #[test]
-fn what_it_cannot_be_is_said_where_it_stands() {
+fn an_impossible_scale_up_is_refused_with_its_reason() {
     let each = "units: numa, counts: [1], instances: one-per-numa";
     for (target, scale_up, expected) in [
         (

@@ -83,7 +83,7 @@ fn a_written_bundle_reads_back_and_is_reproducible() {
 }
 
 #[test]
-fn what_is_no_bundle_is_said_to_be_none() {
+fn a_file_that_is_no_bundle_is_refused() {
     let list = list_of(&files(), "5.0.8");
     for (bytes, says) in [
         (b"".to_vec(), "it is not a tar"),

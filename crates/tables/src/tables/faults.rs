@@ -66,7 +66,7 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
 
 /// Adds the times of the fault's events.
 fn moments<'r>(table: Table<'r, FaultRow<'r>>) -> Table<'r, FaultRow<'r>> {
-    let at = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.at(t_s));
+    let at = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.to_unix_us(t_s));
     let since = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.in_window(t_s));
     table
         .time("injected_at", "Time of the injection.", move |row| {

@@ -220,7 +220,7 @@ struct Sums(Peekable<std::sync::mpsc::IntoIter<Result<(f64, QuantilesRecord)>>>)
 
 impl Sums {
     /// Returns the figures of the interval that begins at `t_s`; `None` if the log has none.
-    fn at(&mut self, t_s: f64) -> Result<Option<QuantilesRecord>> {
+    fn figures_at(&mut self, t_s: f64) -> Result<Option<QuantilesRecord>> {
         loop {
             let reached = |next: &Result<(f64, QuantilesRecord)>| match next {
                 Ok((start_s, _)) => *start_s < t_s + SAME_S,
@@ -298,8 +298,8 @@ impl SecondsWriter {
             return Ok(());
         };
         let [latency, service] = clocks;
-        row.latency = latency.at(row.when.t_s)?;
-        row.service = service.at(row.when.t_s)?;
+        row.latency = latency.figures_at(row.when.t_s)?;
+        row.service = service.figures_at(row.when.t_s)?;
         self.seconds.row(&row)
     }
 }

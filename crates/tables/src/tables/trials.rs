@@ -69,7 +69,7 @@ fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         .time(
             "start_at",
             "Start line of the trial: the begin of its first phase under load.",
-            |row| row.head.at(0.0),
+            |row| row.head.to_unix_us(0.0),
         )
         .time("window_at", "Begin of the measured window.", |row| {
             row.head.window_at()

@@ -154,7 +154,7 @@ fn an_interrupted_run_leaves_what_there_is_and_says_so() {
 }
 
 #[test]
-fn what_every_table_holds_is_documented() {
+fn every_table_is_documented() {
     expect_file!["../../../../docs/tables.md"].assert_eq(&document());
 }
 

@@ -5,7 +5,7 @@ use super::kinds::FaultName;
 use super::options::{FaultOption, Options, Rollback};
 use super::properties::{DataLoss, FaultPlace, Length};
 use crate::allow::NodeAct;
-use crate::capability::Ability;
+use crate::capability::Capability;
 use serde_json::Map;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -19,8 +19,8 @@ pub struct FaultKind {
     pub means: Means,
     /// Its effect, in words.
     pub what: Cow<'static, str>,
-    /// Abilities that the target must have.
-    pub needs: &'static [Ability],
+    /// Capabilities that the target must have.
+    pub needs: &'static [Capability],
     /// Kind of place that it hits.
     pub place: FaultPlace,
     /// Options that it accepts.
@@ -58,7 +58,7 @@ impl FaultKind {
         name: FaultName,
         place: FaultPlace,
         what: &'static str,
-        needs: &'static [Ability],
+        needs: &'static [Capability],
     ) -> FaultKind {
         FaultKind {
             name: Cow::Borrowed(name.name()),
@@ -124,15 +124,15 @@ impl FaultKind {
     /// Returns true if it occupies a host's volume, which takes one fault at a time: all volume
     /// faults except slowing it down.
     pub fn takes_volume(&self) -> bool {
-        let needs = |ability| self.needs.contains(&ability);
+        let needs = |capability| self.needs.contains(&capability);
         let ways = [
-            Ability::VolumeOff,
-            Ability::VolumeReadOnly,
-            Ability::VolumeStalled,
-            Ability::VolumeCorrupt,
-            Ability::VolumeErrors,
+            Capability::VolumeOff,
+            Capability::VolumeReadOnly,
+            Capability::VolumeStalled,
+            Capability::VolumeCorrupt,
+            Capability::VolumeErrors,
         ];
-        ways.into_iter().any(needs) || (needs(Ability::Volume) && !needs(Ability::DiskLimit))
+        ways.into_iter().any(needs) || (needs(Capability::Volume) && !needs(Capability::DiskLimit))
     }
 
     /// Returns its maximum duration if none is stated, ns.
@@ -227,7 +227,7 @@ impl FaultKind {
 
     /// Returns true if it ends the pod of a node with all its processes, agents included.
     pub fn ends_pods(&self) -> bool {
-        self.needs.contains(&Ability::PodControl)
+        self.needs.contains(&Capability::PodControl)
     }
 
     /// Returns true if it accepts `knob`.

@@ -4,7 +4,7 @@
 use super::kind::FaultKind;
 use super::options::FaultOption;
 use super::properties::{DataLoss, FaultPlace, Length};
-use crate::capability::Ability;
+use crate::capability::Capability;
 use std::time::Duration;
 
 /// Time limit of a node's start, on a busy machine with a commit log to replay.
@@ -48,7 +48,9 @@ macro_rules! kinds {
         /// All kinds of faults that are built in.
         pub const KINDS: &[FaultKind] = &[
             $(
-                FaultKind::new(FaultName::$name, FaultPlace::$place, $what, &[$(Ability::$need),*])
+                FaultKind::new(
+                    FaultName::$name, FaultPlace::$place, $what, &[$(Capability::$need),*]
+                )
                     $(. $with($($value),*))*
             ),+
         ];

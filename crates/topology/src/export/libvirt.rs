@@ -248,7 +248,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
             format!("<{}> is not a <domain>", root.tag_name().name()),
         ));
     }
-    let vcpus: u32 = at(root, &["vcpu"])
+    let vcpus: u32 = descendant(root, &["vcpu"])
         .and_then(|node| node.text())
         .unwrap_or_default()
         .trim()
@@ -257,11 +257,11 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     if vcpus == 0 || vcpus > VCPUS_MAX {
         return Err(wrong("libvirt XML", "<vcpu> holds no number of vCPUs"));
     }
-    let nodes = at(root, &["numatune", "memory"])
+    let nodes = descendant(root, &["numatune", "memory"])
         .and_then(|node| node.attribute("nodeset"))
         .map(set)
         .transpose()?;
-    let ours = at(root, &["metadata"])
+    let ours = descendant(root, &["metadata"])
         .and_then(|node| node.children().find(|node| node.has_tag_name((NAMESPACE, "placement"))));
     let options = |ours: Node| {
         let options = ours.children().filter(|node| node.has_tag_name((NAMESPACE, "jvm")));
@@ -271,14 +271,14 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
         cpus: read_pins(root, vcpus)?,
         memory_nodes: nodes,
         guest: read_guest(root, vcpus)?,
-        memory_bytes: at(root, &["memory"]).map(read_memory).transpose()?,
+        memory_bytes: descendant(root, &["memory"]).map(read_memory).transpose()?,
         rack: ours.and_then(|ours| ours.attribute("rack")).map(plain),
         jvm: ours.map(options),
         ..Placement::default()
     })
 }
 
-fn at<'a, 'b>(root: Node<'a, 'b>, path: &[&str]) -> Option<Node<'a, 'b>> {
+fn descendant<'a, 'b>(root: Node<'a, 'b>, path: &[&str]) -> Option<Node<'a, 'b>> {
     path.iter().try_fold(root, |node, name| {
         node.children().find(|child| child.has_tag_name(*name))
     })
@@ -303,11 +303,11 @@ fn set(text: &str) -> Result<CpuSet, ReadError> {
 /// Returns one CPU per vCPU, in the order of the vCPUs, if each vCPU is pinned to one CPU.
 /// Otherwise returns all CPUs on which they may run, or `None` if the file does not restrict them.
 fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
-    let all = at(root, &["vcpu"])
+    let all = descendant(root, &["vcpu"])
         .and_then(|node| node.attribute("cpuset"))
         .map(set)
         .transpose()?;
-    let pins = at(root, &["cputune"]).into_iter().flat_map(|node| node.children());
+    let pins = descendant(root, &["cputune"]).into_iter().flat_map(|node| node.children());
     let mut cpus = vec![all; vcpus as usize];
     for pin in pins.filter(|node| node.has_tag_name("vcpupin")) {
         let vcpu = pin.attribute("vcpu").and_then(|text| text.parse::<usize>().ok());
@@ -330,7 +330,7 @@ fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
 }
 
 fn read_guest(root: Node, vcpus: u32) -> Result<Option<Guest>, ReadError> {
-    let Some(topology) = at(root, &["cpu", "topology"]) else {
+    let Some(topology) = descendant(root, &["cpu", "topology"]) else {
         return Ok(None);
     };
     let count = |name: &str| match topology.attribute(name) {
@@ -339,7 +339,7 @@ fn read_guest(root: Node, vcpus: u32) -> Result<Option<Guest>, ReadError> {
             .parse::<u32>()
             .map_err(|_| wrong("libvirt XML", format!("{name}={text:?} is not a number"))),
     };
-    let cells = at(root, &["cpu", "numa"])
+    let cells = descendant(root, &["cpu", "numa"])
         .into_iter()
         .flat_map(|node| node.children())
         .filter(|node| node.has_tag_name("cell"));

@@ -9,8 +9,8 @@ use crate::cpu_sets::{NODES_MAX, RawNode};
 /// HWLOC_DISTANCES_KIND_MEANS_LATENCY).
 const MEANS_LATENCY: u64 = 4;
 
-/// Returns the numbers of the nodes, and a row for each. `None` if there is no complete matrix of
-/// this kind.
+/// Returns the numbers of the nodes, and a row for each. `None` without a complete matrix of this
+/// kind.
 pub(super) fn read(root: Node<'_, '_>, nodes: &[RawNode]) -> Option<(Vec<u32>, Vec<Vec<u32>>)> {
     let of_nodes = |element: &Node<'_, '_>| {
         let kind = element.attribute("kind").and_then(|kind| kind.parse::<u64>().ok());

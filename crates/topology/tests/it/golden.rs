@@ -345,7 +345,7 @@ fn memory_beyond_a_node_is_two_parts_here_and_flagged_for_esxi() {
 }
 
 #[test]
-fn what_is_too_much_is_said_with_what_would_fit() {
+fn an_excessive_request_is_refused_with_one_that_fits() {
     let machine: Machine = Shape::xeon_2x28(Numbering::Block).machine().unwrap();
     let lack = plan(&machine, &PlacementRequest::new(9, 14)).unwrap_err();
     assert_eq!((lack.vcpus_max, lack.instances_max), (Some(12), Some(8)));

@@ -87,7 +87,7 @@ fn sparse_numbers_of_nodes_are_kept() {
 }
 
 #[test]
-fn what_the_control_group_closes_is_not_given_out() {
+fn cpus_that_the_control_group_closes_are_not_given_out() {
     let shape = Shape {
         allowed: Some(list("0-3,8-11")),
         ..xeon()
@@ -286,7 +286,7 @@ fn translated_lscpu_is_refused_with_the_command_for_english() {
 }
 
 #[test]
-fn what_is_no_machine_is_refused_with_a_hint() {
+fn a_text_that_is_no_machine_is_refused_with_a_hint() {
     let deep = format!("<topology>{}", "<object>".repeat(200_000));
     let many = format!("core:{}", u64::MAX);
     for text in [

@@ -53,7 +53,7 @@ impl Csv {
     /// Returns the values of a column, as a type.
     ///
     /// # Errors
-    /// A sentence with the line, if there is no such column, or if a cell is not a value of the
+    /// A sentence with the line, if the file has no such column, or if a cell is not a value of the
     /// type.
     pub(super) fn cells(&self, name: &str, typ: &CqlType) -> Result<Cells, String> {
         let Some(column) = self.names.iter().position(|known| known == name) else {
@@ -95,7 +95,7 @@ impl Cells {
 
     /// Returns the cell of row n; after the last cell it starts again.
     #[inline]
-    pub(super) fn at(&self, n: u64) -> &[u8] {
+    pub(super) fn cell(&self, n: u64) -> &[u8] {
         let place = (n % self.ends.len() as u64) as usize;
         let begin = if place == 0 { 0 } else { self.ends[place - 1] };
         &self.bytes[begin..self.ends[place]]
@@ -104,12 +104,12 @@ impl Cells {
     /// Returns true if all cells are different.
     pub(super) fn is_unique(&self) -> bool {
         let mut seen = HashSet::with_capacity(self.ends.len());
-        (0..self.ends.len() as u64).all(|n| seen.insert(self.at(n)))
+        (0..self.ends.len() as u64).all(|n| seen.insert(self.cell(n)))
     }
 
     /// Returns the size of the longest cell, bytes.
     pub(super) fn bytes_max(&self) -> u64 {
-        let all = (0..self.ends.len() as u64).map(|n| self.at(n).len());
+        let all = (0..self.ends.len() as u64).map(|n| self.cell(n).len());
         all.max().unwrap_or(0) as u64
     }
 }

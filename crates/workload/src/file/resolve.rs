@@ -52,7 +52,7 @@ pub(super) const FUNCTIONS: [&str; 23] = [
 /// Properties of the numbers that values are made from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'a> {
-    /// The largest number; `None` if there is no bound (operations, rows that are added).
+    /// The largest number; `None` without a bound (operations, rows that are added).
     pub(super) last: Option<u64>,
     /// The CSV whose records are the rows.
     pub(super) csv: Option<&'a Csv>,

@@ -37,8 +37,7 @@ pub(super) struct Bound {
 pub(super) struct Part {
     pub(super) statement: u16,
     pub(super) bound: Vec<Bound>,
-    /// Indexes in `bound` of the partition key, in its order; empty if there is no single
-    /// partition.
+    /// Indexes in `bound` of the partition key, in its order; empty without a single partition.
     pub(super) key: Vec<usize>,
 }
 

@@ -220,7 +220,7 @@ impl Gen {
                 };
                 of.append(seed, number, out);
             }
-            Gen::Cell(cells) => out.extend_from_slice(cells.at(n)),
+            Gen::Cell(cells) => out.extend_from_slice(cells.cell(n)),
             Gen::Sometimes { of, .. } => of.append(seed, n, out),
             _ => self.append_collection(seed, n, out),
         }

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_counts_otherwise_than_a_client_is_known() {
+    fn statements_that_a_server_counts_otherwise_are_known() {
         for (cql, countable) in [
             ("SELECT a FROM k.t WHERE b = ? AND c > ? LIMIT ?", true),
             ("SELECT count FROM k.t WHERE b = ?", true),

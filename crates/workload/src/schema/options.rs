@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_no_option() {
+    fn an_unreadable_statement_has_no_options() {
         for cql in [
             "CREATE KEYSPACE k",
             "CREATE KEYSPACE k WITH",

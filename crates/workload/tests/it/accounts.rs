@@ -78,7 +78,7 @@ fn counter_additions_are_the_bound_values_not_the_loads() {
 }
 
 #[test]
-fn what_is_asked_of_registers_is_what_is_bound() {
+fn the_request_of_a_register_equals_the_bound_values() {
     let program = program(&spec_with("registers", &[("values", "3")], &[]));
     let mut load = program.generator(Stage::Load);
     load.begin(5);

@@ -70,7 +70,7 @@ pub(crate) fn row(program: &Program, values: &[Vec<u8>]) -> Cells {
 }
 
 #[test]
-fn what_load_wrote_is_right_when_verify_reads_it_back() {
+fn loaded_rows_are_right_when_verify_reads_them_back() {
     for use_ in NAMES {
         let program = program(&spec(use_));
         let mut verify = program.generator(Stage::Verify);

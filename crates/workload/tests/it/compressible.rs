@@ -6,7 +6,7 @@ use workload::{Check, Stage};
 
 /// LZ4 leaves the random share, and up to eight bytes per pattern of 64 for its beginning and end.
 #[test]
-fn what_is_asked_to_compress_away_does() {
+fn compressible_values_compress_by_the_asked_share() {
     for (use_, size) in [("kv", "value_size"), ("standard1", "column_size")] {
         for (share, least, most) in [
             ("0", 0.98, 1.01),
@@ -24,7 +24,7 @@ fn what_is_asked_to_compress_away_does() {
 
 /// A write of kv binds a key of 16 bytes and a value, a deletion only the key.
 #[test]
-fn what_a_write_writes_is_counted_without_the_lengths_before_it() {
+fn written_bytes_are_counted_without_the_lengths_before_them() {
     let bytes = |mix: &[(&str, f64)]| {
         program(&spec_with("kv", &[], mix)).written_bytes(Stage::Main, || true)
     };

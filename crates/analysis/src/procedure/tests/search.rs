@@ -296,7 +296,7 @@ fn on_a_busy_machine_the_range_contains_the_planted_peak() {
             assert!(seen.len() < search.outlook().turns_max, "it ends");
             seen.push(disturbed_trial(ask, &mut chance));
         };
-        let (low, high) = match (ending.at(), ending.range()) {
+        let (low, high) = match (ending.found_point(), ending.range()) {
             // As near as a search on a calm server comes.
             (Some(at), _) => (at.value() * 0.98, at.value() * 1.02),
             (None, Some(range)) => (
@@ -374,13 +374,13 @@ fn a_load_that_the_client_cannot_offer_is_not_a_target_limit() {
         SearchOutcome::Held
     );
     let by_client = ends(10_000.0, 15_000.0);
-    assert!(matches!(&by_client, Answer::Searched(ending) if ending.at().is_some()));
+    assert!(matches!(&by_client, Answer::Searched(ending) if ending.found_point().is_some()));
     assert_eq!(outcome(Next::Answer(by_client)), SearchOutcome::ClientLimit);
 }
 
 /// A probe passed by chance: the load is lowered until one holds twice, and given up after a sixth.
 #[test]
-fn what_does_not_hold_is_lowered_and_never_bisected_again() {
+fn a_load_that_does_not_hold_is_lowered_and_not_bisected_again() {
     let search = peak(1000, 1_000_000);
     let holds_up_to = |limit: f64| {
         let mut seen: Vec<SeenTrial> = Vec::new();
@@ -450,7 +450,7 @@ fn a_planted_peak_is_found_in_noise_and_confirmed_by_a_hold() {
         let Answer::Searched(ending) = answer else {
             continue;
         };
-        let Some(at) = ending.at() else { continue };
+        let Some(at) = ending.found_point() else { continue };
         near += u64::from((at.value() / PLANTED - 1.0).abs() <= 0.03);
         let further = measure(Ask {
             point: at,

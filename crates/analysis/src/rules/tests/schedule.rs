@@ -60,7 +60,7 @@ fn unsent_or_late_operations_of_a_late_client_fail_a_trial() {
 }
 
 #[test]
-fn what_was_never_sent_must_be_among_the_lower_bounds() {
+fn unsent_operations_must_be_among_the_lower_bounds() {
     let [_, complete] = judged(20_005.0, |window| {
         window.client[ClientCount::DueNeverSent] = 5
     });
@@ -69,7 +69,7 @@ fn what_was_never_sent_must_be_among_the_lower_bounds() {
 
 /// Operations due in a window: all combinations of its length and its end.
 #[test]
-fn what_was_scheduled_is_what_was_due_whatever_ends_the_window() {
+fn scheduled_operations_are_the_due_ones_for_any_window_end() {
     for (rate, span_s, count, due) in [
         // By time, whole and in part, with and without a warm-up before it.
         (1000, 6.0, None, 6000.0),

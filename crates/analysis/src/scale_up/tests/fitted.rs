@@ -73,7 +73,7 @@ fn points_that_no_block_binds_to_the_others_are_in_no_curve() {
 /// With trials as the only observations, about half of the intervals held the truth. With four
 /// blocks nothing is resampled, which takes time and does not see the deviations of places.
 #[test]
-fn what_places_are_off_a_curve_is_in_its_intervals() {
+fn deviations_of_places_widen_the_intervals_of_a_curve() {
     let splits: [&[u32]; 4] = [&[1], &[2], &[4], &[4, 4]];
     let held = |seed: u64| {
         let mut chance = Chance::new(seed);

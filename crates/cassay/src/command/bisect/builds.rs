@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_row_of_builds_is_refused_with_the_reason() {
+    fn a_text_without_a_row_of_builds_is_refused_with_the_reason() {
         let refused = |text: &str| format!("{:#}", read(text).unwrap_err());
         assert!(refused("5.0.6").contains("at least two"));
         assert!(refused("5.0.6,5.0.6").contains("two builds are called 5.0.6"));

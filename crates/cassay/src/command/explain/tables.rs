@@ -82,7 +82,7 @@ pub(super) fn faults() -> Vec<Meaning> {
         };
         add(
             "needs",
-            kind.needs.iter().map(|ability| ability.name()).collect(),
+            kind.needs.iter().map(|capability| capability.name()).collect(),
         );
         add("takes", kind.takes.iter().map(|knob| knob.name()).collect());
         meaning

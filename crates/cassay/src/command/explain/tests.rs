@@ -18,7 +18,7 @@ fn texts(wanted: &str) -> String {
 }
 
 #[test]
-fn what_a_user_reads_is_found_by_its_name() {
+fn terms_of_the_output_are_found_by_their_names() {
     for (wanted, part) in [
         ("V12", "shorter than 5 s"),
         ("v12", "Theil"),

@@ -42,7 +42,7 @@ impl CompletedProfiles {
 }
 
 /// Completes the files among `read` that lack a table definition with the cluster's own. A file
-/// stays unchanged if there is no definition: then the mistake is reported at its place.
+/// stays unchanged if the cluster has none: then the mistake is reported at its place.
 ///
 /// # Errors
 /// The cluster that the words name cannot be reached.

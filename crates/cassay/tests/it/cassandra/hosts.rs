@@ -4,11 +4,11 @@
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
 use crate::program::{Lab, skip, wait_until};
 use cluster::{Effect, Proof, kept_cluster};
-use host::abilities;
+use host::capabilities;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use target_spec::{Ability, LocalSpec, Restarts};
+use target_spec::{Capability, LocalSpec, Restarts};
 
 /// Three hosts, small enough for any machine.
 const UP: [&str; 13] = [
@@ -30,14 +30,14 @@ const UP: [&str; 13] = [
 /// Returns the reason why this machine does not allow emulated hosts, if it does not.
 pub(crate) fn refusal() -> Option<String> {
     let needed = [
-        Ability::Hosts,
-        Ability::CpuLimit,
-        Ability::MemoryLimit,
-        Ability::Volume,
+        Capability::Hosts,
+        Capability::CpuLimit,
+        Capability::MemoryLimit,
+        Capability::Volume,
     ];
-    let missing = |able: &&target_spec::Capability| needed.contains(&able.ability) && !able.present;
-    let able = abilities().iter().find(missing)?;
-    Some(format!("{}: {}", able.ability, able.detail))
+    let missing = |able: &&target_spec::CapabilityStatus| needed.contains(&able.capability) && !able.present;
+    let able = capabilities().iter().find(missing)?;
+    Some(format!("{}: {}", able.capability, able.detail))
 }
 
 /// Returns a cluster's `state.json`.

@@ -1,5 +1,5 @@
 //! Tests the readings of a working node. A local node is read by MBean and by its GC log, an
-//! attached node by the agent's port and password, or by CQL alone if there is no agent.
+//! attached node by the agent's port and password, or by CQL alone if it has no agent.
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_line_since};
@@ -8,7 +8,7 @@ use cluster::{Cluster, Permit};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use target_spec::{Ability, Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
+use target_spec::{Capability, Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
 
 /// Number of rows that are written and read one by one while the probes run.
 const ROWS: u64 = 2000;
@@ -218,7 +218,7 @@ fn with_its_password_an_attached_node_shows_as_much(
     lab: &Lab,
 ) -> BTreeMap<String, Series> {
     let theirs = start(&Target::Attach(attach.clone()), lab);
-    assert!(theirs.can(Ability::Settle));
+    assert!(theirs.can(Capability::Settle));
     let unseen = theirs.unseen(&every_probe());
     assert_eq!(unseen.len(), 1, "{unseen:?}");
     assert!(unseen[0].starts_with("gc_log: "), "{unseen:?}");
@@ -236,8 +236,8 @@ fn with_its_password_an_attached_node_shows_as_much(
 fn with_a_wrong_password_it_says_so(attach: &AttachSpec, password: &std::path::Path, lab: &Lab) {
     std::fs::write(password, "not-the-password").unwrap();
     let theirs = start(&Target::Attach(attach.clone()), lab);
-    assert!(!theirs.can(Ability::Mbeans));
-    assert_eq!(theirs.can(Ability::Settle), is_line_since("6.0"));
+    assert!(!theirs.can(Capability::Mbeans));
+    assert_eq!(theirs.can(Capability::Settle), is_line_since("6.0"));
     let unseen = theirs.unseen(&every_probe()).join("\n");
     assert!(unseen.contains("refuses the user or password"), "{unseen}");
     let shown = format!("{unseen} {theirs:?} {attach:?}");
@@ -255,7 +255,7 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         ..attach.clone()
     };
     let theirs = start(&Target::Attach(attach), lab);
-    assert!(theirs.can(Ability::Settle));
+    assert!(theirs.can(Capability::Settle));
     let settled = theirs.settle("watched", &["rows"], HANG_LIMIT, &mut |_| ()).unwrap();
     assert_eq!(settled.outcome, cluster::SettleOutcome::Settled);
     assert!(
@@ -317,7 +317,7 @@ fn by_cql_alone_operations_are_seen_and_the_rest_is_named(attach: &AttachSpec, l
         ..attach.clone()
     };
     let theirs = start(&Target::Attach(attach), lab);
-    assert!(!theirs.can(Ability::Settle));
+    assert!(!theirs.can(Capability::Settle));
     let unseen = theirs.unseen(&every_probe()).join("\n");
     for what in [
         "jvm: heap",

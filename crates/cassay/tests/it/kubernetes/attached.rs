@@ -190,7 +190,7 @@ fn a_pod_that_somebody_else_deletes_is_followed() {
 /// Faults heal without cassay: a network policy is removed, a machine accepts pods again.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
-fn what_is_broken_there_is_healed_whoever_is_killed() {
+fn faults_in_kubernetes_heal_whichever_process_is_killed() {
     let theirs = Theirs::new(false);
     let is_cordoned = || !kubectl(&["get", "nodes", "-o", "jsonpath={..unschedulable}"]).is_empty();
     let mut started = Vec::new();

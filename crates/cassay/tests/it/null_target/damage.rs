@@ -50,7 +50,7 @@ fn halve(path: &Path) {
 /// Otherwise every command that looks at the folder of results would wait for each of them, or read
 /// it without end.
 #[test]
-fn what_stands_where_the_journal_should_be_is_not_waited_for() {
+fn a_journal_that_is_no_file_is_not_waited_for() {
     let lab = Lab::with(TWO);
     lab.cassay(&["run", "study.yaml"]).ended_with(0);
     let run = lab.run();

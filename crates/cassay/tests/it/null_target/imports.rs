@@ -184,7 +184,7 @@ fn means_of_percentiles_of_several_clients_are_printed() {
 
 /// Other clients omit operations that were due and never sent from one output or all.
 #[test]
-fn what_was_due_and_never_sent_stands_in_every_output() {
+fn operations_due_and_never_sent_stand_in_every_output() {
     let lab = Lab::new();
     let words = [
         "stress",

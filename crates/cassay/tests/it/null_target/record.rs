@@ -180,7 +180,7 @@ fn findings_have_every_field_of_the_design() {
 }
 
 #[test]
-fn what_is_printed_is_what_stands_in_the_file() {
+fn the_printed_record_equals_findings_json() {
     let mut printed = finished().1.json();
     let text = std::fs::read_to_string(run().path.join("findings.json")).unwrap();
     let mut file: Value = serde_json::from_str(&text).unwrap();

@@ -121,7 +121,7 @@ fn several_clients_offer_a_recording_as_one_does() {
 }
 
 #[test]
-fn what_a_log_holds_is_said_before_a_study_is_made_of_it() {
+fn a_log_is_described_before_a_study_is_made_of_it() {
     let lab = lab(STUDY);
     let said = lab.cassay(&["workload", "recorded", "log"]).ended_with(0);
     for part in [

@@ -90,7 +90,7 @@ fn the_plan_records_effective_requests_and_a_report_shows_them() {
 }
 
 #[test]
-fn what_was_neither_retried_nor_speculated_is_not_said() {
+fn absent_retries_and_speculations_are_not_reported() {
     let lab = Lab::with(super::POINT);
     let said = lab.cassay(&["run", "study.yaml"]).measured(&lab);
     assert!(!said.stdout.contains("All trials together"), "{said}");

@@ -25,7 +25,7 @@ fn steps(search: &Value) -> Vec<String> {
 
 /// A limit of an hour is kept on any machine.
 #[test]
-fn what_a_search_asks_for_is_measured_and_told() {
+fn a_search_measures_and_reports_its_points() {
     let lab = Lab::with(&study(
         "{peak: {threads: {from: 2, to: 4}, p50_ms: 3600000, expected: 0.5}}",
     ));

@@ -20,7 +20,7 @@ fn a_slow_target_that_answers_all_keeps_up_without_warm_up() {
     let lab = Lab::with(SLOW);
     let run = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
     let findings = run.json();
-    // There is no point if other work on the machine left no valid trial.
+    // The point is missing if other work on the machine left no valid trial.
     assert_ne!(findings["points"][0]["saturated"], true, "{findings:#}");
     assert!(!run.stdout.contains("keep up"), "{run}");
 }

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_form_says_nothing() {
+    fn a_row_of_another_form_says_nothing() {
         let deep = "{a=".repeat(10_000);
         for row in ["{a", "{a=1", "{a=1} x", "{a=[}", "[a=1", "", "{,}", &deep] {
             assert_eq!(says(&json!({"a": 1}), row), None, "{row:.20}");

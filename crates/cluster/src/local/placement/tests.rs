@@ -153,7 +153,7 @@ fn at_home_nodes_share_what_their_numa_node_has() {
 }
 
 #[test]
-fn who_is_blind_runs_anywhere_with_memory_from_everywhere() {
+fn nodes_that_run_anywhere_interleave_their_memory() {
     let topology = Topology {
         cpus: Some(14),
         ..placed(Placing::OneSocketPerVcpu)
@@ -211,7 +211,7 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_what_would() {
+fn a_layout_that_does_not_fit_is_refused_with_a_hint() {
     let error = Layout::plan(&spec(3, placed(Placing::Pinned)), &small()).unwrap_err();
     let error = format!("{error:#}");
     assert!(error.contains("place 3 nodes of 1 CPU each"), "{error}");
@@ -365,7 +365,7 @@ fn the_default_share_leaves_housekeeping_and_one_thread_a_core() {
 }
 
 #[test]
-fn what_is_given_out_more_than_once_is_never_short_by_a_bit() {
+fn an_overcommit_factor_always_covers_the_request() {
     for room in 1..=300 {
         for asked in 1..=900 {
             let times = overcommit(asked, room);

@@ -98,7 +98,7 @@ fn the_ring_gives_every_node_the_same_share() {
 }
 
 #[test]
-fn what_cassay_owns_is_refused_with_the_reason() {
+fn a_setting_that_cassay_owns_is_refused_with_the_reason() {
     let yaml = map(json!({"listen_address": "1.2.3.4", "concurrent_reads": 8,
         "commitlog_directory": "/x", "num_tokens": 0}));
     let check = |yaml: Map<String, Value>| {

@@ -387,7 +387,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_not_shown_is_neither_proved_nor_disproved() {
+    fn an_unshown_setting_is_neither_proved_nor_disproved() {
         let spec = LocalSpec {
             heap_bytes: 512 << 20,
             collector: Some(Collector::G1),

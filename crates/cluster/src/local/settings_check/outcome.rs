@@ -18,7 +18,7 @@ pub struct Proof {
     pub source: &'static str,
 }
 
-/// Result of checking a setting. There is no fourth case: an unseen value never counts as seen.
+/// Result of checking a setting. The type has no fourth case: an unseen value never counts as seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The requested value is in effect, as shown here.

@@ -284,7 +284,7 @@ mod tests {
 
     /// A cgroup of an earlier start with bound memory would remain bound.
     #[test]
-    fn who_may_have_memory_anywhere_is_kept_off_no_node() {
+    fn a_node_with_memory_anywhere_must_reach_all_numa_nodes() {
         let mut wanted = placement("0", Memory::Anywhere);
         wanted.reaches = set("0-1");
         let last = |nodes: &str| {

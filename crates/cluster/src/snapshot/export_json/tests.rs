@@ -73,7 +73,7 @@ fn refused(export: &Value) -> String {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn a_written_export_is_read() {
     assert_eq!(refused(&two_exports()), "accepted");
     let read = Export::parse(two_exports().to_string().as_bytes()).unwrap();
     assert_eq!(read.replication().unwrap(), Replication::Simple(1));
@@ -139,7 +139,7 @@ fn names_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused() {
+fn an_export_whose_parts_disagree_is_refused() {
     let sstable = |what: &str| format!("{TABLE}/sstables/0/{what}");
     check(&[
         ("/format", json!(2), "has format 2, and this cassay knows 1"),

@@ -130,7 +130,7 @@ fn axes_that_do_not_act_on_each_other_are_said_to_be_free() {
 }
 
 #[test]
-fn what_noise_hides_is_not_resolved() {
+fn an_interaction_hidden_by_noise_is_not_resolved() {
     let found = run(&study(5, &format!("{MATRIX}{FIXED}")), two_by_two, 0.2);
     assert_eq!(verdicts(&found.effects[0], "main"), ["inconclusive"; 2]);
     assert_eq!(verdicts(&found.effects[0], "interaction"), ["not_resolved"]);

@@ -29,10 +29,10 @@ const P99: BaselineMetric = ("p99 latency", Metric::LATENCY, |trial| {
 });
 
 /// Checks that the run exists which a study names. Returns a message if the study names `latest`
-/// and there is no such run yet, which is allowed.
+/// and has no such run yet, which is allowed.
 ///
 /// # Errors
-/// There is no run of this name, or it has no findings.
+/// No run has this name, or the run has no findings.
 pub fn look_for_earlier(study: &Study, results: &Path) -> Result<Option<String>> {
     let names = study.variants.iter().filter_map(baseline_name);
     for name in names.filter(|name| *name != LATEST) {
@@ -52,8 +52,8 @@ struct Earlier {
 }
 
 /// Returns the earlier run of this name: by its tag, by its study and stamp, or the last run of the
-/// same study that met its requirements. `None` if there is no such last run. `before` is the stamp
-/// of the run to compare with it.
+/// same study that met its requirements. `None` without such a last run. `before` is the stamp of
+/// the run to compare with it.
 fn earlier(
     study: &Study,
     name: &str,
@@ -121,7 +121,7 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
     Ok(())
 }
 
-/// Says that there is no run to compare with.
+/// Says that the study has no run to compare with.
 fn none_is_good(study: &Study) -> String {
     format!(
         "No earlier usable run of {} met its requirements, so there is nothing to compare with \
@@ -166,12 +166,12 @@ impl Beside<'_> {
             point.variant == self.variant.name && point.point.is_none_or(is_asked)
         };
         let here = self.now.usable_points().filter(is_here);
-        here.flat_map(|point| self.at(point)).collect()
+        here.flat_map(|point| self.compare_point(point)).collect()
     }
 
     /// Compares the metrics of a point: throughput, unless it was offered as a rate; and p99,
     /// unless the point is saturated, where latency only grows with time.
-    fn at(&self, point: &PointRecord) -> Vec<RequirementRecord> {
+    fn compare_point(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =
             |other: &&PointRecord| other.variant == point.variant && other.point == point.point;
         let before = self.before.usable_points().find(is_same);

@@ -30,7 +30,7 @@ impl PendingRequirement<'_> {
             "{}{}{} is {}, and was {} in {} ({}{}); it may be {} % worse",
             self.words,
             self.who(),
-            self.at(),
+            self.place_words(),
             write(earlier.now),
             write(earlier.before),
             earlier.run,
@@ -59,7 +59,7 @@ impl PendingRequirement<'_> {
     }
 
     /// Returns ` at 4 threads`; empty if nothing was measured.
-    pub(super) fn at(&self) -> String {
+    pub(super) fn place_words(&self) -> String {
         if self.place.is_none() {
             String::new()
         } else {
@@ -97,7 +97,7 @@ impl PendingRequirement<'_> {
             "{}{}{} {found}{interval}, required {asked} {limit}{}",
             self.words,
             self.who(),
-            self.at(),
+            self.place_words(),
             self.unit,
         )
     }

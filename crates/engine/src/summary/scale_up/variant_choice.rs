@@ -26,7 +26,7 @@ pub struct VariantChoice {
     pub ops_per_s: Vec<Option<f64>>,
     /// Verdict over its trials.
     pub verdict: Verdict,
-    /// Why there is no throughput, if known.
+    /// Why it has no throughput, if known.
     pub missing: Option<String>,
     /// True if the throughput is that of the highest load offered: more may be possible.
     pub is_last: bool,

@@ -101,7 +101,7 @@ fn a_planted_course_is_found_with_what_it_coincides_with() {
 }
 
 #[test]
-fn what_is_before_and_after_the_window_is_no_part_of_it() {
+fn readings_before_and_after_the_window_are_no_part_of_it() {
     let mut watched = WindowReadings::default();
     watched.push(&reading(1, HEAP, 1.0));
     watched.begin(5 * SECOND);

@@ -138,7 +138,7 @@ fn finding(faults: Vec<FaultRecord>) -> TrialFinding {
 }
 
 #[test]
-fn what_a_fault_did_is_read_back_from_what_the_trial_left() {
+fn effects_of_a_fault_are_read_back_from_the_files_of_a_trial() {
     let folder = tempfile::tempdir().unwrap();
     let trial = written(folder.path());
     let fault = FaultRecord {

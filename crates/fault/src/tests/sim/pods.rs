@@ -10,7 +10,7 @@ impl Sim {
         self.is(|what| matches!(what, Injection::Command { .. }))
     }
 
-    /// Returns true if the old pod is gone and there is no new one yet.
+    /// Returns true if the old pod is gone and no new one has started yet.
     pub fn is_podless(&self) -> bool {
         let is_away = |gone_ns: u64| {
             self.stays_broken || self.is_cordoned() || self.now_ns < gone_ns + BACK_NS

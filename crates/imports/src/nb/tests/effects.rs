@@ -107,7 +107,7 @@ fn every_listed_setting_changes_the_work_or_is_refused() {
 }
 
 #[test]
-fn what_has_no_effect_on_an_operation_is_told() {
+fn a_setting_without_effect_on_an_operation_is_reported() {
     for (setting, expected) in [
         (
             "errors: retry",

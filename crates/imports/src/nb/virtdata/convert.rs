@@ -162,11 +162,11 @@ pub(super) const ROWS: &[Row] = &[
     // Days, times of day and durations.
     row(&["ToDate"], |given| {
         let (spacing, repeats) = spaced(given)?;
-        made(Ty::Date, move |x| Val::Date(at(x, spacing, repeats)))
+        made(Ty::Date, move |x| Val::Date(spaced_value(x, spacing, repeats)))
     }),
     row(&["ToJavaInstant"], |given| {
         let (spacing, repeats) = spaced(given)?;
-        made(Ty::Instant, move |x| Val::Millis(at(x, spacing, repeats)))
+        made(Ty::Instant, move |x| Val::Millis(spaced_value(x, spacing, repeats)))
     }),
     row(&["LongToLocalDateDays"], |given| {
         let step = Transformation::made(|x| Val::Day((x & INT_MASK) as i32));
@@ -184,7 +184,7 @@ pub(super) const ROWS: &[Row] = &[
         let (numbers, zones) = given.split_at(numbers.count());
         let (spacing, repeats) = spaced(numbers).filter(|_| zones.iter().all(is_utc))?;
         made(Ty::Time, move |x| {
-            Val::Time(at(x, spacing, repeats).rem_euclid(MILLIS_PER_DAY) * 1_000_000)
+            Val::Time(spaced_value(x, spacing, repeats).rem_euclid(MILLIS_PER_DAY) * 1_000_000)
         })
     }),
     row(&["ToCqlDurationNanos"], |given| {
@@ -364,7 +364,7 @@ fn spaced(given: &[Argument]) -> Option<(i64, i64)> {
     }
 }
 
-fn at(input: i64, spacing: i64, repeats: i64) -> i64 {
+fn spaced_value(input: i64, spacing: i64, repeats: i64) -> i64 {
     input.wrapping_mul(spacing).wrapping_div(repeats)
 }
 

@@ -135,7 +135,7 @@ mod tests {
     use crate::nb::virtdata::parse_recipe::parse;
 
     #[test]
-    fn what_a_recipe_loads_without_saving_it_is_known() {
+    fn states_that_a_recipe_loads_without_saving_are_known() {
         for (recipe, saves, loads) in [
             ("Save('a'); Mul(2); Load('a')", "a", ""),
             ("Load('a'); Save('a')", "a", "a"),

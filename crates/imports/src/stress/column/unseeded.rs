@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_within_a_quantum_is_any_value_of_it() {
+    fn a_draw_within_a_quantum_is_any_value_of_it() {
         let spec = |size: &str, population: &str| Spec {
             size: Some(Dist::parse(size).expect(size)),
             population: Some(Dist::parse(population).expect(population)),

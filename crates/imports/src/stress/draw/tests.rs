@@ -48,7 +48,7 @@ fn averages_of_unbounded_curves_are_finite() {
 }
 
 #[test]
-fn what_is_no_distribution_is_said_with_the_forms_that_are() {
+fn a_text_that_is_no_distribution_is_refused_with_the_forms() {
     for text in WRONG {
         assert!(Dist::parse(text).is_err(), "{text}");
     }

@@ -264,7 +264,7 @@ fn reads_of_a_table_that_a_query_writes_are_not_compared() {
 }
 
 #[test]
-fn what_the_tool_does_not_seed_is_said() {
+fn columns_that_the_tool_does_not_seed_are_reported() {
     let profile = r"keyspace: k
 table: t
 table_definition: |

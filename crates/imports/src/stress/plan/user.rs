@@ -55,9 +55,9 @@ impl Planner<'_> {
         for weight in ops {
             self.user_op(&profiles, weight);
         }
-        self.what_queries_write(&profiles);
-        self.what_is_not_written_yet(&profiles);
-        self.what_is_not_used(&profiles, ops);
+        self.disable_checks_of_written_tables(&profiles);
+        self.allow_unwritten_rows(&profiles);
+        self.note_mistakes_of_unused_queries(&profiles, ops);
         let first = profiles.first()?;
         Some(RunTables {
             keyspace: first.keyspace.clone(),
@@ -82,7 +82,7 @@ impl Planner<'_> {
     /// Handles queries that write: they leave rows that no insert would, in this run or an earlier
     /// one. So a read of their table cannot be compared with the rows of the seeds, and need not
     /// find one.
-    fn what_queries_write(&mut self, profiles: &[Profile]) {
+    fn disable_checks_of_written_tables(&mut self, profiles: &[Profile]) {
         let table_of = |profile: &Profile| (profile.keyspace.clone(), profile.table.name.clone());
         let (mut names, mut writing) = (Vec::new(), Vec::new());
         for op in &mut self.ops {
@@ -122,7 +122,7 @@ impl Planner<'_> {
     /// Handles rows that may not have been written yet. In a run that also writes, a query that
     /// finds nothing is not a mistake if seeds are drawn, or if each operation takes the next of a
     /// sequence. A read that looks back from the last write must find its row.
-    fn what_is_not_written_yet(&mut self, profiles: &[Profile]) {
+    fn allow_unwritten_rows(&mut self, profiles: &[Profile]) {
         let looks_back = matches!(
             &self.run.options.population.seeds,
             Seeds::Sequence {
@@ -164,7 +164,7 @@ impl Planner<'_> {
     }
 
     /// Records mistakes in queries that this run does not use.
-    fn what_is_not_used(&mut self, profiles: &[Profile], ops: &[Weight]) {
+    fn note_mistakes_of_unused_queries(&mut self, profiles: &[Profile], ops: &[Weight]) {
         let used = |name: &str| {
             ops.iter().any(|weight| {
                 let own = weight.name.rsplit('.').next().unwrap_or_default();

@@ -102,7 +102,7 @@ fn to(cpus: Option<&str>, memory: Memory) -> Confinement {
 /// its memory nodes when it restarted without a binding, and a host kept its CPUs. No error showed
 /// it.
 #[test]
-fn what_is_taken_back_is_written_and_not_left_as_it_was() {
+fn a_withdrawn_limit_is_overwritten_and_not_left_as_it_was() {
     for unified in [true, false] {
         let tree = Tree::new(unified);
         let bound = to(Some("2-3"), Memory::Bound(set("0")));

@@ -219,7 +219,7 @@ softirq 5 1 1 1 1 1
     }
 
     #[test]
-    fn what_is_not_the_file_is_an_error_that_says_so() {
+    fn a_text_that_is_not_the_file_is_an_error_that_says_so() {
         for (text, words) in [
             ("", "has no line `cpu`"),
             ("cpu 1 x", "cpu has \"x\""),

@@ -337,7 +337,7 @@ mod tests {
         readings.map(|one| (one.name.to_string(), one.value)).collect()
     }
 
-    fn at(tasks: u64, idle: u64, nodes: u64, own_ns: u64) -> Now {
+    fn now_from(tasks: u64, idle: u64, nodes: u64, own_ns: u64) -> Now {
         let mut ticks = Ticks::default();
         (ticks[0], ticks[3]) = (tasks, idle);
         Now {
@@ -349,11 +349,11 @@ mod tests {
     }
 
     #[test]
-    fn what_neither_nodes_nor_client_used_is_others() {
+    fn cpu_time_of_neither_nodes_nor_client_belongs_to_others() {
         let mut others = others();
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let mut out = Out::new();
-        let now = at(150, 50, 60, 40 * tick_ns);
+        let now = now_from(150, 50, 60, 40 * tick_ns);
         others.put_cpu(&Now::default(), &now, &mut out);
         let seen = found(&out);
         for (name, value) in [
@@ -367,12 +367,12 @@ mod tests {
 
     /// Ticks are sampled: a sample may see less than the tasks have used.
     #[test]
-    fn what_one_look_has_too_little_the_next_has_too_much() {
+    fn a_shortage_of_one_look_offsets_the_surplus_of_the_next() {
         let mut others = others();
         let looks = [
-            at(100, 100, 110, 0),
-            at(210, 190, 190, 0),
-            at(310, 290, 260, 0),
+            now_from(100, 100, 110, 0),
+            now_from(210, 190, 190, 0),
+            now_from(310, 290, 260, 0),
         ];
         let mut before = Now::default();
         let mut seen = Vec::new();
@@ -397,7 +397,7 @@ mod tests {
 
     /// Rows that are synced one by one: the journal of the nodes' own volumes is theirs.
     #[test]
-    fn what_the_volumes_of_nodes_moved_is_theirs() {
+    fn bytes_moved_by_the_volumes_of_nodes_belong_to_the_nodes() {
         let mut disks = disks();
         assert_eq!(
             disks.ours_kb([5.0, 7.0], [0.0, 900.0], [1.0, 1.0]),

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_has_no_figure() {
+    fn an_absent_line_has_no_figure() {
         assert_eq!(parse("some avg10=0.00 total=7\n"), [Some(7), None]);
         assert_eq!(parse("full total=x\nnonsense\n"), [None, None]);
         assert!(Pressure::open("machine", Path::new("/nonexistent"), "").files.is_empty());

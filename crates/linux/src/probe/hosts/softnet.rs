@@ -23,7 +23,7 @@ impl Softnet {
     /// Opens the file.
     ///
     /// # Errors
-    /// There is no such file.
+    /// The file does not exist.
     pub fn open(place: &str, path: impl Into<PathBuf>) -> Result<Softnet> {
         Ok(Softnet {
             place: place.to_string(),
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_all_cpus_took_in_and_dropped_is_a_rate() {
+    fn packets_of_all_cpus_are_summed_into_rates() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("softnet_stat");
         let text = |first: &str, second: &str| format!("{first} 00000000 0000\n{second} 00 0001\n");

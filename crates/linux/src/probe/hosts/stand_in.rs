@@ -106,7 +106,7 @@ impl StandIn {
             grown(before.periods, now.periods),
             grown(before.throttled, now.throttled),
         ) {
-            // Without periods there is no share, which the sink leaves out.
+            // Without periods the share is not a number, which the sink leaves out.
             let share = 100.0 * throttled / periods;
             out.put("cgroup.throttled", &self.name, "%", share);
         }
@@ -259,7 +259,7 @@ impl Memory {
     }
 }
 
-/// Returns the value of a line `key value`; `None` if there is no such line.
+/// Returns the value of a line `key value`; `None` without such a line.
 fn value(text: &str, key: &str) -> Result<Option<u64>> {
     for line in text.lines() {
         if let Some((name, value)) = line.split_once(' ')

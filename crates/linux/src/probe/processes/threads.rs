@@ -47,7 +47,7 @@ impl Threads {
     /// Opens the folder of the threads of the process `pid`.
     ///
     /// # Errors
-    /// There is no such process.
+    /// The process does not exist.
     pub fn open(pid: u32) -> Result<Threads> {
         let path = format!("/proc/{pid}/task");
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

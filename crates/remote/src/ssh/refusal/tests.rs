@@ -99,7 +99,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
 ];
 
 #[test]
-fn what_ssh_says_is_told_as_a_cause_with_the_next_step() {
+fn messages_of_ssh_become_a_cause_with_the_next_step() {
     for (lines, part) in BY_SSH_ROWS {
         let told = sentences(Stage::Login, 255, lines);
         assert!(told.contains(part), "{lines:?}: {told}");
@@ -196,7 +196,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
 ];
 
 #[test]
-fn what_the_far_side_says_is_told_likewise() {
+fn messages_of_the_far_side_become_a_cause_with_a_next_step() {
     for (stage, code, lines, part) in BY_FAR_SIDE_ROWS {
         let told = sentences(stage, code, lines);
         assert!(told.contains(part), "{lines:?}: {told}");

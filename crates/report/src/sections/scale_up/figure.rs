@@ -110,7 +110,7 @@ fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
 type Places = Vec<(f64, Option<f64>)>;
 
 /// Returns the lines of a curve: one over all units, or one for each number of sockets. They go
-/// from the first to the last measured point; with one point there is no line.
+/// from the first to the last measured point; one point gives no line.
 fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, Places)> {
     let (model, Some(x1)) = (fit.model, fit.x1) else {
         return Vec::new();

@@ -24,7 +24,7 @@ fn hosts(text: &str) -> Vec<AttachedHost> {
 }
 
 #[test]
-fn what_is_said_of_all_holds_for_who_does_not_say_it() {
+fn a_setting_of_all_hosts_holds_unless_a_host_has_its_own() {
     let all = hosts(
         "{ssh: [db1, {ssh: me@db2, address: [10.0.0.7, '::1'], sudo: false, logs: /l, \
          control: {command: {stop: [ctl, stop], start: ctl}}}], \
@@ -120,7 +120,7 @@ fn attached(text: &str) -> Result<AttachSpec, String> {
 }
 
 #[test]
-fn what_the_cluster_calls_a_node_is_reached_elsewhere() {
+fn a_node_is_reached_at_its_translated_address() {
     let spec = attached(
         "addresses: {10.1.0.5: '127.0.0.1:9043', '[fd00::5]:9142': 192.0.2.5, \
          '10.1.0.5:8778': '127.0.0.1:8779'}",

@@ -21,7 +21,7 @@ fn broken(faults: &str) -> String {
 }
 
 #[test]
-fn what_is_broken_is_in_the_settings_and_in_the_conditions() {
+fn a_fault_is_in_the_settings_and_in_the_conditions() {
     let study = resolve("s.yaml", BROKEN, &Overrides::default()).unwrap();
     let settings = &study.variants[0].settings;
     let [fault] = &settings.faults[..] else {
@@ -152,7 +152,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
 
 /// Faults that could never occur at their place were once planned without a message.
 #[test]
-fn what_cannot_come_about_on_its_hosts_is_a_mistake() {
+fn a_fault_that_cannot_occur_on_its_hosts_is_a_mistake() {
     let text = broken(
         "  - {at: 1s, kind: host-power-off, where: {host: 2}, for: 9s,
      ha: {restart_on: 24, after: 24h}}
@@ -317,7 +317,7 @@ fn a_node_that_is_alone_loses_no_data_and_leaves_no_ring() {
 }
 
 #[test]
-fn what_takes_all_nodes_has_a_limit_and_settings_but_no_place() {
+fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
     let text = broken(
         "  - {at: 5s, kind: rolling-change, for: 20s, yaml: {concurrent_reads: 64}}
   - {at: 30s, kind: node-repair, where: {node: 2}, for: 10s}

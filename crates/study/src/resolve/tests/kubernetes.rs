@@ -88,7 +88,7 @@ fn somebody_stands_behind_what_kubectl_is_told() {
 }
 
 #[test]
-fn what_does_not_go_together_is_told() {
+fn keys_that_do_not_go_together_are_refused() {
     for (target, client, words) in [
         (
             "{attach: {kubernetes: {service: db, k8ssandra: x}}}",

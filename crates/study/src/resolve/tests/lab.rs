@@ -196,7 +196,7 @@ fn limits_that_cannot_hold_are_said() {
 
 /// These mistakes used to be found only when the nodes started, half a minute into the run.
 #[test]
-fn what_no_machine_can_start_is_a_mistake() {
+fn settings_that_no_machine_can_start_are_a_mistake() {
     check(&[(
         "local: {gc: zgc, class_sharing: true}",
         "",

@@ -70,7 +70,7 @@ fn names_in_a_study_need_trust_including_those_in_its_file() {
 }
 
 #[test]
-fn what_machines_cannot_be_is_said_with_its_place() {
+fn settings_impossible_on_machines_are_refused_at_their_place() {
     let named = with("target.local.machines=lab.yaml");
     mistakes(
         &study("{local: {hosts: 4, isolation: loopback, host: {link: {delay: 1ms}}}}"),

@@ -52,7 +52,7 @@ fn a_faulty_trial_has_a_fault_free_twin_in_each_block() {
 }
 
 #[test]
-fn what_differs_by_its_faults_alone_shares_the_one_without() {
+fn variants_that_differ_only_by_faults_share_a_faultless_one() {
     let kill = PAUSE.replace("node-pause", "node-kill");
     let sides = format!("variants: {{pause: {{{PAUSE}}}, kill: {{{kill}}}}}\n");
     let shared = study(&format!("{FIXED}{ASKED}{sides}")).unwrap();

@@ -64,7 +64,7 @@ fn a_file_that_names_a_foreign_keyspace_is_refused_in_place() {
 }
 
 #[test]
-fn what_would_outlive_the_keyspace_is_no_schema() {
+fn a_statement_that_outlives_the_keyspace_is_no_schema() {
     for cql in [
         "CREATE ROLE r WITH SUPERUSER = true",
         "CREATE USER u",

@@ -61,7 +61,7 @@ fn rows_of_a_csv_are_its_records_and_nothing_need_be_loaded() {
 }
 
 #[test]
-fn what_is_wrong_with_a_csv_is_said_with_its_line() {
+fn a_mistake_in_a_csv_is_reported_with_its_line() {
     for (from, to, csv, said) in [
         (
             "column(id)",

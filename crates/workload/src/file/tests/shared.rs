@@ -78,7 +78,7 @@ fn a_smaller_rest_makes_the_primary_key_ambiguous() {
 }
 
 #[test]
-fn what_other_rows_write_or_time_takes_away_is_not_checked() {
+fn rows_changed_by_others_or_by_time_are_not_checked() {
     for (from, to, expected) in [
         (
             "divide: 10}",

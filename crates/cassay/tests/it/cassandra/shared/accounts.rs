@@ -51,7 +51,7 @@ fn session() -> Session {
     Session::open(one_node::address(), &Access::default(), PATIENCE).expect("a session")
 }
 
-/// Returns the value of a row of `kv` as hexadecimal digits; `None` if there is no row.
+/// Returns the value of a row of `kv` as hexadecimal digits; `None` without a row.
 fn value(session: &mut Session, keyspace: &str, key: &str) -> Option<String> {
     let cql = format!("SELECT value FROM {keyspace}.kv WHERE key = '{key}'");
     let found = session.query(&cql).expect("it is answered");

@@ -119,7 +119,7 @@ fn made_by_others(session: &mut Session) {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn what_was_there_is_as_it_was_unless_the_command_line_names_it() {
+fn data_of_others_is_unchanged_unless_an_option_names_it() {
     let node = one_node::address();
     let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
     made_by_others(&mut session);

@@ -107,7 +107,7 @@ fn run_and_write(study: &str) -> [&str; 5] {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn what_a_node_has_recorded_is_offered_to_it_again() {
+fn traffic_that_a_node_recorded_is_offered_to_it_again() {
     let node = one_node::address();
     let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
     let keyspace = "CREATE KEYSPACE taped WITH replication = \

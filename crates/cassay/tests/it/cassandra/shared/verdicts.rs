@@ -95,7 +95,7 @@ fn only_what_a_read_binds_and_the_definition_has_is_compared() {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn what_is_asked_of_a_table_that_is_there_is_looked_for() {
+fn an_existing_table_is_compared_with_the_asked_one() {
     let node = one_node::address();
     let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
     for cql in [

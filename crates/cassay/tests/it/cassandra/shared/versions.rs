@@ -52,7 +52,7 @@ fn the_oldest_version_and_the_newest_do_what_the_usual_one_does() {
             let mut config = engine::config(&server, schedule, Limit::Operations(rows));
             config.stage = stage;
             config.program = engine::program(&[("read", 1.0), ("write", 1.0)]);
-            config.nodes = vec![Endpoint::at(node)];
+            config.nodes = vec![Endpoint::from_address(node)];
             config.access.version = version;
             config.verify_reads = VerifyReads::EveryNth(1);
             let (all, _, summary) = engine::run(&config);

@@ -195,7 +195,7 @@ fn settings() -> Vec<(Value, bool)> {
 /// Tests values that the type allows, but that a node refuses when it starts.
 #[test]
 #[ignore = "needs a Cassandra: cargo xtask cassandra"]
-fn what_a_node_refuses_when_it_begins_is_refused_before() {
+fn a_value_that_a_node_refuses_at_its_start_is_refused_before() {
     let cache = dirs_with(std::path::Path::new("unused")).cache;
     for line in &LINES {
         let release = Release::parse(line.pinned).expect("a release");

@@ -4,7 +4,7 @@ use super::*;
 
 /// Only the JVMs' CPU counts were lower: nothing kept the nodes off the client's CPUs.
 #[test]
-fn who_runs_anywhere_keeps_off_the_cpus_of_the_client() {
+fn nodes_that_run_anywhere_keep_off_the_cpus_of_the_client() {
     for placing in [Placing::OneSocketPerVcpu, Placing::None] {
         let topology = Topology {
             client: Some(4),
@@ -48,7 +48,7 @@ fn client_cpus_outside_the_hosts_allowance_can_be_assigned() {
 }
 
 #[test]
-fn who_runs_anywhere_can_keep_no_core_free() {
+fn nodes_that_run_anywhere_can_keep_no_core_free() {
     let topology = Topology {
         housekeeping: 2,
         ..placed(Placing::OneSocketPerVcpu)

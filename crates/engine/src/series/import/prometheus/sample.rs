@@ -17,7 +17,7 @@ impl MetricKind {
     /// Parses the word for a kind.
     ///
     /// # Errors
-    /// There is no such kind.
+    /// The word names no kind.
     pub fn parse(word: &str) -> Result<MetricKind> {
         Ok(match word {
             "counter" => MetricKind::Counter,

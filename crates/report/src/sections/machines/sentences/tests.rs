@@ -146,7 +146,7 @@ fn many_names_are_counted() {
 }
 
 #[test]
-fn what_a_machine_is_too_small_for_is_said() {
+fn sentences_name_the_effects_that_a_machine_cannot_show() {
     let small = machine(&["0-1"], &["0", "1"], "0-1");
     assert_eq!(about_size(&MachineView::new(&small)).len(), 3);
     let mut two = large();

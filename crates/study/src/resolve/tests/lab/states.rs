@@ -108,7 +108,7 @@ fn mistakes_about_data_are_said() {
 }
 
 #[test]
-fn what_only_a_flush_or_unmapped_files_would_bring_is_refused() {
+fn a_data_state_that_the_settings_prevent_is_refused() {
     let attach = "attach: {contact_points: h}";
     check(&[
         (
