@@ -61,7 +61,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 36] = [
+const RULES: [(&str, Rule); 37] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -115,6 +115,9 @@ const RULES: [(&str, Rule); 36] = [
     (
         "developers' documents name what is in the code",
         identifiers::identifiers,
+    ),
+    (
+        "cargo commands name packages and examples that exist",
         identifiers::commands,
     ),
     ("crates are sorted by their layers", manifests::layers),

@@ -5,9 +5,9 @@ use host::attached_nodes::{
     FindService, GrantReadOnly, OwnAddresses, ReadWallClock, StartService, UndoLeftovers,
 };
 use host::calls::{
-    Capabilities, Address, ConnectToSwitch, DropPageCache, EndProcess, Keep, Limit, LimitPort, Limits,
-    MachineCapabilities, MakeBridge, MakeHost, PortLimits, Processes, RaiseUplink, StartProcess,
-    VolumeCapabilities,
+    Address, Capabilities, ConnectToSwitch, DropPageCache, EndProcess, Keep, Limit, LimitPort,
+    Limits, MachineCapabilities, MakeBridge, MakeHost, PortLimits, Processes, RaiseUplink,
+    StartProcess, VolumeCapabilities,
 };
 use host::faults::{Heal, Inject, Renew, StartedProcesses};
 use host::files::{Change, DeviceBytes, EvictTree, Get, List, Space, Sum};

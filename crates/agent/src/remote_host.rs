@@ -28,7 +28,11 @@ use target_spec::{Capability, HostSpec};
 const TMPFS: u64 = 0x0102_1994;
 
 /// Capabilities that depend on control groups.
-const OF_GROUPS: [Capability; 3] = [Capability::CpuSet, Capability::CpuLimit, Capability::MemoryLimit];
+const OF_GROUPS: [Capability; 3] = [
+    Capability::CpuSet,
+    Capability::CpuLimit,
+    Capability::MemoryLimit,
+];
 
 impl Serve<AgentState> for Settle {
     fn serve(self, here: &AgentState) -> Result<SettleResult> {

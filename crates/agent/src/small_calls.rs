@@ -4,7 +4,8 @@ use crate::state::AgentState;
 use anyhow::Result;
 use host::EffectiveAffinity;
 use host::calls::{
-    Capabilities, EndProcess, Keep, MachineCapabilities, Processes, StartProcess, VolumeCapabilities,
+    Capabilities, EndProcess, Keep, MachineCapabilities, Processes, StartProcess,
+    VolumeCapabilities,
 };
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
 use host::process::Identity;

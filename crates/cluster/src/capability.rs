@@ -40,7 +40,7 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
         Err(why) => Err(format!("{why}: {without}")),
     };
     match capability {
-        Capability::Provision => ok("settings, heap, JVM options, racks, hosts and number of nodes"),
+        Capability::Provision => ok("settings, heap, JVM options, racks, hosts, number of nodes"),
         Capability::Restart => ok("drain, stop, new files, start, one node after the other"),
         Capability::OperationCounts => ok(COUNTS_SOURCE),
         Capability::Settle => by_mbeans(
@@ -75,9 +75,9 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
              of an attached cluster (`attach: {kubernetes: …}`) can be deleted"
                 .to_owned(),
         ),
-        Capability::NetworkPolicy => match hosts.as_ref().ok().and_then(|all| all.get(&capability)) {
-            Some(answer) => answer.clone(),
-            None => Err(pods::NO_PODS.to_owned()),
+        Capability::NetworkPolicy => {
+            let answer = hosts.as_ref().ok().and_then(|all| all.get(&capability));
+            answer.cloned().unwrap_or_else(|| Err(pods::NO_PODS.to_owned()))
         },
         // The remaining capabilities depend on the hosts alone.
         _ => host_capability(hosts, capability),

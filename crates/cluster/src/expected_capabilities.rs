@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::capability::tests::one;
     use crate::capability::{LOOPBACK, running_mbeans};
-    use target_spec::{Capability, AttachedHost, HostsSpec, Isolation, JolokiaAccess, LocalSpec};
+    use target_spec::{AttachedHost, Capability, HostsSpec, Isolation, JolokiaAccess, LocalSpec};
 
     #[test]
     fn nodes_that_share_the_machine_have_nothing_of_hosts() {
@@ -97,8 +97,15 @@ mod tests {
         let loopback = local(Some(Isolation::Loopback));
         for capability in Capability::ALL.into_iter().filter(|one| *one >= Capability::Hosts) {
             let (present, why) = one(&plain, capability);
-            assert!(!present && why.contains("hosts: 3"), "{capability:?}: {why}");
-            assert_eq!(one(&loopback, capability), (false, LOOPBACK), "{capability:?}");
+            assert!(
+                !present && why.contains("hosts: 3"),
+                "{capability:?}: {why}"
+            );
+            assert_eq!(
+                one(&loopback, capability),
+                (false, LOOPBACK),
+                "{capability:?}"
+            );
         }
         let (present, how) = one(&loopback, Capability::DropPageCache);
         assert!(present && how.contains("file by file"), "{how}");

@@ -55,7 +55,10 @@ impl<'a> Histories<'a> {
     pub fn next_step(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
         let next = self.next(turn);
         if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
-            self.note(&turn.trial_for(ask, self.settings(turn.variant)), Some(finding));
+            self.note(
+                &turn.trial_for(ask, self.settings(turn.variant)),
+                Some(finding),
+            );
             return NextStep::Done;
         }
         match self.ended_before(turn.block) {

@@ -37,7 +37,8 @@ fn every_fault_is_confirmed_both_ways_and_ends_on_command() {
 
 /// Kinds of faults for remote machines, whose links are not changed.
 fn machine_kinds() -> impl Iterator<Item = &'static FaultKind> {
-    let is_of_links = |one: &Capability| [Capability::LinkRate, Capability::LinkDelay].contains(one);
+    let is_of_links =
+        |one: &Capability| [Capability::LinkRate, Capability::LinkDelay].contains(one);
     at_once().filter(move |kind| !kind.needs.iter().any(is_of_links))
 }
 

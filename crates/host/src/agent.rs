@@ -2,8 +2,8 @@
 
 use crate::Start;
 use crate::calls::{
-    Capabilities, Begin, EndProcess, Keep, MachineCapabilities, Note, Processes, Role, StartProcess,
-    VolumeCapabilities,
+    Begin, Capabilities, EndProcess, Keep, MachineCapabilities, Note, Processes, Role,
+    StartProcess, VolumeCapabilities,
 };
 use crate::destination::destination;
 use crate::process::{self, Identity};

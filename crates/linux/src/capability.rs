@@ -79,7 +79,10 @@ fn ask() -> Vec<CapabilityStatus> {
         status(Capability::Volume, volume()),
         status(Capability::DiskLimit, of_groups(&disk_limits)),
         status(Capability::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
-        status(Capability::LinkDelay, queue("netem", "CONFIG_NET_SCH_NETEM")),
+        status(
+            Capability::LinkDelay,
+            queue("netem", "CONFIG_NET_SCH_NETEM"),
+        ),
         status(Capability::DropPageCache, of_groups(&page_cache)),
         status(Capability::PacketFilter, packet_filter(1.0)),
         status(Capability::PacketLoss, packet_filter(0.5)),
@@ -139,7 +142,11 @@ fn wanted(spec: &HostSpec) -> Vec<(Capability, &'static str, bool)> {
             "link rate",
             spec.link.rate_bits_per_s.is_some(),
         ),
-        (Capability::LinkDelay, "link delay", spec.link.delay.is_some()),
+        (
+            Capability::LinkDelay,
+            "link delay",
+            spec.link.delay.is_some(),
+        ),
     ]
 }
 
@@ -308,7 +315,8 @@ mod tests {
     /// The capabilities of a machine replace others of the same name.
     #[test]
     fn capabilities_are_told_each_once() {
-        let told: Vec<&CapabilityStatus> = capabilities().iter().chain(volume_capabilities()).collect();
+        let told: Vec<&CapabilityStatus> =
+            capabilities().iter().chain(volume_capabilities()).collect();
         for able in machine_capabilities() {
             assert!(!able.detail.is_empty(), "{able:?}");
             assert!(told.iter().any(|other| other.capability == able.capability));

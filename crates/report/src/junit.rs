@@ -3,7 +3,7 @@
 //!
 //! A missed requirement is a failure, an unusable trial is an error, and undecided or unmeasured
 //! cases are skipped. Elements and attributes are those that Jenkins, GitLab and GitHub's reporters
-//! have in common: nobody has defined a standard.
+//! have in common, since the format has no standard.
 
 use crate::page::Verdict;
 use crate::run_view::RunView;

@@ -57,7 +57,11 @@ pub fn needs(settings: &Settings) -> Vec<Need> {
     }
     for fault in &settings.faults {
         for capability in fault.kind.needs {
-            must(*capability, format!("faults: {}", fault.kind.name), &mut needs);
+            must(
+                *capability,
+                format!("faults: {}", fault.kind.name),
+                &mut needs,
+            );
         }
     }
     needs
@@ -102,7 +106,11 @@ fn add_host_needs(hosts: &HostsSpec, needs: &mut Vec<Need>) {
             "cpu_quota",
             host.cpu_quota.map(|cores| cores.to_string()),
         ),
-        (Capability::MemoryLimit, "memory", host.memory_bytes.map(bytes)),
+        (
+            Capability::MemoryLimit,
+            "memory",
+            host.memory_bytes.map(bytes),
+        ),
         (Capability::Volume, "volume", host.volume_bytes.map(bytes)),
         (Capability::DiskLimit, "disk", disk_words(&host.disk)),
         (
@@ -154,7 +162,11 @@ fn add_data_needs(data: &Data, needs: &mut Vec<Need>) {
         );
     }
     if data.reset == Reset::Snapshot {
-        must(Capability::Snapshot, "data.reset: snapshot".to_owned(), needs);
+        must(
+            Capability::Snapshot,
+            "data.reset: snapshot".to_owned(),
+            needs,
+        );
         if data.restore == RestoreMethod::Offline {
             must(
                 Capability::OfflineRestore,

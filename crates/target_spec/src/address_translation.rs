@@ -162,7 +162,10 @@ mod tests {
             ("192.0.2.7:9142", Some("10.1.0.7:9142")),
             ("127.0.0.1:9042", None),
         ] {
-            assert_eq!(all.reported_address(address(reached), 9042), said.map(address));
+            assert_eq!(
+                all.reported_address(address(reached), 9042),
+                said.map(address)
+            );
         }
     }
 }

@@ -36,8 +36,13 @@ pub struct NullSpec {
 ///
 /// An answer is never early. It is late by the wake-up of the loop's thread. With one request at a
 /// time and a fixed latency of 0.1, 1 and 10 ms, the median was 68, 104 and 141 µs late. That
-/// includes the bare round trip, on a busy virtual machine with two CPUs. Measured with
-/// `cargo run --release -p null_server --example null -- late 1000`; it measures a bare round trip with 0.
+/// includes the bare round trip, on a busy virtual machine with two CPUs. The first command
+/// measured it, and the second one measures a bare round trip:
+///
+/// ```text
+/// cargo run --release -p null_server --example null -- late 1000
+/// cargo run --release -p null_server --example null -- late 0
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Latency {
     /// No latency: answers leave with the batch that their requests came in.

@@ -64,7 +64,11 @@ pub fn function_lengths(tree: &Tree) -> Vec<Violation> {
             Ok(syntax) => syntax,
             Err(error) => {
                 let what = format!("does not parse: {error}");
-                found.push(Violation::on_line(&file.path, error.span().start().line, what));
+                found.push(Violation::on_line(
+                    &file.path,
+                    error.span().start().line,
+                    what,
+                ));
                 continue;
             }
         };

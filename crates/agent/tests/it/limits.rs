@@ -201,7 +201,11 @@ fn a_delay_is_set_or_refused_with_the_kernel_option() {
 
 #[test]
 fn the_page_cache_of_one_host_is_dropped_alone() {
-    let needs = [Capability::Hosts, Capability::Volume, Capability::DropPageCache];
+    let needs = [
+        Capability::Hosts,
+        Capability::Volume,
+        Capability::DropPageCache,
+    ];
     if !able(&needs) {
         return;
     }

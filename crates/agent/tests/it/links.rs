@@ -2,8 +2,8 @@
 
 use crate::hosts::{LIMIT, able, inside, make, spec, wait_until};
 use crate::network::{
-    CLOSED, ONE, SILENCE, SOON, address_of, arrives, assert_all_open, connection, is_open, reach, resets,
-    three,
+    CLOSED, ONE, SILENCE, SOON, address_of, arrives, assert_all_open, connection, is_open, reach,
+    resets, three,
 };
 use host::{Agent, Host, Injection, Link, Query, QueryAnswer, capabilities};
 use std::io::Write;

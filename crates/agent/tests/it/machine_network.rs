@@ -228,7 +228,8 @@ fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
 /// Agent and guard were killed: the next command that clears the machine removes it.
 #[test]
 fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
-    const TEST: &str = "machine_network::the_next_clearing_removes_losses_of_a_killed_agent_and_guard";
+    const TEST: &str =
+        "machine_network::the_next_clearing_removes_losses_of_a_killed_agent_and_guard";
     if let Some(folder) = part() {
         if !folder.join("broken").exists() {
             let hosts = make("left", &folder);

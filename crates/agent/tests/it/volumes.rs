@@ -19,7 +19,8 @@ const VOLUME_BYTES: u64 = 128 << 20;
 
 /// Creates hosts with a volume each. `None` if the machine does not permit it.
 pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
-    let missing: Vec<&CapabilityStatus> = volume_capabilities().iter().filter(|one| !one.present).collect();
+    let missing: Vec<&CapabilityStatus> =
+        volume_capabilities().iter().filter(|one| !one.present).collect();
     if !missing.is_empty() {
         crate::skipped::unable(&format!("{missing:?}"));
         return None;

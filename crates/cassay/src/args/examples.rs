@@ -24,7 +24,9 @@ pub fn command() -> Command {
 fn change_command(command: Command, path: &str, change: impl Fn(Command) -> Command) -> Command {
     match path.split_once(' ') {
         None => command.mut_subcommand(path, change),
-        Some((first, rest)) => command.mut_subcommand(first, |command| change_command(command, rest, change)),
+        Some((first, rest)) => {
+            command.mut_subcommand(first, |command| change_command(command, rest, change))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `cassay fault list|test|run`: lists the faults that a kept or an attached cluster supports,
 //! tests them, or injects one by hand.
 
-use super::{capabilities_here, attached, dirs};
+use super::{attached, capabilities_here, dirs};
 use crate::args::{
     BrokenArgs, ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, FaultTestArgs,
 };
@@ -78,7 +78,9 @@ fn open_target(args: &BrokenArgs) -> Result<Cluster> {
 fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
     let of = |capability| capabilities.iter().find(|one| one.capability == capability);
     let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
-    missing.map(|one| format!("{}: {}", one.capability.name(), one.detail)).collect()
+    missing
+        .map(|one| format!("{}: {}", one.capability.name(), one.detail))
+        .collect()
 }
 
 /// Returns the same for a cluster, including acts that are not allowed on it.

@@ -4,7 +4,9 @@
 mod status;
 
 use super::{capabilities_here, dirs};
-use crate::args::{CapabilitiesArgs, Common, Elsewhere, HostArgs, StatusArgs, TargetCommand, UpArgs};
+use crate::args::{
+    CapabilitiesArgs, Common, Elsewhere, HostArgs, StatusArgs, TargetCommand, UpArgs,
+};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::kept_cluster;
@@ -16,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use target_spec::{
-    AttachSpec, Authentication, CapabilityStatus, DiskSpec, HostSpec, HostsSpec, JavaChoice, LinkSpec,
-    LocalSpec, Target,
+    AttachSpec, Authentication, CapabilityStatus, DiskSpec, HostSpec, HostsSpec, JavaChoice,
+    LinkSpec, LocalSpec, Target,
 };
 use versions::Release;
 

@@ -6,7 +6,7 @@ use crate::capability::{Answer, OF_NETWORK, OnMachines};
 use crate::node::NodeInfo;
 use host::process::Identity;
 use std::collections::BTreeMap;
-use target_spec::{Capability, AttachedHost, CapabilityStatus};
+use target_spec::{AttachedHost, Capability, CapabilityStatus};
 
 /// Sources of the capabilities, as their statuses name them.
 const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents there";

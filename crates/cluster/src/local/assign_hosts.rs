@@ -17,7 +17,9 @@ use measure::number::bytes;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
-use target_spec::{Capability, CapabilityStatus, HostsSpec, Isolation, LocalSpec, Seat, memory_bytes};
+use target_spec::{
+    Capability, CapabilityStatus, HostsSpec, Isolation, LocalSpec, Seat, memory_bytes,
+};
 
 /// Refuses a number of nodes that does not fit the hosts.
 ///

@@ -82,7 +82,10 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
 const OVER_BYTES: u64 = 1 << 30;
 
 /// Adds the answers that are the same for all machines.
-fn with_own(spec: &LocalSpec, mut all: BTreeMap<Capability, Answer>) -> BTreeMap<Capability, Answer> {
+fn with_own(
+    spec: &LocalSpec,
+    mut all: BTreeMap<Capability, Answer>,
+) -> BTreeMap<Capability, Answer> {
     all.insert(Capability::Hosts, Ok("machines of their own".to_owned()));
     for capability in OF_LINKS {
         all.insert(capability, Err(LINKS.to_owned()));

@@ -136,7 +136,8 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {
         let of_host = |host: &Host| -> Result<Option<String>> {
-            let all = (0..slots).flat_map(|slot| ports.for_slot(slot).socket_addresses(host.address()));
+            let all =
+                (0..slots).flat_map(|slot| ports.for_slot(slot).socket_addresses(host.address()));
             let found = host.agent().taken_port(all.collect())?;
             Ok(found.map(|found| format!("{}: {found}", host.agent().name())))
         };

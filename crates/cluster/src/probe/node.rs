@@ -131,7 +131,10 @@ pub(super) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     }
     if spec.gc_log.is_some() && cluster.local().is_none() {
         let without = Capability::GcLog;
-        let why = cluster.capabilities().iter().find(|one| one.capability == without && !one.present);
+        let why = cluster
+            .capabilities()
+            .iter()
+            .find(|one| one.capability == without && !one.present);
         unseen.extend(why.map(|one| format!("gc_log: pauses and safepoints: {}", one.detail)));
     }
     unseen

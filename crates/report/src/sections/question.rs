@@ -8,7 +8,8 @@ use store::record::left_out_words;
 /// Shows how variants differ and which trials were left out. `None` for a study of one variant that
 /// ran completely.
 pub fn section(view: &RunView) -> Option<Section> {
-    let mut blocks: Vec<Block> = setup::variant_difference_table(view).map(Block::Table).into_iter().collect();
+    let mut blocks: Vec<Block> =
+        setup::variant_difference_table(view).map(Block::Table).into_iter().collect();
     blocks.extend(left_out_words(&view.journal).map(|words| {
         let planned = view.plan.trials.len();
         Block::Text(format!("Of {planned} trials that were planned, {words}."))

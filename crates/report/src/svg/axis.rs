@@ -84,8 +84,9 @@ impl Axis {
     pub(super) fn ticks(&self, room_px: f64) -> Vec<(f64, String)> {
         let mut kept: Vec<(f64, String)> = Vec::new();
         for tick in &self.ticks {
-            let is_free =
-                |(last, _): &(f64, String)| (self.position_of(*tick) - self.position_of(*last)).abs() >= room_px;
+            let is_free = |(last, _): &(f64, String)| {
+                (self.position_of(*tick) - self.position_of(*last)).abs() >= room_px
+            };
             if kept.last().is_none_or(is_free) {
                 let name = if self.is_percentile {
                     percentile_name(*tick)

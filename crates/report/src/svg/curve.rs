@@ -120,7 +120,12 @@ fn grid(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
         );
     }
     for (tick, name) in x.ticks(TEXT_PX * 3.2) {
-        text(out, "tick middle", [x.position_of(tick), bottom + 16.0], &name);
+        text(
+            out,
+            "tick middle",
+            [x.position_of(tick), bottom + 16.0],
+            &name,
+        );
     }
     let middle = inner.x + inner.width / 2.0;
     text(
@@ -151,7 +156,13 @@ fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
             hint,
         } => {
             let ends = ci95.map(|ends| ends.map(|end| y.position_of(end)));
-            dot(out, [x.position_of(*at), y.position_of(*value)], ends, *paint, hint);
+            dot(
+                out,
+                [x.position_of(*at), y.position_of(*value)],
+                ends,
+                *paint,
+                hint,
+            );
         }
         LeadMark::Across {
             y: value, paint, ..
@@ -169,7 +180,12 @@ fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
         }
         LeadMark::Band {
             from, to, paint, ..
-        } => band(out, [x.position_of(*from), x.position_of(*to)], *paint, inner),
+        } => band(
+            out,
+            [x.position_of(*from), x.position_of(*to)],
+            *paint,
+            inner,
+        ),
     }
 }
 
@@ -219,7 +235,12 @@ fn path(points: &[(f64, Option<f64>)], [x, y]: [&Axis; 2]) -> String {
             continue;
         };
         let step = if is_begun { 'L' } else { 'M' };
-        let _ = write!(path, "{step}{:.1} {:.1}", x.position_of(*at), y.position_of(*value));
+        let _ = write!(
+            path,
+            "{step}{:.1} {:.1}",
+            x.position_of(*at),
+            y.position_of(*value)
+        );
         is_begun = true;
     }
     path

@@ -156,7 +156,11 @@ fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> 
             to,
             label,
             paint,
-        } => (*paint, label.as_str(), x.position_of(f64::midpoint(*from, *to))),
+        } => (
+            *paint,
+            label.as_str(),
+            x.position_of(f64::midpoint(*from, *to)),
+        ),
         _ => return None,
     };
     (!label.is_empty()).then_some((paint, label, at))

@@ -450,7 +450,9 @@ fn a_planted_peak_is_found_in_noise_and_confirmed_by_a_hold() {
         let Answer::Searched(ending) = answer else {
             continue;
         };
-        let Some(at) = ending.found_point() else { continue };
+        let Some(at) = ending.found_point() else {
+            continue;
+        };
         near += u64::from((at.value() / PLANTED - 1.0).abs() <= 0.03);
         let further = measure(Ask {
             point: at,

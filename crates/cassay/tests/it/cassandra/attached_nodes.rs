@@ -18,13 +18,17 @@ study: others
 question: Is somebody's cluster measured as our own?
 target: {attach: ATTACH}
 workload: {use: WORKLOAD, mix: {write: 1, read: 1}, consistency: ALL}
-client: CLIENT
+client: {timeout: 60s, CLIENT}
 keyspace: {name: NAME, replication: 2}
 data: {load: {operations: ROWS}}
 procedure: {fixed: {rate: RATE}}
 window: {warmup: 0s, measure: 4s}
 verify: {reads: all, sample: 100}
 ";
+
+/// Rows larger than a segment of protocol version 5.
+const LARGE: &str = "kv, params: {value_size: fixed(300000)}";
+const FEW: &[(&str, &str)] = &[("ROWS", "50"), ("RATE", "10")];
 
 /// Starts nodes with their own settings.
 fn nodes(lab: &Lab, count: usize, yaml: &[(&str, serde_json::Value)]) -> Cluster {
@@ -75,7 +79,7 @@ pub(super) fn run(lab: &Lab, changes: &[(&str, &str)]) {
     let keyspace = format!("others{}", RUNS.fetch_add(1, Ordering::Relaxed));
     let usual = [
         ("WORKLOAD", "standard1"),
-        ("CLIENT", "{workers: 1, timeout: 60s}"),
+        ("CLIENT", "workers: 1"),
         ("NAME", &*keyspace),
         ("ROWS", "500"),
         ("RATE", "200"),
@@ -112,19 +116,11 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
     );
     let went = || forwarders.iter().map(|(_, bytes)| bytes.load(Ordering::Relaxed));
     for (client, workload, more) in [
-        ("{workers: 1, timeout: 60s}", "standard1", &[][..]),
-        ("{workers: 2, timeout: 60s, compression: lz4}", "standard1", &[]),
-        ("{workers: 1, timeout: 60s, machines: [here, here]}", "standard1", &[]),
-        (
-            "{workers: 1, timeout: 60s}",
-            "kv, params: {value_size: fixed(300000)}",
-            &[("ROWS", "50"), ("RATE", "10")],
-        ),
-        (
-            "{workers: 1, timeout: 60s, compression: lz4}",
-            "kv, params: {value_size: fixed(300000)}",
-            &[("ROWS", "50"), ("RATE", "10")],
-        ),
+        ("workers: 1", "standard1", &[][..]),
+        ("workers: 2, compression: lz4", "standard1", &[]),
+        ("workers: 1, machines: [here, here]", "standard1", &[]),
+        ("workers: 1", LARGE, FEW),
+        ("workers: 1, compression: lz4", LARGE, FEW),
     ] {
         let before: Vec<u64> = went().collect();
         let changes = [
@@ -143,7 +139,7 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
     }
     let snappy = STUDY
         .replace("ATTACH", &attach)
-        .replace("CLIENT", "{compression: snappy}")
+        .replace("CLIENT", "compression: snappy")
         .replace("WORKLOAD", "standard1")
         .replace("NAME", "others")
         .replace("ROWS", "500")

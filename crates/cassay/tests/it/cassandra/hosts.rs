@@ -35,7 +35,8 @@ pub(crate) fn refusal() -> Option<String> {
         Capability::MemoryLimit,
         Capability::Volume,
     ];
-    let missing = |able: &&target_spec::CapabilityStatus| needed.contains(&able.capability) && !able.present;
+    let missing =
+        |able: &&target_spec::CapabilityStatus| needed.contains(&able.capability) && !able.present;
     let able = capabilities().iter().find(missing)?;
     Some(format!("{}: {}", able.capability, able.detail))
 }

@@ -8,7 +8,7 @@ use cluster::{Cluster, Permit};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use target_spec::{Capability, Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
+use target_spec::{Allow, AttachSpec, Capability, JolokiaAccess, SecretSource, Target};
 
 /// Number of rows that are written and read one by one while the probes run.
 const ROWS: u64 = 2000;

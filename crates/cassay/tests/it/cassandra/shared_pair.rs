@@ -150,7 +150,7 @@ fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
         &lab,
         &[
             ("ATTACH", &with),
-            ("CLIENT", "{workers: 1, timeout: 60s, machines: [here, here]}"),
+            ("CLIENT", "workers: 1, machines: [here, here]"),
         ],
     );
     let key = std::fs::read_to_string(lab.path().join("me.key")).expect("the key");
@@ -187,7 +187,7 @@ fn real_nodes_behind_a_proxy_that_routes_by_id_are_measured() {
         &lab,
         &[
             &bundle[..],
-            &[("CLIENT", "{workers: 1, timeout: 60s, machines: [here, here]}")],
+            &[("CLIENT", "workers: 1, machines: [here, here]")],
         ]
         .concat(),
     );

@@ -162,11 +162,15 @@ pub(super) const ROWS: &[Row] = &[
     // Days, times of day and durations.
     row(&["ToDate"], |given| {
         let (spacing, repeats) = spaced(given)?;
-        made(Ty::Date, move |x| Val::Date(spaced_value(x, spacing, repeats)))
+        made(Ty::Date, move |x| {
+            Val::Date(spaced_value(x, spacing, repeats))
+        })
     }),
     row(&["ToJavaInstant"], |given| {
         let (spacing, repeats) = spaced(given)?;
-        made(Ty::Instant, move |x| Val::Millis(spaced_value(x, spacing, repeats)))
+        made(Ty::Instant, move |x| {
+            Val::Millis(spaced_value(x, spacing, repeats))
+        })
     }),
     row(&["LongToLocalDateDays"], |given| {
         let step = Transformation::made(|x| Val::Day((x & INT_MASK) as i32));
