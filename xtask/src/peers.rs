@@ -12,6 +12,7 @@
 
 mod install;
 pub mod sample;
+mod studies;
 mod table;
 mod tools;
 
@@ -41,7 +42,8 @@ pub struct Options {
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "cassay,cassay-batched,latte,cassandra-stress"
+        default_value = "cassay,cassay-batched,cassay-latte-table,latte,latte-scylla,\
+                         cassandra-stress"
     )]
     tools: Vec<Tool>,
     /// Address of a running Cassandra; by default `cassay target up` starts one
@@ -196,10 +198,15 @@ fn measure(
         (PeerServer::Cassandra, Some(address)) => Server::attached(address),
         (PeerServer::Cassandra, None) => Server::cassandra()?,
     };
-    let stress_too = options.tools.contains(&Tool::CassandraStress);
+    let has = |tool| options.tools.contains(&tool);
     for tool in &options.tools {
-        // cassay uses the rows of cassandra-stress, so they are written once.
-        if stress_too && matches!(tool, Tool::Cassay | Tool::CassayBatched) {
+        // cassay uses the rows of other tools, which are written once.
+        let are_written_by_another = match tool {
+            Tool::Cassay | Tool::CassayBatched => has(Tool::CassandraStress),
+            Tool::CassayLatteTable => has(Tool::Latte),
+            Tool::Latte | Tool::LatteScylla | Tool::CassandraStress => false,
+        };
+        if are_written_by_another {
             continue;
         }
         tool.populate(place, &server, places)

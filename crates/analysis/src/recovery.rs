@@ -298,7 +298,7 @@ fn fault_recovery(
     if let Ok(before) = &recovery.before {
         let until_s = recovery.until_s;
         let rate = |slice: &Slice| Some(slice.ops_per_s());
-        let ops = IntervalSeries::new(slices, rate, before.ops_per_s, Worse::Below);
+        let ops = IntervalSeries::new(slices, rate, before.ops_per_s);
         let returns = returns(&ops, &fault, until_s);
         let reach_s = match (fault.healing_s, returns.healed.and_then(|back| back.back_s)) {
             (Some(healing_s), Some(back_s)) => healing_s + back_s,
@@ -307,7 +307,7 @@ fn fault_recovery(
         recovery.dip = ops.dip([fault.injected_s, reach_s], offered);
         recovery.throughput = Some(returns);
         let p99 = |slice: &Slice| Some(slice.p99_ms.unwrap_or(f64::INFINITY));
-        let p99 = before.p99_ms.map(|level| IntervalSeries::new(slices, p99, level, Worse::Above));
+        let p99 = before.p99_ms.map(|level| IntervalSeries::new(slices, p99, level));
         recovery.p99 = p99.map(|p99| self::returns(&p99, &fault, until_s));
     }
     recovery.noticed = noticed(slices, &fault, &recovery);
@@ -403,8 +403,8 @@ fn noticed(slices: &[Slice], fault: &FaultTimes, found: &Recovery) -> Option<Fir
         let by = counted.map(|(sign, ..)| *sign).or_else(|| {
             let before = before.filter(|_| slice.is_whole())?;
             let p99_ms = slice.p99_ms.unwrap_or(f64::INFINITY);
-            let is_slow = before.p99_ms.is_some_and(|p99| p99_ms > p99.edge(Worse::Above));
-            if slice.ops_per_s() < before.ops_per_s.edge(Worse::Below) {
+            let is_slow = before.p99_ms.is_some_and(|p99| p99_ms > p99.edge());
+            if slice.ops_per_s() < before.ops_per_s.edge() {
                 Some(ClientSymptom::Throughput)
             } else {
                 is_slow.then_some(ClientSymptom::Latency)

@@ -206,7 +206,7 @@ pub fn error(error: &anyhow::Error) -> Exit {
     }
 }
 
-/// Returns true if a study that was resolved again has mistakes, or needs trust in its author.
+/// Returns true if a study cannot be read, has mistakes, or needs trust in its author.
 fn is_mistake(error: &anyhow::Error) -> bool {
     matches!(
         error.downcast_ref(),
@@ -216,7 +216,7 @@ fn is_mistake(error: &anyhow::Error) -> bool {
                 | PlanError::Levels(_)
                 | PlanError::AccordOff(_)
         )
-    ) || matches!(error.downcast_ref(), Some(StudyError::Mistakes(_)))
+    ) || error.is::<StudyError>()
 }
 
 /// Prints clap's output: help is data, mistakes are messages.

@@ -11,6 +11,7 @@ use store::record::{
 };
 use study::settings::Study;
 use study::units;
+use target_spec::Target;
 
 /// Warm-up lengths to propose, s.
 const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
@@ -38,11 +39,10 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     }
     let took_s: f64 = found.trials.iter().map(seconds_of).sum();
     let has = |kind| found.causes.iter().find(|cause| cause.kind == kind);
-    if let Some(cause) = has(CauseKind::Warming) {
-        let asked = cause.arrived_s.unwrap_or(took_s);
-        if let Some(step) = with_longer_warmup(study, &found.trials, asked, took_s) {
-            return Some(step);
-        }
+    if let Some(cause) = has(CauseKind::Warming)
+        && let Some(step) = with_longer_warmup(study, &found.trials, cause.arrived_s, took_s)
+    {
+        return Some(step);
     }
     if has(CauseKind::Others).is_some() {
         return Some(NextStepRecord {
@@ -142,25 +142,47 @@ fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
     }
 }
 
-/// Proposes a warm-up as long as the trials took to stop getting faster. `None` if no proposed
-/// length is long enough, or if the study is not a file.
+/// Proposes a warm-up as long as the trials took to stop getting faster, `arrived_s`. Nodes that
+/// start once need it before the first window only. `None` if no proposed length is long enough, or
+/// if the study is not a file.
 fn with_longer_warmup(
     study: &Study,
     trials: &[TrialFinding],
-    asked_s: f64,
+    arrived_s: Option<f64>,
     took_s: f64,
 ) -> Option<NextStepRecord> {
-    let had_s = trials.iter().map(|trial| trial.warmup.seconds).fold(0.0, f64::max);
-    let warmup_s = WARMUPS_S.into_iter().find(|s| *s >= asked_s.max(had_s * 1.5))?;
+    let is_first_only = arrived_s.is_some() && starts_nodes_once(study);
+    let cured = if is_first_only { &trials[..1] } else { trials };
+    let had_s = cured.iter().map(|trial| trial.warmup.seconds).fold(0.0, f64::max);
+    let asked_s = arrived_s.unwrap_or(took_s).max(had_s * 1.5);
+    let warmup_s = WARMUPS_S.into_iter().find(|s| *s >= asked_s)?;
     if study.overrides.command.is_some() {
         return None;
     }
-    let longer_s: f64 = trials.iter().map(|trial| (warmup_s - trial.warmup.seconds).max(0.0)).sum();
+    let longer_s: f64 = cured.iter().map(|trial| (warmup_s - trial.warmup.seconds).max(0.0)).sum();
+    let (first, key) = if is_first_only {
+        ("first ", "window.first_warmup")
+    } else {
+        ("", "window.warmup")
+    };
     Some(NextStepRecord {
-        says: format!("With a warm-up of {}", units::seconds_for_people(warmup_s)),
-        command: rerun(study, &[format!("window.warmup={warmup_s}s")]),
+        says: format!(
+            "With a {first}warm-up of {}",
+            units::seconds_for_people(warmup_s)
+        ),
+        command: rerun(study, &[format!("{key}={warmup_s}s")]),
         seconds: Some(took_s + longer_s),
     })
+}
+
+/// Returns true if cassay starts the nodes and measures all trials on the same processes.
+fn starts_nodes_once(study: &Study) -> bool {
+    let target = &study.variants[0].settings.target;
+    matches!(target, Target::Local(_))
+        && study
+            .variants
+            .iter()
+            .all(|one| one.settings.target == *target && one.settings.faults.is_empty())
 }
 
 /// Returns the wall time of a trial, from its first phase to its last.
@@ -184,9 +206,15 @@ mod tests {
     use study::settings::Overrides;
 
     fn study() -> Study {
-        let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: kv}\n\
-                    procedure: {fixed: {threads: 4}}\nvariants: {a: {}, b: {}}\n";
-        let mut study = resolve("s", text, &Overrides::default()).unwrap();
+        study_of("target: {null: {}}\nvariants: {a: {}, b: {}}\n")
+    }
+
+    fn study_of(target: &str) -> Study {
+        let text = format!(
+            "study: s\nquestion: q\nworkload: {{use: kv}}\nprocedure: {{fixed: {{threads: \
+             4}}}}\n{target}"
+        );
+        let mut study = resolve("s", &text, &Overrides::default()).unwrap();
         study.source = "my studies/s.yaml".to_owned();
         study
     }
@@ -271,6 +299,33 @@ mod tests {
         let step = suggest(&study(), &found, Path::new("results/my s/1")).unwrap();
         assert_eq!(step.command, "cassay resume 'results/my s/1'");
         assert!(step.says.contains("a client was lost"), "{}", step.says);
+    }
+
+    #[test]
+    fn nodes_that_start_once_are_warmed_up_once_for_longer() {
+        let next = |target: &str, arrived_s| {
+            let mut found = found(&[CauseKind::Warming], open(4, None));
+            found.causes[0].arrived_s = arrived_s;
+            let step = suggest(&study_of(target), &found, Path::new("results/s/1")).unwrap();
+            (step.command, step.seconds.unwrap())
+        };
+        let sides = "variants: {a: {}, b: {workload: {consistency: ONE}}}\n";
+        let once = format!("target: {{local: {{}}}}\n{sides}");
+        let run_with = |set: &str| format!("cassay run 'my studies/s.yaml' --set {set}");
+        assert_eq!(
+            next(&once, Some(25.0)),
+            (run_with("window.first_warmup=30s"), 60.0 + 25.0)
+        );
+        assert_eq!(
+            next(&once, None),
+            (run_with("window.warmup=60s"), 60.0 + 4.0 * 55.0),
+            "each window rises, so each warm-up is too short"
+        );
+        let restarted = "target: {local: {}}\nvariants: {a: {}, b: {target: {local: {gc: zgc}}}}\n";
+        assert_eq!(
+            next(restarted, Some(25.0)),
+            (run_with("window.warmup=30s"), 60.0 + 4.0 * 25.0)
+        );
     }
 
     #[test]

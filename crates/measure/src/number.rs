@@ -129,6 +129,19 @@ pub fn without_zeros(number: &str) -> &str {
     }
 }
 
+/// Relative error above which a number is as good as unknown, so that its interval stands for it.
+const ERROR_SHOWN_MAX: f64 = 0.5;
+
+/// Returns the ends of a rate's interval if it is too wide for a relative error. `compared` is the
+/// geometric mean of blocks, whose relative error is that of their mean. It stands beside the ends,
+/// which are scaled to it.
+pub fn wide_ends(value: f64, ci95: Option<[f64; 2]>, compared: Option<f64>) -> Option<[f64; 2]> {
+    let [low, high] = ci95?;
+    let scale = compared.map_or(1.0, |compared| compared / value);
+    let is_wide = (high - low) / 2.0 > value * ERROR_SHOWN_MAX;
+    is_wide.then(|| [low, high].map(|end| end.max(0.0) * scale))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

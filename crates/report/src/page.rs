@@ -12,7 +12,8 @@ pub use box_picture::{BoxGroup, Leaf, Part, Picture, Style};
 pub use columns::TableBuilder;
 pub use headline::{Figure, Headline, NextStep};
 pub use lead_figure::{
-    ColorRole, CurvePlot, LeadFigure, Mark as LeadMark, Plot, PlotAxis, RowsPlot, ValueRow,
+    AxisScale, ColorRole, CurvePlot, LeadFigure, Mark as LeadMark, Plot, PlotAxis, RowsPlot,
+    ValueRow,
 };
 
 use store::record::{self, RuleOutcome};

@@ -6,7 +6,7 @@ use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::sweep::{Knee, Reading};
 use measure::Known;
-use measure::number::{significant, whole};
+use measure::number::{significant, whole, wide_ends};
 use store::record::PointRecord;
 
 /// Describes the best point of a variant and where it stopped improving; `None` if no trial is
@@ -66,27 +66,18 @@ pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
     })
 }
 
-/// Relative error, in percent, above which the result is as good as unknown.
-const ERROR_SAID_MAX: f64 = 50.0;
-
-/// Returns the error of a throughput and its basis: ` (± 1.2 %, mean of 3 blocks)`. An interval
-/// wider than [`ERROR_SAID_MAX`] is given by its ends. `compared` is the geometric mean of blocks,
-/// whose relative error is that of their mean.
+/// Returns the error of a throughput and its basis: ` (± 1.2 %, mean of 3 blocks)`.
 fn error(point: &PointRecord, compared: Option<f64>) -> String {
     let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
     let share = half.map(|half| half / point.ops_per_s * 100.0);
     let share = share.filter(|share| share.is_finite() && *share > 0.0);
     let parts: Vec<String> = [
-        share.map(|share| {
-            if share > ERROR_SAID_MAX {
-                let scale = compared.map_or(1.0, |compared| compared / point.ops_per_s);
-                let ends = point.ops_per_s_ci95.unwrap_or_default();
-                let [low, high] = ends.map(|end| whole(end.max(0.0) * scale));
-                format!("between {low} and {high}")
-            } else {
-                format!("± {} %", significant(share, 3))
-            }
-        }),
+        share.map(
+            |share| match wide_ends(point.ops_per_s, point.ops_per_s_ci95, compared) {
+                Some([low, high]) => format!("between {} and {}", whole(low), whole(high)),
+                None => format!("± {} %", significant(share, 3)),
+            },
+        ),
         (point.blocks > 1).then(|| {
             let kind = if compared.is_some() {
                 "geometric mean"

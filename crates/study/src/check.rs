@@ -10,6 +10,7 @@ use crate::checked_tree::Tree;
 use crate::format::{self, Exclusive, Type};
 use crate::settings::secret_kind;
 use crate::units;
+use versions::{Release, UnknownRelease};
 use yaml::{Diagnostics, Place, did_you_mean};
 use yaml::{Node, Raw};
 
@@ -135,10 +136,18 @@ fn exclusive(node: &Node, group: &Exclusive, diagnostics: &mut Diagnostics) {
         let message = format!("{whole} has both `{a}` and `{b}`");
         let hint = format!("keep one of `{names}`");
         diagnostics.add(&second.place, message, Some(hint));
-    } else if present.is_empty() && group.needed {
+    } else if present.is_empty() && group.needed && !misspells_one(node, group) {
         let message = format!("`{}` needs one of `{names}`", group.path);
         diagnostics.add(&head(&node.place), message, None);
     }
+}
+
+/// Returns true if an unknown key resembles one of the group, and is reported for that.
+fn misspells_one(node: &Node, group: &Exclusive) -> bool {
+    let is_unknown = |key: &str| format::children(group.path).all(|(known, _)| known != key);
+    let resembles = |key: &str| yaml::near_name(key, group.keys.iter().copied()).is_some();
+    let mut entries = node.entries().into_iter().flatten();
+    entries.any(|entry| is_unknown(&entry.key) && resembles(&entry.key))
 }
 
 fn value(
@@ -286,6 +295,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         )),
         // The names that exist are known only with the target.
         Type::Name(_) | Type::Fault(_) => name(text).map(|()| Tree::Text(text.to_owned())),
+        Type::Release(_) => return release(node, text, path, diagnostics),
         Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),
         Type::Bool(_) => {
             text.parse().map(Tree::Bool).map_err(|_| "it must be true or false".to_owned())
@@ -321,6 +331,16 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         diagnostics.add(&node.place, format!("`{path}` is `{text}`: {why}"), hint);
         Tree::Null
     })
+}
+
+fn release(node: &Node, text: &str, path: &str, diagnostics: &mut Diagnostics) -> Tree {
+    match Release::parse(text) {
+        Ok(release) => Tree::Release(release, text.to_owned()),
+        Err(UnknownRelease { why, hint }) => {
+            diagnostics.add(&node.place, format!("`{path}`: {why}"), Some(hint));
+            Tree::Null
+        }
+    }
 }
 
 /// Maximum number of words that a message lists.
@@ -407,6 +427,7 @@ pub fn words(typ: &Type) -> String {
     match typ {
         Type::Text(_) => "a text".into(),
         Type::Name(_) | Type::CqlName(_) => "a name".into(),
+        Type::Release(_) => "a release".into(),
         Type::Count(..) => "a whole number".into(),
         Type::Number(..) => "a number".into(),
         Type::Share(..) => "a share".into(),

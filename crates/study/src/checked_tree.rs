@@ -2,6 +2,7 @@
 
 use crate::units;
 use serde_json::{Value, json};
+use versions::Release;
 
 /// A checked value. Durations are in nanoseconds, sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,8 @@ pub enum Tree {
     BitRate(u64),
     /// A text.
     Text(String),
+    /// A release of Cassandra, and how it was written.
+    Release(Release, String),
     /// A list.
     List(Vec<Tree>),
     /// A mapping, in the order of the text.
@@ -33,7 +36,7 @@ pub enum Tree {
 impl Tree {
     /// Returns the value at a dotted path; `None` if it is absent, or if the path leads through
     /// something other than a mapping.
-    pub fn at(&self, path: &str) -> Option<&Tree> {
+    pub fn find(&self, path: &str) -> Option<&Tree> {
         path.split('.').try_fold(self, |tree, key| tree.get(key))
     }
 
@@ -65,7 +68,15 @@ impl Tree {
     /// Returns the text.
     pub fn text(&self) -> Option<&str> {
         match self {
-            Tree::Text(text) => Some(text),
+            Tree::Text(text) | Tree::Release(_, text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the release of Cassandra.
+    pub fn release(&self) -> Option<&Release> {
+        match self {
+            Tree::Release(release, _) => Some(release),
             _ => None,
         }
     }
@@ -107,7 +118,7 @@ impl Tree {
     /// Returns a scalar as text: Cassandra requires numbers in quotes in some places.
     pub fn to_word(&self) -> String {
         match self {
-            Tree::Text(text) => text.clone(),
+            Tree::Text(text) | Tree::Release(_, text) => text.clone(),
             other => other.to_json().to_string(),
         }
     }
@@ -134,7 +145,7 @@ impl Tree {
             Tree::DurationNs(ns) => json!(units::format_duration_ns(*ns)),
             Tree::Bytes(bytes) => json!(units::format_bytes(*bytes)),
             Tree::BitRate(bits_per_s) => json!(units::format_bit_rate(*bits_per_s)),
-            Tree::Text(text) => json!(text),
+            Tree::Text(text) | Tree::Release(_, text) => json!(text),
             Tree::List(items) => items.iter().map(Tree::to_json).collect(),
             Tree::Map(entries) => Value::Object(
                 entries.iter().map(|(key, tree)| (key.clone(), tree.to_json())).collect(),

@@ -212,7 +212,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
         workload: &work,
         keyspace: &draft.keyspace,
         // A section with a mistake may mean any number of rows.
-        data: &match tree.at("data") {
+        data: &match tree.find("data") {
             Some(data) if !data.has_hole() => draft.data(),
             _ => Data::present(settings::ROWS_UNLOADED),
         },
@@ -249,7 +249,7 @@ fn without_hottest(node: &Node, draft: &Draft, program: Program, out: &mut Diagn
     if !draft.faults.iter().any(asks) || workload::hottest_token(&Arc::new(program)).is_some() {
         return;
     }
-    let items = node.at("faults").map(|faults| &faults.raw);
+    let items = node.find("faults").map(|faults| &faults.raw);
     let items = match items {
         Some(Raw::List(items)) => items.as_slice(),
         _ => &[],
@@ -265,8 +265,8 @@ fn without_hottest(node: &Node, draft: &Draft, program: Program, out: &mut Diagn
 /// Reports a read-back of all rows if the workload has no read for it.
 fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics) {
     let path = "verify.sample";
-    let asks = tree.at(path).and_then(Tree::text) == Some("all");
-    if asks && !can_be_read && tree.at("target.null").is_none() {
+    let asks = tree.find(path).and_then(Tree::text) == Some("all");
+    if asks && !can_be_read && tree.find("target.null").is_none() {
         let message = "the workload has no read whose rows can be compared with the written ones";
         let hint = "name one under `verify` of the workload file, or use another workload";
         let place = &node.nearest(path).place;
@@ -277,7 +277,7 @@ fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics
 /// Checks that a statement writes the loaded rows, and that their number is the workload's.
 fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &mut Diagnostics) {
     let path = "data.load";
-    let Some(file) = parts.workload.file.as_ref().filter(|_| tree.at(path).is_some()) else {
+    let Some(file) = parts.workload.file.as_ref().filter(|_| tree.find(path).is_some()) else {
         return;
     };
     let (message, hint) = if program.writes(Stage::Load).is_empty() {
@@ -307,7 +307,7 @@ fn reads_without_rows(
     out: &mut Diagnostics,
 ) {
     let has_own = has_own_rows(parts.workload, parts.data, program);
-    if parts.data.has_rows || has_own || tree.at("target.null").is_some() {
+    if parts.data.has_rows || has_own || tree.find("target.null").is_some() {
         return;
     }
     let named = workload::names().iter().find(|named| named.name == program.name());

@@ -51,7 +51,7 @@ const PAYLOADS: [(&str, &str, Option<u64>); 2] = [
 /// Replaces a study's grid by the keys that it stands for. Wrong parts are reported and left out.
 /// If the command line replaces the target, axes of the study's own target are left out.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
-    let Some(grid) = base.at(PATH).cloned() else {
+    let Some(grid) = base.find(PATH).cloned() else {
         return;
     };
     let Some(axes) = grid.entries().filter(|axes| !axes.is_empty()) else {
@@ -114,7 +114,7 @@ fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     const LOCAL: &str = "target.local";
     let known = AXES.iter().find(|known| known.name == axis.key);
     let is_local = known.and_then(|known| known.sets).is_some_and(|path| path.starts_with(LOCAL));
-    let lacks = is_local && base.at(LOCAL).is_none();
+    let lacks = is_local && base.find(LOCAL).is_none();
     if lacks {
         let message = format!(
             "`{PATH}.{}` only applies to nodes that the study starts",
@@ -176,7 +176,7 @@ fn sets(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Optio
 /// Returns the partial study that sets the size of a row, in bytes, by the workload's own
 /// parameter.
 fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Option<Node> {
-    let workload = base.at("workload.use").and_then(Node::text).unwrap_or("");
+    let workload = base.find("workload.use").and_then(Node::text).unwrap_or("");
     let known = PAYLOADS.iter().find(|(name, ..)| *name == workload);
     let Some((_, param, columns)) = known else {
         let names: Vec<&str> = PAYLOADS.iter().map(|(name, ..)| *name).collect();
@@ -188,7 +188,7 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
         return None;
     };
     let columns = columns.map_or(1, |default| {
-        let written = base.at("workload.params.columns").and_then(Node::text);
+        let written = base.find("workload.params.columns").and_then(Node::text);
         written.and_then(|text| units::parse_count(text).ok()).unwrap_or(default).max(1)
     });
     let bytes = match units::parse_bytes(value.text().unwrap_or_default()) {
@@ -212,7 +212,7 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
 
 /// Writes the points of every combination where a sweep has them.
 fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnostics) {
-    let beside = base.at("procedure").and_then(Node::entries).unwrap_or_default();
+    let beside = base.find("procedure").and_then(Node::entries).unwrap_or_default();
     let others = beside
         .iter()
         .filter(|entry| !matches!(entry.key.as_str(), "grid" | "arrival" | "scale_up"));
@@ -253,7 +253,7 @@ pub fn beside(
     (path, axes): (&str, Vec<Entry>),
     out: &mut Diagnostics,
 ) {
-    if base.at("screen").is_some() {
+    if base.find("screen").is_some() {
         let message =
             format!("the study has both `{path}` and `screen`, which chooses its own combinations");
         let hint = "split it into two studies".to_owned();
@@ -261,7 +261,7 @@ pub fn beside(
         return;
     }
     // The study's check refuses both together.
-    let has_matrix = base.at("matrix").is_some();
+    let has_matrix = base.find("matrix").is_some();
     if let Some(variants) = entry_of(base, "variants").filter(|_| !has_matrix) {
         // The existing variants become an axis before those of the grid.
         let sides = variants.value.clone();
@@ -270,7 +270,7 @@ pub fn beside(
         variants.key = "matrix".to_owned();
         variants.value.raw = raw;
     }
-    if base.at("matrix").is_none()
+    if base.find("matrix").is_none()
         && let Raw::Map(entries) = &mut base.raw
     {
         let raw = Raw::Map(Vec::new());

@@ -28,7 +28,7 @@ const CLIENTS_KEY: &str = "clients";
 /// Replaces names of files by the machines in them. If the study has no number of hosts, sets it to
 /// the number of machines. Wrong parts are reported and left out.
 pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: &mut Diagnostics) {
-    let Some(asked) = node.at(PATH).cloned() else {
+    let Some(asked) = node.find(PATH).cloned() else {
         return;
     };
     let items = match &asked.raw {
@@ -54,10 +54,10 @@ pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: 
         place: place.clone(),
     };
     merge(node, &nested(PATH, &place, listed(machines)), "");
-    if node.at(CLIENTS).is_none() && !clients.is_empty() {
+    if node.find(CLIENTS).is_none() && !clients.is_empty() {
         merge(node, &nested(CLIENTS, &place, listed(clients)), "");
     }
-    if node.at(HOSTS).is_none() && count > 0 {
+    if node.find(HOSTS).is_none() && count > 0 {
         let number = Node::plain(&count.to_string(), place.clone());
         merge(node, &nested(HOSTS, &place, number), "");
     }
@@ -65,9 +65,9 @@ pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: 
 
 /// Returns the items of a list in a file; an item without brackets is a list of one.
 fn list(root: &Node, key: &str) -> Vec<Node> {
-    match root.at(key).map(|node| &node.raw) {
+    match root.find(key).map(|node| &node.raw) {
         Some(Raw::List(items)) => items.clone(),
-        Some(Raw::Scalar { .. } | Raw::Map(_)) => root.at(key).cloned().into_iter().collect(),
+        Some(Raw::Scalar { .. } | Raw::Map(_)) => root.find(key).cloned().into_iter().collect(),
         Some(Raw::Null) | None => Vec::new(),
     }
 }

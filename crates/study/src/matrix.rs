@@ -25,11 +25,11 @@ pub struct Side<'n> {
 
 /// Returns the axes of a study's matrix, or the settings of its screening; empty for other studies.
 pub fn axes(base: &Node) -> Vec<Axis> {
-    let path = match base.at("matrix") {
+    let path = match base.find("matrix") {
         Some(_) => "matrix",
         None => screening::PATH,
     };
-    let axes = base.at(path).and_then(Node::entries);
+    let axes = base.find(path).and_then(Node::entries);
     let axis = |axis: &yaml::Entry| Axis {
         name: axis.key.clone(),
         values: axis
@@ -50,7 +50,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         return sides;
     }
     let entries = |node: Option<&'n Node>| node.and_then(Node::entries).unwrap_or_default();
-    let variants = entries(base.at("variants"));
+    let variants = entries(base.find("variants"));
     if !variants.is_empty() {
         let side = |entry: &'n yaml::Entry| Side {
             name: entry.key.as_str().into(),
@@ -59,7 +59,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         };
         return variants.iter().map(side).collect();
     }
-    let axes = entries(base.at("matrix"));
+    let axes = entries(base.find("matrix"));
     // An axis without values is refused by the check; the other axes are still processed.
     let axes: Vec<_> = axes.iter().filter(|axis| !entries(Some(&axis.value)).is_empty()).collect();
     if axes.is_empty() {

@@ -195,7 +195,7 @@ mod tests {
         };
         let tree = nested("window.measure", &place, node("5s"));
         assert_eq!(flat(&tree), "window={measure={5s}}");
-        let measure = tree.at("window").unwrap().entry("measure").unwrap();
+        let measure = tree.find("window").unwrap().entry("measure").unwrap();
         assert_eq!(measure.place.span, 17..24);
     }
 }

@@ -28,7 +28,7 @@ impl PublishedFile {
         inputs: &Inputs<'_>,
         out: &mut Diagnostics,
     ) -> Option<(String, PublishedFile)> {
-        let file = study.at("published")?.text()?.to_owned();
+        let file = study.find("published")?.text()?.to_owned();
         let names: Vec<&VariantName> = variants.iter().map(|variant| &variant.name).collect();
         match PublishedFile::read(&file, inputs, is_whole.then_some(&names)) {
             Ok(published) => Some((file, published)),

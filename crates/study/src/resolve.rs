@@ -101,7 +101,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     let sides = (&resolved.variants[..], is_whole);
     let published = PublishedFile::for_study(&root, &resolved.tree, sides, &inputs, &mut out);
     required::check(&root, &resolved.variants, &mut out);
-    let blocks = resolved.tree.at("repeat.blocks").or(resolved.tree.at("repeat.max"));
+    let blocks = resolved.tree.find("repeat.blocks").or(resolved.tree.find("repeat.max"));
     sizes::trials(
         &root,
         &resolved.variants,
@@ -123,7 +123,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
 
 /// Checks that the primary point is one that is measured.
 fn primary(root: &Node, resolved: &ResolvedScale, out: &mut Diagnostics) {
-    let Some(point) = resolved.tree.at("primary.point").and_then(Tree::count) else {
+    let Some(point) = resolved.tree.find("primary.point").and_then(Tree::count) else {
         return;
     };
     let settings = resolved.variants.iter().map(|variant| &variant.settings);
@@ -240,7 +240,7 @@ struct ResolvedScale {
 impl ResolvedScale {
     /// Returns true if no variant of the study was left out.
     fn has_all_of(&self, root: &Node) -> bool {
-        let written = root.at("variants").and_then(Node::entries).unwrap_or_default();
+        let written = root.find("variants").and_then(Node::entries).unwrap_or_default();
         let is_there = |name: &str| {
             let mut names = self.variants.iter().filter_map(|variant| variant.name.name());
             names.any(|known| known == name || known.starts_with(&format!("{name}-")))
@@ -253,7 +253,7 @@ impl Resolver<'_> {
     /// Resolves the study in the requested scale.
     fn wanted_scale(&self, out: &mut Diagnostics) -> ResolvedScale {
         let scale = self.overrides.scale.as_deref().and_then(|wanted| {
-            let scales = self.root.at("scales");
+            let scales = self.root.find("scales");
             let found = scales.and_then(|scales| scales.entry(wanted));
             if found.is_none() {
                 let known = scales.and_then(Node::entries).unwrap_or_default();
@@ -269,7 +269,7 @@ impl Resolver<'_> {
     }
 
     fn other_scales(&self, out: &mut Diagnostics) {
-        let scales = self.root.at("scales").and_then(Node::entries);
+        let scales = self.root.find("scales").and_then(Node::entries);
         for entry in scales.unwrap_or_default() {
             if self.overrides.scale.as_deref() != Some(entry.key.as_str()) {
                 self.variants(Some(&entry.value), out);
@@ -290,7 +290,7 @@ impl Resolver<'_> {
         for over in &self.flags.rest {
             merge(&mut base, over, "");
         }
-        let has_grid = base.at(grid::PATH).is_some();
+        let has_grid = base.find(grid::PATH).is_some();
         scale_up::expand(&mut base, self.flags.target.is_some(), out);
         grid::expand(&mut base, self.flags.target.is_some(), out);
         let (mut variants, mut notes) = (Vec::new(), Vec::new());
@@ -349,7 +349,7 @@ impl Resolver<'_> {
 
     /// Returns the settings while data is loaded, if the study has phases.
     fn loading(&self, node: &Node, out: &mut Diagnostics) -> Option<Box<Phase>> {
-        node.at("phases")?;
+        node.find("phases")?;
         let mut node = node.clone();
         self.lay_phase(&mut node, "phases.load");
         let tree = self.check(&node, out);
@@ -363,11 +363,11 @@ impl Resolver<'_> {
     /// Merges a phase into the study. Settings of a local target are dropped if the study has none:
     /// then the target was replaced, or [`rules`] refuses the phase.
     fn lay_phase(&self, node: &mut Node, path: &str) {
-        let Some(mut over) = node.at(path).cloned() else {
+        let Some(mut over) = node.find(path).cloned() else {
             return;
         };
         if let Raw::Map(entries) = &mut over.raw
-            && node.at("target.local").is_none()
+            && node.find("target.local").is_none()
         {
             entries.retain(|entry| entry.key != "target");
         }
@@ -390,7 +390,7 @@ impl Resolver<'_> {
         tree: &Tree,
         is_right: bool,
     ) -> (Vec<Variant>, Vec<String>) {
-        let seed = tree.at("seed").and_then(Tree::count).unwrap_or_default();
+        let seed = tree.find("seed").and_then(Tree::count).unwrap_or_default();
         let Steps { steps, notes } = if is_right {
             compile_workload::estimate_rows(&mut settings, seed, self.inputs);
             compile_workload::take_own(&mut settings, seed, self.inputs);
@@ -422,7 +422,7 @@ fn replace_target(node: &mut Node, target: &Node) {
     let Raw::Map(entries) = &mut node.raw else {
         return;
     };
-    let kind = target.at("target").and_then(Node::entries).and_then(|kinds| kinds.first());
+    let kind = target.find("target").and_then(Node::entries).and_then(|kinds| kinds.first());
     if let (Some(kind), Some(old)) = (kind, entries.iter_mut().find(|e| e.key == "target"))
         && let Raw::Map(kinds) = &mut old.value.raw
     {

@@ -74,13 +74,13 @@ fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text(path) != Some("faults") {
         return;
     }
-    if subject.tree.at("faults").is_none() {
+    if subject.tree.find("faults").is_none() {
         let message =
             format!("`{path}: faults` ends the window after its faults, but the study has none");
         let hint = Some("remove it, or write `faults`");
         subject.say(path, message, hint, out);
     }
-    if subject.tree.at("repeat.without_faults") == Some(&Tree::Bool(true)) {
+    if subject.tree.find("repeat.without_faults") == Some(&Tree::Bool(true)) {
         let message = format!(
             "`repeat.without_faults` compares windows of one length, and `{path}: faults` ends \
              some of them early"
@@ -100,7 +100,7 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
         "window.measure",
         "window.after_faults",
     ] {
-        if let Some(tree) = subject.tree.at(path) {
+        if let Some(tree) = subject.tree.find(path) {
             whole(subject, path, tree, out);
         }
     }
@@ -176,14 +176,14 @@ fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
     for phase in format::PHASES {
         let target = format!("{phase}.target");
-        let has_local = subject.tree.at("target.local").is_some();
+        let has_local = subject.tree.find("target.local").is_some();
         if subject.wrote(&target) && !has_local && !subject.target_replaced {
             let message = format!("`{target}` changes local nodes, but the target is not local");
             subject.say(&target, message, None, out);
         }
         let options = subject
             .node
-            .at(&format!("{phase}.keyspace.options"))
+            .find(&format!("{phase}.keyspace.options"))
             .and_then(Node::entries)
             .unwrap_or_default();
         let options = options.iter().map(|entry| format!("options.{}", entry.key));
@@ -211,7 +211,7 @@ fn null_behaviour(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = "add `capacity`, in operations per second";
         subject.say(path, message, Some(hint), out);
     }
-    let ns = |path: &str| subject.tree.at(path).and_then(Tree::duration_ns);
+    let ns = |path: &str| subject.tree.find(path).and_then(Tree::duration_ns);
     for (short, long, word) in [
         (
             "target.null.latency.uniform.from",
@@ -234,7 +234,7 @@ fn null_behaviour(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.null.errors";
-    let entries = subject.tree.at(path).map(Tree::entries).unwrap_or_default();
+    let entries = subject.tree.find(path).map(Tree::entries).unwrap_or_default();
     for (name, _) in entries {
         // Only errors that a server can send: the client's own outcomes are not errors on the wire.
         let known = OUTCOMES
@@ -257,7 +257,7 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Checks keys that need stored data on the null target, which stores nothing. A study that asks
 /// for data explicitly is refused; one for real Cassandra with `--target null` gets only a note.
 fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
-    if subject.tree.at("target.null").is_none() || subject.target_replaced {
+    if subject.tree.find("target.null").is_none() || subject.target_replaced {
         return;
     }
     let reads = subject.text("verify.reads").is_some_and(|reads| reads != "none");

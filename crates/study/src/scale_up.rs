@@ -32,10 +32,10 @@ const PER_UNIT: [(&str, Units); 4] = [
 
 /// Adds the axis to a study's matrix. Wrong parts are reported and left out.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
-    let Some(asked) = base.at(PATH).cloned() else {
+    let Some(asked) = base.find(PATH).cloned() else {
         return;
     };
-    if base.at(LOCAL).is_none() {
+    if base.find(LOCAL).is_none() {
         if !target_replaced {
             let message = format!("`{PATH}` only applies to nodes that the study starts");
             let hint = "use `target: {local: …}`, or remove it".to_owned();
@@ -43,10 +43,10 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
         }
         return;
     }
-    let text = |key: &str| asked.at(key).and_then(Node::text);
+    let text = |key: &str| asked.find(key).and_then(Node::text);
     // The check refuses unknown words, and numbers that are not numbers.
     let units = text("units").and_then(Units::from_name);
-    let counts = asked.at("counts").map(|node| &node.raw);
+    let counts = asked.find("counts").map(|node| &node.raw);
     let (Some(units), Some(Raw::List(counts))) = (units, counts) else {
         return;
     };
@@ -114,7 +114,7 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
                 units.name()
             );
             let hint = format!("write `units: {}`, for one node per unit", of.name());
-            let place = asked.at("instances").map_or(&asked.place, |node| &node.place);
+            let place = asked.find("instances").map_or(&asked.place, |node| &node.place);
             out.add(place, message, Some(hint));
             false
         }
@@ -125,12 +125,12 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
 fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     let hint = "remove it: each unit has one node";
     for key in ["nodes", "nodes_per_host"] {
-        if base.at(&format!("{LOCAL}.{key}")).is_some() {
+        if base.find(&format!("{LOCAL}.{key}")).is_some() {
             let message = format!("`{PATH}` and `{LOCAL}.{key}` both set the number of nodes");
             out.add(place, message, Some(hint.to_owned()));
         }
     }
-    let hosts = base.at(&format!("{LOCAL}.hosts")).and_then(Node::text);
+    let hosts = base.find(&format!("{LOCAL}.hosts")).and_then(Node::text);
     if let Some(hosts) = hosts.filter(|hosts| *hosts != "1") {
         let message = format!("`{PATH}` needs a single machine, but `{LOCAL}.hosts` is {hosts}");
         out.add(place, message, Some("write `hosts: 1`".to_owned()));
@@ -139,8 +139,8 @@ fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
 
 /// Checks that a search has one bound only: its own.
 fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
-    let search = SEARCHES.iter().find(|key| base.at(&format!("procedure.{key}")).is_some());
-    if let (Some(search), Some(bound)) = (search, asked.at("p99_ms")) {
+    let search = SEARCHES.iter().find(|key| base.find(&format!("procedure.{key}")).is_some());
+    if let (Some(search), Some(bound)) = (search, asked.find("p99_ms")) {
         let message = format!("`{PATH}.p99_ms` and `procedure.{search}` both set a latency limit");
         let hint = format!("remove it: the result of `{search}` counts");
         out.add(&bound.place, message, Some(hint));
@@ -150,7 +150,7 @@ fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
 /// Checks that no side has the key: the axis is the whole study's, so it would apply to other sides
 /// too.
 fn not_in_sides(base: &Node, out: &mut Diagnostics) {
-    let sides = |key: &str| match base.at(key).map(|node| &node.raw) {
+    let sides = |key: &str| match base.find(key).map(|node| &node.raw) {
         Some(Raw::Map(sides)) => sides.iter().map(|side| side.value.clone()).collect(),
         _ => Vec::new(),
     };
@@ -159,7 +159,7 @@ fn not_in_sides(base: &Node, out: &mut Diagnostics) {
         _ => Vec::new(),
     });
     for side in sides("variants").into_iter().chain(values) {
-        if let Some(own) = side.at(PATH) {
+        if let Some(own) = side.find(PATH) {
             let message = format!("`{PATH}` applies to the whole study, but a variant sets it");
             let hint = "set it once, in `procedure` of the study".to_owned();
             out.add(&own.place, message, Some(hint));
@@ -177,7 +177,7 @@ fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
         "",
     );
     if per_unit {
-        let key = match base.at(&format!("{LOCAL}.hosts")) {
+        let key = match base.find(&format!("{LOCAL}.hosts")) {
             Some(_) => "nodes_per_host",
             None => "nodes",
         };

@@ -14,18 +14,18 @@ pub const DEFAULT: &str = "default";
 
 /// Returns the settings of a screening.
 pub fn settings(base: &Node) -> &[Entry] {
-    let settings = base.at(PATH).and_then(Node::entries);
+    let settings = base.find(PATH).and_then(Node::entries);
     settings.unwrap_or_default()
 }
 
 fn is_folded(base: &Node) -> bool {
-    base.at("screen.fold").and_then(Node::text) == Some("true")
+    base.find("screen.fold").and_then(Node::text) == Some("true")
 }
 
 /// Returns the sides of a study's screening; `None` for a study without one. Mistakes in the
 /// screening as a whole are reported; then each value becomes a side, so that it is checked once.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>> {
-    base.at("screen")?;
+    base.find("screen")?;
     let settings = settings(base);
     let values = |setting: &'n Entry| setting.value.entries().unwrap_or_default();
     let has_design = is_sized(base, settings, out);
@@ -77,7 +77,7 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
     let (count, fold) = (settings.len(), is_folded(base));
     let [least, most] = SETTINGS;
     let design = Design::smallest(count, fold);
-    if design.is_some() || base.at(PATH).is_none() {
+    if design.is_some() || base.find(PATH).is_none() {
         return design;
     }
     let (path, message, hint) = if count < least {
@@ -112,7 +112,7 @@ fn dependent(settings: &[Entry], out: &mut Diagnostics) {
     let sets = |setting: &Entry, key: &str| {
         let values = setting.value.entries().unwrap_or_default();
         let path = format!("{YAML}.{key}");
-        values.iter().any(|value| value.value.at(&path).is_some())
+        values.iter().any(|value| value.value.find(&path).is_some())
     };
     for setting in settings {
         for (key, other, value) in ONLY_WITH {

@@ -147,12 +147,12 @@ impl<'a> File<'a, '_> {
         let entries = self.root.entries().unwrap_or_default().iter();
         let unknown = entries.filter(|entry| !KEYS.contains(&entry.key.as_str()));
         let mut meant = unknown.filter_map(|entry| did_you_mean(&entry.key, KEYS));
-        self.root.at(key).is_none() && meant.any(|hint| hint == format!("did you mean `{key}`?"))
+        self.root.find(key).is_none() && meant.any(|hint| hint == format!("did you mean `{key}`?"))
     }
 
     /// Returns the node of a required key.
     fn needed(&mut self, key: &str, example: &str) -> Option<&'a Node> {
-        let found = self.root.at(key);
+        let found = self.root.find(key);
         if found.is_none() && !self.is_misspelt(key) {
             let place = Place {
                 source: 0,
@@ -190,7 +190,7 @@ impl<'a> File<'a, '_> {
     fn keyspace(&mut self) -> (String, (String, String)) {
         let mut place = Place::default();
         let mut keyspace = KEYSPACE_DEFAULT.to_owned();
-        if let Some(node) = self.root.at("keyspace") {
+        if let Some(node) = self.root.find("keyspace") {
             place = node.place.clone();
             if let Some(text) = self.text_of(node, "keyspace") {
                 keyspace = text.to_owned();

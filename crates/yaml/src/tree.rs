@@ -121,7 +121,7 @@ impl Node {
     }
 
     /// Returns the node at a dotted path.
-    pub fn at(&self, path: &str) -> Option<&Node> {
+    pub fn find(&self, path: &str) -> Option<&Node> {
         path.split('.').try_fold(self, |node, key| Some(&node.entry(key)?.value))
     }
 

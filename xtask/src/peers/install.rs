@@ -8,6 +8,10 @@ use anyhow::{Context, Result, ensure};
 
 /// Version of latte, from its crate.
 pub const LATTE: &str = "0.29.0";
+/// Version of ScyllaDB's latte, a tag of its repository.
+pub const LATTE_SCYLLA: &str = "0.49.0-scylladb";
+/// Repository of ScyllaDB's latte.
+const LATTE_SCYLLA_REPOSITORY: &str = "https://github.com/scylladb/latte";
 /// Version of the Cassandra whose stress tool runs: the last of the 3.x line. Later ones are no
 /// faster.
 pub const CASSANDRA_STRESS: &str = "3.11.4";
@@ -20,7 +24,9 @@ pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
         match tool {
             // cassandra-stress writes cassay's rows on a real Cassandra.
             Tool::Cassay | Tool::CassayBatched => cassandra_stress(places)?,
+            Tool::CassayLatteTable => latte(places)?,
             Tool::Latte => latte(places)?,
+            Tool::LatteScylla => latte_scylla(places)?,
             Tool::CassandraStress => cassandra_stress(places)?,
         }
     }
@@ -43,16 +49,31 @@ fn latte(places: &Places) -> Result<()> {
         return Ok(());
     }
     let root = path(places.peers.clone());
-    let install = [
+    let of_crate = ["install", "latte-cli", "--version", LATTE];
+    process::run(
+        &process::cargo(),
+        &[&of_crate[..], &["--locked", "--root", &root]].concat(),
+    )
+}
+
+/// Installs ScyllaDB's latte. No registry has its crate.
+fn latte_scylla(places: &Places) -> Result<()> {
+    let root = places.peers.join("scylla");
+    if root.join("bin/latte").is_file() {
+        return Ok(());
+    }
+    let root = path(root);
+    // cargo does not read the settings of the repository, which its timers need.
+    let flags = [("RUSTFLAGS", "--cfg tokio_unstable".to_owned())];
+    let of_tag = [
         "install",
-        "latte-cli",
-        "--version",
-        LATTE,
-        "--locked",
-        "--root",
-        &root,
+        "--git",
+        LATTE_SCYLLA_REPOSITORY,
+        "--tag",
+        LATTE_SCYLLA,
     ];
-    process::run(&process::cargo(), &install)
+    let arguments = [&of_tag[..], &["--locked", "--root", &root, "latte-cli"]].concat();
+    process::run_with(&process::cargo(), &arguments, &flags)
 }
 
 fn cassandra_stress(places: &Places) -> Result<()> {

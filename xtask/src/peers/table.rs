@@ -49,10 +49,11 @@ pub fn section(place: PeerServer, cells: &[Cell], seconds: u32, rounds: u32) -> 
     text.push_str(&format!(
         "Median of {rounds} interleaved rounds of {seconds} s, and the range from lowest to \
          highest. Made on {} by\n`cargo xtask peers --only {only} --seconds {seconds} --rounds \
-         {rounds}` with latte {} and\ncassandra-stress {} ({}).\nMachine: {}, {} CPUs, {:.0} GB, \
-         {}.\n",
+         {rounds}` with latte {} and {},\nand cassandra-stress {} ({}).\nMachine: {}, {} CPUs, \
+         {:.0} GB, {}.\n",
         version("date", &["-u", "+%Y-%m-%d"]),
         install::LATTE,
+        install::LATTE_SCYLLA,
         install::CASSANDRA_STRESS,
         version("java", &["--version"]),
         proc_field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown CPU".to_owned()),
@@ -197,7 +198,9 @@ mod tests {
             Tool::Latte,
             &[run(1_300_000.0), run(999.0), run(45_000.0)],
         );
-        assert!(text.starts_with("| writes, 128 in flight | latte | 45 000 (999 to 1 300 000) |"));
+        assert!(
+            text.starts_with("| writes, 128 in flight | latte 0.29 | 45 000 (999 to 1 300 000) |")
+        );
         assert!(text.contains(
             "| 2.50 (2.50 to 2.50) | 30 (30 to 30) | 100 (100 to 100) | 12 (12 to 12) |"
         ));

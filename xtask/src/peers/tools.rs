@@ -2,6 +2,7 @@
 
 use super::install::{self, built, path};
 use super::sample::{self, Server};
+use super::studies;
 use super::{Case, IN_FLIGHT, Load, PeerServer, Places, ROWS};
 use crate::tree;
 use anyhow::{Context, Result, bail};
@@ -10,6 +11,9 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+/// Keyspace of pkolaczk's latte.
+pub const LATTE_KEYSPACE: &str = "latte1";
+
 /// A load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Tool {
@@ -17,8 +21,12 @@ pub enum Tool {
     Cassay,
     /// Ours, told to release once a millisecond at a rate, as a client on tokio's timer does.
     CassayBatched,
+    /// The engine of cassay, on the rows that latte wrote.
+    CassayLatteTable,
     /// pkolaczk's latte, by its crate.
     Latte,
+    /// ScyllaDB's latte, by a tag of its repository.
+    LatteScylla,
     /// The one that comes with Cassandra.
     CassandraStress,
 }
@@ -58,15 +66,31 @@ impl Tool {
         match self {
             Tool::Cassay => "cassay",
             Tool::CassayBatched => "cassay, released every 1 ms",
-            Tool::Latte => "latte",
+            Tool::CassayLatteTable => "cassay, latte's table",
+            Tool::Latte => "latte 0.29",
+            Tool::LatteScylla => "latte 0.49",
             Tool::CassandraStress => "cassandra-stress",
         }
     }
 
     /// Returns true if the tool differs from the others on `case`. In a closed loop, releasing less
-    /// often has no meaning.
+    /// often has no meaning. Tables differ for reads from a real Cassandra only.
     pub fn takes(self, case: Case) -> bool {
-        self != Tool::CassayBatched || matches!(case.load, Load::Rate(_))
+        match self {
+            Tool::CassayBatched => matches!(case.load, Load::Rate(_)),
+            Tool::CassayLatteTable => case.place == PeerServer::Cassandra && case.is_read,
+            Tool::Cassay | Tool::Latte | Tool::LatteScylla | Tool::CassandraStress => true,
+        }
+    }
+
+    /// Returns the program and the keyspace of a latte. `None` for another tool.
+    fn latte(self, places: &Places) -> Option<(String, &'static str)> {
+        let program = |file: &str| path(places.peers.join(file));
+        match self {
+            Tool::Latte => Some((program("bin/latte"), LATTE_KEYSPACE)),
+            Tool::LatteScylla => Some((program("scylla/bin/latte"), "latte2")),
+            _ => None,
+        }
     }
 
     /// Creates the tool's schema and, on a real Cassandra, the rows that it reads.
@@ -87,14 +111,20 @@ impl Tool {
                 Tool::CassandraStress.populate(place, server, places)
             }
             Tool::Cassay | Tool::CassayBatched => Ok(()),
-            Tool::Latte => {
-                let latte = path(places.peers.join("bin/latte"));
-                let schema = ["schema".to_owned(), latte_script(), address.to_string()];
+            Tool::CassayLatteTable if place == PeerServer::Cassandra => {
+                Tool::Latte.populate(place, server, places)
+            }
+            Tool::CassayLatteTable => Ok(()),
+            Tool::Latte | Tool::LatteScylla => {
+                let (latte, keyspace) = self.latte(places).context("find latte")?;
+                let keyspace_param = format!("keyspace=\"{keyspace}\"");
+                let schema = ["schema", "-P", &keyspace_param, &latte_script()];
+                let mut schema: Vec<String> = schema.map(str::to_owned).into();
+                schema.push(address.to_string());
                 run(&latte, &schema)?;
-                run(
-                    &latte,
-                    &latte_arguments("write", &rows.to_string(), None, address, places),
-                )
+                let arguments =
+                    latte_arguments("write", keyspace, &rows.to_string(), None, address, places);
+                run(&latte, &arguments)
             }
             Tool::CassandraStress => {
                 let limit = format!("n={rows}");
@@ -121,13 +151,15 @@ pub fn run(
         Load::Rate(rate) => Some(rate),
     };
     let (program, mut arguments) = match tool {
-        Tool::Cassay => cassay(case, "50us", address, seconds, places)?,
-        Tool::CassayBatched => cassay(case, "1ms", address, seconds, places)?,
-        Tool::Latte => {
+        Tool::Cassay => cassay(&studies::of_case(case, "50us", seconds), address, places)?,
+        Tool::CassayBatched => cassay(&studies::of_case(case, "1ms", seconds), address, places)?,
+        Tool::CassayLatteTable => cassay(&studies::of_latte_table(seconds), address, places)?,
+        Tool::Latte | Tool::LatteScylla => {
+            let (program, keyspace) = tool.latte(places).context("find latte")?;
             let function = if case.is_read { "read" } else { "write" };
             let limit = format!("{seconds}s");
-            let arguments = latte_arguments(function, &limit, rate, address, places);
-            (path(places.peers.join("bin/latte")), arguments)
+            let arguments = latte_arguments(function, keyspace, &limit, rate, address, places);
+            (program, arguments)
         }
         Tool::CassandraStress => {
             // As long as the other tools with their warm-up.
@@ -146,8 +178,12 @@ pub fn run(
         PeerServer::Cassandra => sample::watch(server, &program, &arguments, &places.scratch)?,
     };
     let reported = match tool {
-        Tool::Cassay | Tool::CassayBatched => cassay_findings(&read_findings(places)?),
-        Tool::Latte => latte_report(&read(&path(places.scratch.join("latte.json")))?),
+        Tool::Cassay | Tool::CassayBatched | Tool::CassayLatteTable => {
+            cassay_findings(&read_findings(places)?)
+        }
+        Tool::Latte | Tool::LatteScylla => {
+            latte_report(&read(&path(places.scratch.join("latte.json")))?)
+        }
         Tool::CassandraStress => stress_summary(&seen.stdout),
     }
     .with_context(|| format!("find the figures in the report of {}", tool.name()))?;
@@ -171,47 +207,9 @@ fn read(path: &str) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("read {path}"))
 }
 
-/// Returns the study of a case: one point, no data loaded on the null target. Nothing is read back
-/// for checking, since no peer does this either.
-fn cassay_study(case: Case, quantum: &str, seconds: u64) -> String {
-    let kind = if case.is_read { "read" } else { "write" };
-    let point = match case.load {
-        Load::Closed(in_flight) => format!("threads: {in_flight}"),
-        Load::Rate(rate) => format!("rate: {rate}"),
-    };
-    // On a real Cassandra the rows are those of `populate`. If they were loaded right before, the
-    // run would measure the compactions that follow.
-    let data = match case.place {
-        PeerServer::Null => "{settle: none}".to_owned(),
-        PeerServer::Cassandra => format!("{{present: {ROWS}, settle: none}}"),
-    };
-    let client = match case.place {
-        PeerServer::Null => "workers: 1, cpus: [0]",
-        PeerServer::Cassandra => "workers: 1",
-    };
-    format!(
-        "study: peers\n\
-         question: What does an operation cost?\n\
-         target: {{null: {{}}}}\n\
-         workload: {{use: standard1, mix: {{{kind}: 1}}, consistency: LOCAL_ONE}}\n\
-         data: {data}\n\
-         procedure: {{fixed: {{{point}}}}}\n\
-         window: {{warmup: 3s, measure: {seconds}s}}\n\
-         client: {{{client}, release_quantum: {quantum}}}\n\
-         verify: {{reads: none, sample: 0}}\n"
-    )
-}
-
-fn cassay(
-    case: Case,
-    quantum: &str,
-    address: SocketAddr,
-    seconds: u64,
-    places: &Places,
-) -> Result<(String, Vec<String>)> {
+fn cassay(text: &str, address: SocketAddr, places: &Places) -> Result<(String, Vec<String>)> {
     let study = places.scratch.join("peers.yaml");
-    std::fs::write(&study, cassay_study(case, quantum, seconds))
-        .with_context(|| format!("write {}", study.display()))?;
+    std::fs::write(&study, text).with_context(|| format!("write {}", study.display()))?;
     let results = places.scratch.join("results");
     if results.exists() {
         std::fs::remove_dir_all(&results).context("remove the results of the last run")?;
@@ -271,6 +269,7 @@ fn latte_script() -> String {
 /// Returns latte's arguments to run a function of the script, for a number of cycles or a time.
 fn latte_arguments(
     function: &str,
+    keyspace: &str,
     limit: &str,
     rate: Option<u32>,
     address: SocketAddr,
@@ -278,9 +277,10 @@ fn latte_arguments(
 ) -> Vec<String> {
     let (script, report) = (latte_script(), path(places.scratch.join("latte.json")));
     let (in_flight, rows) = (IN_FLIGHT.to_string(), format!("rows={ROWS}"));
+    let keyspace = format!("keyspace=\"{keyspace}\"");
     let mut arguments = [
-        "run", &script, "-q", "-f", function, "-t", "1", "-p", &in_flight, "-P", &rows, "-w", "3s",
-        "-d", limit, "-o", &report,
+        "run", &script, "-q", "-f", function, "-t", "1", "-p", &in_flight, "-P", &rows, "-P",
+        &keyspace, "-w", "3s", "-d", limit, "-o", &report,
     ]
     .map(str::to_owned)
     .to_vec();
@@ -443,23 +443,5 @@ mod tests {
         };
         assert_eq!(stress_summary(text), Some(expected));
         assert_eq!(stress_summary("java.lang.NullPointerException"), None);
-    }
-
-    #[test]
-    fn a_study_says_what_the_case_is() {
-        let case = Case {
-            place: PeerServer::Null,
-            is_read: true,
-            load: Load::Rate(50_000),
-        };
-        let study = cassay_study(case, "50us", 20);
-        for part in [
-            "mix: {read: 1}",
-            "fixed: {rate: 50000}",
-            "measure: 20s",
-            "cpus: [0]",
-        ] {
-            assert!(study.contains(part), "{part} is not in\n{study}");
-        }
     }
 }

@@ -10,8 +10,12 @@ pub struct BaselineLevel {
     pub middle: f64,
     /// Share by which one interval may be worse and still be normal.
     pub within: f64,
-    /// Robust standard deviation of an interval, as a share of the median.
+    /// Robust standard deviation of an interval: as a share of the median if lower values are
+    /// worse, of the natural logarithm if higher ones are. Latencies scatter by factors, and their
+    /// distances above the median are larger than those below it.
     pub deviation: f64,
+    /// Direction that is worse.
+    pub worse: Worse,
     /// Number of its intervals.
     pub count: usize,
     /// Number of its intervals that are outside all the same.
@@ -41,46 +45,70 @@ pub struct ReturnTime {
 /// Standard error of the median of normal values, in deviations over the root of their number.
 const MEDIAN_ERROR: f64 = 1.2533;
 
+/// Standard error of the robust deviation of normal values, in deviations over the root of their
+/// number: 1 ÷ √(2 × 0.3674), of its asymptotic efficiency. Few values tell their deviation badly,
+/// so one such error is added.
+const DEVIATION_ERROR: f64 = 1.1665;
+
 impl BaselineLevel {
     /// Returns the level of the values before a fault. `None` if half of them are 0.
     pub(super) fn from_values(values: &[f64], worse: Worse) -> Option<BaselineLevel> {
-        let (middle, deviation) = autocorrelation::median_and_deviation(values);
+        let (middle, spread) = autocorrelation::median_and_deviation(values);
         if middle <= 0.0 {
             return None;
         }
-        let deviation = deviation / middle;
-        let within = WITHIN.max(DEVIATIONS * deviation);
+        let deviation = match worse {
+            Worse::Below => spread / middle,
+            Worse::Above => {
+                let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+                autocorrelation::median_and_deviation(&logarithms).1
+            }
+        } * (1.0 + DEVIATION_ERROR / (values.len() as f64).sqrt());
+        let within = WITHIN.max(worse.share(DEVIATIONS * deviation));
         let is_outside = |value: &&f64| worse.is_beyond(**value, edge_at(middle, within, worse));
         let outside = values.iter().filter(is_outside).count();
         Some(BaselineLevel {
             middle,
             within,
             deviation,
+            worse,
             count: values.len(),
             outside,
         })
     }
 
     /// Returns how many of `count` normal intervals may be outside: as many as before the fault,
-    /// and two standard deviations of such a count, its square root.
+    /// and two standard deviations of the difference of the two counts.
     fn outside_max(&self, count: usize) -> usize {
-        let expected = count as f64 * self.outside as f64 / self.count as f64;
-        (expected + 2.0 * expected.sqrt()) as usize
+        let ratio = count as f64 / self.count as f64;
+        let expected = ratio * self.outside as f64;
+        (expected + 2.0 * (expected * (1.0 + ratio)).sqrt()) as usize
     }
 
     /// Returns the value at which the outside begins.
-    pub fn edge(&self, worse: Worse) -> f64 {
-        edge_at(self.middle, self.within, worse)
+    pub fn edge(&self) -> f64 {
+        edge_at(self.middle, self.within, self.worse)
     }
 
-    /// Returns the share within which the median of `count` intervals counts as normal.
+    /// Returns the share within which the median of `count` intervals counts as normal. The level
+    /// is a median too, with an error of its own.
     pub fn near(&self, count: usize) -> f64 {
-        let error = MEDIAN_ERROR * self.deviation / (count.max(1) as f64).sqrt();
-        WITHIN.max(2.0 * error)
+        let both = 1.0 / count.max(1) as f64 + 1.0 / self.count as f64;
+        let error = MEDIAN_ERROR * self.deviation * both.sqrt();
+        WITHIN.max(self.worse.share(2.0 * error))
     }
 }
 
 impl Worse {
+    /// Returns a distance from the median, in the unit of [`BaselineLevel::deviation`], as a share
+    /// of the median.
+    fn share(self, distance: f64) -> f64 {
+        match self {
+            Worse::Below => distance,
+            Worse::Above => distance.exp_m1(),
+        }
+    }
+
     /// Returns true if a value is worse than an edge.
     fn is_beyond(self, value: f64, edge: f64) -> bool {
         match self {
@@ -101,7 +129,6 @@ fn edge_at(middle: f64, share: f64, worse: Worse) -> f64 {
 pub(super) struct IntervalSeries {
     points: Vec<Point>,
     level: BaselineLevel,
-    worse: Worse,
 }
 
 #[derive(Clone, Copy)]
@@ -117,7 +144,6 @@ impl IntervalSeries {
         slices: &[Slice],
         value: impl Fn(&Slice) -> Option<f64>,
         level: BaselineLevel,
-        worse: Worse,
     ) -> IntervalSeries {
         let whole = slices.iter().filter(|slice| slice.is_whole());
         let point = |slice: &Slice| {
@@ -130,7 +156,6 @@ impl IntervalSeries {
         IntervalSeries {
             points: whole.filter_map(point).collect(),
             level,
-            worse,
         }
     }
 
@@ -142,7 +167,8 @@ impl IntervalSeries {
     }
 
     fn is_beyond(&self, value: f64, share: f64) -> bool {
-        self.worse.is_beyond(value, edge_at(self.level.middle, share, self.worse))
+        let BaselineLevel { middle, worse, .. } = self.level;
+        worse.is_beyond(value, edge_at(middle, share, worse))
     }
 
     fn is_outside(&self, point: &Point) -> bool {

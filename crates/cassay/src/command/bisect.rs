@@ -93,7 +93,7 @@ fn says_blocks(study: &Study) -> bool {
     };
     let mut out = yaml::Diagnostics::new(vec![source]);
     let root = yaml::parse(0, &study.text, yaml::Limits::STUDY, &mut out);
-    root.is_some_and(|root| root.at("repeat.blocks").is_some())
+    root.is_some_and(|root| root.find("repeat.blocks").is_some())
 }
 
 /// Returns the identity of a bisection: steps of another one are not used.

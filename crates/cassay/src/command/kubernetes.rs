@@ -40,7 +40,7 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
         Err(StudyError::Mistakes(mistakes)) => {
             return Ok(study_errors::refuse(&mistakes, common.json));
         }
-        Err(error @ StudyError::Unreadable { .. }) => bail!(error),
+        Err(error @ StudyError::Unreadable { .. }) => return Err(error.into()),
     };
     ensure!(
         !files.has_recordings,

@@ -40,7 +40,7 @@ use crate::exit::Exit;
 use crate::{study_errors, terminal};
 use ::cluster::Dirs;
 use ::target_spec::{CapabilityStatus, HostSpec, HostsSpec, LocalSpec, Target};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use engine::missing_capabilities;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -95,10 +95,12 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
             Ok(study)
         }
         Err(StudyError::Mistakes(mistakes)) => Err(Ok(study_errors::refuse(&mistakes, json))),
-        Err(error @ StudyError::Unreadable { .. }) => Err(Err(match hint(&args.study) {
-            Some(hint) => anyhow!("{error}\nhint: {hint}"),
-            None => error.into(),
-        })),
+        // A wrong command line, as `exit code` of `cassay explain` says.
+        Err(error @ StudyError::Unreadable { .. }) => {
+            let hint = hint(&args.study).map(|hint| format!("\nhint: {hint}"));
+            terminal::say(&format!("error: {error}{}", hint.unwrap_or_default()));
+            Err(Ok(Exit::Usage))
+        }
     }
 }
 

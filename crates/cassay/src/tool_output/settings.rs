@@ -115,7 +115,6 @@ fn mode(options: &Options) -> Rows {
         ("API", "JAVA_DRIVER_NATIVE".to_owned()),
         ("Connection Style", style.to_owned()),
         ("CQL Version", "CQL3".to_owned()),
-        ("Protocol Version", "V4".to_owned()),
         ("Username", or_null(connect.user.as_ref())),
         ("Password", or_null(password)),
         (

@@ -8,20 +8,16 @@
 //! newest log of the folder is followed, because a restarted node begins a new one. Lines before
 //! the first sample are not read.
 
+mod followed_file;
 mod java8;
 
 use anyhow::{Context, Result};
+use followed_file::FollowedFile;
 use host::probe::{Out, SampledSource};
-use host::{Agent, Entry, FileId, From};
+use host::{Agent, Entry};
 use measure::clock::{self, MILLISECOND_NS, SECOND_NS};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Bytes searched from the end of a log for its last complete line: lines have about 300 bytes.
-const LAST_LINE_BYTES: u64 = 64 << 10;
-
-/// Maximum kept length of an unfinished line. The JVM writes none that long.
-const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// Probe of one node's collector log.
 pub(super) struct GcLog {
@@ -36,6 +32,7 @@ pub(super) struct GcLog {
     /// Latest possible start of the JVM, in nanoseconds since 1970. It is derived from lines with
     /// uptimes only.
     started_unix_ns: Option<u64>,
+    java8_pauses: java8::SplitPauses,
 }
 
 impl GcLog {
@@ -50,6 +47,7 @@ impl GcLog {
             begun: false,
             is_elsewhere: false,
             started_unix_ns: None,
+            java8_pauses: java8::SplitPauses::default(),
         }
     }
 
@@ -89,8 +87,10 @@ impl GcLog {
         }
         let first = !std::mem::replace(&mut self.begun, true);
         let mut safepoints = Safepoints::default();
-        let parsed: Vec<(LineTime, Event)> =
-            lines.iter().filter_map(|line| parse(&String::from_utf8_lossy(line))).collect();
+        let parsed: Vec<(LineTime, Event)> = lines
+            .iter()
+            .filter_map(|line| self.parse_next(&String::from_utf8_lossy(line)))
+            .collect();
         // A line is written before it is read, so the last one gives the best estimate of the JVM's
         // start.
         let uptimes = parsed.iter().filter_map(|(written, _)| match written {
@@ -130,6 +130,14 @@ impl GcLog {
             out.put("safepoint.count", &self.place, "count", safepoints.count);
         }
         Ok(())
+    }
+
+    /// Parses the next line of the log.
+    fn parse_next(&mut self, line: &str) -> Option<(LineTime, Event)> {
+        match self.java8_pauses.join(line) {
+            Some(whole) => parse(&whole),
+            None => parse(line),
+        }
     }
 
     fn put(&self, at_ns: u64, event: &Event, safepoints: &mut Safepoints, out: &mut Out) {
@@ -174,72 +182,6 @@ struct Safepoints {
     reach_ms: f64,
     longest_ms: f64,
     count: f64,
-}
-
-/// File that is being read, with the position.
-struct FollowedFile {
-    path: PathBuf,
-    id: FileId,
-    offset: u64,
-    /// Beginning of a line that is not complete yet.
-    partial: Vec<u8>,
-}
-
-impl FollowedFile {
-    /// Opens a log at its beginning, or after its last complete line.
-    fn open(host: &Agent, path: PathBuf, id: FileId, at_end: bool) -> Result<FollowedFile> {
-        let mut offset = 0;
-        if at_end && let Some(tail) = host.piece(&path, From::End(LAST_LINE_BYTES))? {
-            let whole = tail.bytes.0.iter().rposition(|byte| *byte == b'\n');
-            offset = tail.at + whole.map_or(0, |last| last as u64 + 1);
-        }
-        Ok(FollowedFile {
-            path,
-            id,
-            offset,
-            partial: Vec::new(),
-        })
-    }
-
-    /// Returns true if the file at `path` is still this one. The JVM renames logs when it rotates
-    /// them.
-    fn is(&self, path: &Path, id: FileId) -> bool {
-        self.path == path && (self.id.device, self.id.inode) == (id.device, id.inode)
-    }
-
-    /// Appends the lines that were completed since the last call.
-    fn read(&mut self, host: &Agent, lines: &mut Vec<Vec<u8>>) -> Result<()> {
-        loop {
-            let piece = host.piece(&self.path, From::Byte(self.offset))?;
-            let Some(piece) = piece.filter(|piece| self.is(&self.path, piece.id)) else {
-                return Ok(());
-            };
-            if piece.size < self.offset {
-                // Truncated or recreated under the same name.
-                self.offset = 0;
-                self.partial.clear();
-                continue;
-            }
-            if piece.bytes.0.is_empty() {
-                return Ok(());
-            }
-            self.offset += piece.bytes.0.len() as u64;
-            self.add(&piece.bytes.0, lines);
-        }
-    }
-
-    fn add(&mut self, new: &[u8], lines: &mut Vec<Vec<u8>>) {
-        let mut pieces = new.split(|byte| *byte == b'\n');
-        let rest = pieces.next_back().unwrap_or_default();
-        for piece in pieces {
-            let mut line = std::mem::take(&mut self.partial);
-            line.extend_from_slice(piece);
-            lines.push(line);
-        }
-        if self.partial.len() + rest.len() <= LINE_BYTES_MAX {
-            self.partial.extend_from_slice(rest);
-        }
-    }
 }
 
 /// Returns the most recently written log; of equal ones the last by name.
@@ -333,7 +275,8 @@ fn has_no_tags(last: &str) -> bool {
 const WALL_MS_MIN: u64 = 1_000_000_000_000;
 
 /// Parses a decoration with a time: `time` or `utctime` as ISO 8601, `uptime` in seconds,
-/// `timemillis` or `uptimemillis` in milliseconds.
+/// `timemillis` or `uptimemillis` in milliseconds, `timenanos` or `uptimenanos` in nanoseconds.
+/// The zero of `timenanos` is arbitrary, but it is the same for all lines, as the JVM's start is.
 fn written_of(decoration: &str) -> Option<LineTime> {
     if let Some(ns) = unix_ns_of(decoration) {
         return Some(LineTime::Wall(ns));
@@ -346,6 +289,9 @@ fn written_of(decoration: &str) -> Option<LineTime> {
         } else {
             LineTime::Wall(ns)
         });
+    }
+    if let Some(number) = decoration.strip_suffix("ns") {
+        return number.parse().ok().map(LineTime::Uptime);
     }
     let seconds: f64 = decoration.strip_suffix('s')?.parse().ok()?;
     let is_time = seconds.is_finite() && seconds >= 0.0;

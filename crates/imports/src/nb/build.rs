@@ -63,7 +63,7 @@ impl<'a> Builder<'a> {
                 _ => {}
             }
         }
-        let description = root.at("name").and_then(Node::text).unwrap_or("nb");
+        let description = root.find("name").and_then(Node::text).unwrap_or("nb");
         Builder {
             name: description.to_owned(),
             out,

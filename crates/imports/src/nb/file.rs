@@ -76,7 +76,7 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
         Some(Raw::List(blocks)) => {
             for (number, block) in blocks.iter().enumerate() {
                 let name = block
-                    .at("name")
+                    .find("name")
                     .and_then(Node::text)
                     .map(str::to_owned)
                     .unwrap_or_else(|| format!("block{number}"));
@@ -166,7 +166,7 @@ fn listed(number: usize, item: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     match item.entries() {
         None => operation(&format!("stmt{}", number + 1), item, level, ops),
         Some(entries) => {
-            let named = item.at("name").and_then(Node::text);
+            let named = item.find("name").and_then(Node::text);
             match (named, entries.first()) {
                 (None, Some(first)) if !SHAPES.contains(&first.key.as_str()) => {
                     let level = statement_level(item, level);
@@ -201,8 +201,8 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
         let inner = level.within(node);
         op.tags = [own.to_vec(), inner.tags].concat();
         (op.params, op.bindings) = (inner.params, inner.bindings);
-        op.repeat = node.at("repeat").cloned();
-        let body = node.at("op_template").or_else(|| node.at("op")).unwrap_or(node);
+        op.repeat = node.find("repeat").cloned();
+        let body = node.find("op_template").or_else(|| node.find("op")).unwrap_or(node);
         let text = SHAPES
             .iter()
             .find_map(|shape| body.entry(shape))
@@ -214,7 +214,7 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
             return ops.push(op);
         };
         op.shape.clone_from(&text.key);
-        let has_map = node.at("op").is_some_and(|op| op.entries().is_some());
+        let has_map = node.find("op").is_some_and(|op| op.entries().is_some());
         let aside = |e: &&Entry| {
             !["tags", "params", "bindings", "op_template", "name"].contains(&e.key.as_str())
                 && e.key != text.key
@@ -222,7 +222,7 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
         };
         let mut own: Vec<Entry> = entries.iter().filter(aside).cloned().collect();
         let body_entries = body.entries().unwrap_or(&[]).iter();
-        if node.at("op_template").is_some() {
+        if node.find("op_template").is_some() {
             op.inner = body_entries.filter(aside).cloned().collect();
         } else if has_map {
             own.extend(body_entries.filter(aside).cloned());

@@ -29,8 +29,8 @@ impl UndefinedTable {
             text: profile.to_owned(),
         }]);
         let root = yaml::parse(0, profile, profile::LIMITS, &mut ignored)?;
-        let text = |key: &str| Some(root.at(key)?.text()?.to_owned());
-        let has = |key: &str| root.at(key).is_some_and(|node| !matches!(node.raw, Raw::Null));
+        let text = |key: &str| Some(root.find(key)?.text()?.to_owned());
+        let has = |key: &str| root.find(key).is_some_and(|node| !matches!(node.raw, Raw::Null));
         if has(profile::DEFINITION) {
             return None;
         }

@@ -233,7 +233,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn text(&mut self, key: &str) -> Option<(&'a str, &'a Node)> {
-        let node = self.root.at(key)?;
+        let node = self.root.find(key)?;
         let text = node.text();
         if text.is_none() {
             let message = format!("`{key}` is a text, not {}", node.describe());
@@ -244,7 +244,7 @@ impl<'a> Reader<'a, '_> {
 
     fn needed(&mut self, key: &str, hint: &str) -> Option<&'a str> {
         let found = self.text(key).map(|(text, _)| text);
-        if found.is_none() && self.root.at(key).is_none() {
+        if found.is_none() && self.root.find(key).is_none() {
             let place = Place {
                 source: self.root.place.source,
                 span: self.root.place.span.start..self.root.place.span.start,
@@ -300,7 +300,7 @@ impl<'a> Reader<'a, '_> {
             named.map(|column| column.name.as_str()).collect::<Vec<&str>>().join(", ")
         };
         let mut notes = std::mem::take(&mut self.notes);
-        if self.root.at("keyspace_definition").is_none() {
+        if self.root.find("keyspace_definition").is_none() {
             notes.push(format!(
                 "the profile has no keyspace_definition: keyspace {keyspace} is made with one \
                  replica, unless it is there already"
@@ -375,7 +375,7 @@ impl<'a> Reader<'a, '_> {
 
     /// Returns the texts of a key: one, or a list.
     fn statements(&mut self, key: &str) -> Vec<(String, Place)> {
-        let Some(node) = self.root.at(key) else {
+        let Some(node) = self.root.find(key) else {
             return Vec::new();
         };
         let items = match &node.raw {
@@ -408,7 +408,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn table(&mut self, definition: &str, name: &str, types: &[UdtType]) -> Option<Table> {
-        let node = self.root.at("table_definition")?;
+        let node = self.root.find("table_definition")?;
         let place = node.place.clone();
         match schema::parse(definition, types) {
             Ok(DefinedObject::Table(table)) if table.name.eq_ignore_ascii_case(name) => Some(table),
@@ -452,7 +452,7 @@ impl<'a> Reader<'a, '_> {
 
     fn columnspec(&mut self, table: &Table) -> BTreeMap<String, Spec> {
         let mut specs = BTreeMap::new();
-        let Some(node) = self.root.at("columnspec") else {
+        let Some(node) = self.root.find("columnspec") else {
             return specs;
         };
         let Raw::List(items) = &node.raw else {
@@ -501,7 +501,7 @@ impl<'a> Reader<'a, '_> {
 
     fn inserts(&mut self) -> Inserts {
         let mut inserts = Inserts::default();
-        let Some(node) = self.root.at("insert") else {
+        let Some(node) = self.root.find("insert") else {
             return inserts;
         };
         let known = [
@@ -554,7 +554,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn token_queries(&mut self, keyspace: &str, table: &Table) -> Vec<TokenQuery> {
-        let entries = self.root.at("token_range_queries").and_then(Node::entries);
+        let entries = self.root.find("token_range_queries").and_then(Node::entries);
         let mut queries = Vec::new();
         for entry in entries.unwrap_or_default() {
             let node = &entry.value;
@@ -567,7 +567,7 @@ impl<'a> Reader<'a, '_> {
                 }
                 _ => "*".to_owned(),
             };
-            let page_size = node.at("page_size").and_then(Node::text).unwrap_or("5000");
+            let page_size = node.find("page_size").and_then(Node::text).unwrap_or("5000");
             let Ok(page_size @ 1..) = page_size.parse() else {
                 let message = format!("page_size is `{page_size}`; it must be 1 or more");
                 self.say(&node.nearest("page_size").place, message);

@@ -4,7 +4,8 @@ use super::pairs::{Pair, metric_of, primary};
 use super::results::{Row, labels, rows};
 use super::side::Side;
 use crate::page::{
-    ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, RowsPlot, ValueRow, Verdict,
+    AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, RowsPlot, ValueRow,
+    Verdict,
 };
 use crate::sections::comparisons::ratio_words;
 use crate::sections::results::metric_name;
@@ -107,9 +108,8 @@ fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurveP
                 "threads (operations in flight)"
             }
             .into(),
-            is_log: true,
+            scale: AxisScale::Logarithmic,
             ticks,
-            ..PlotAxis::default()
         },
         y: PlotAxis {
             title: if is_throughput {
@@ -118,8 +118,7 @@ fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurveP
                 "p99 latency, ms"
             }
             .into(),
-            is_log: !is_throughput,
-            from_zero: true,
+            scale: AxisScale::log_or_zero(!is_throughput),
             ..PlotAxis::default()
         },
         marks,

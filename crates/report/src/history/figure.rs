@@ -2,7 +2,9 @@
 
 use super::page::{self, name};
 use super::{Change, ChangeKind, History, Line};
-use crate::page::{ColorRole, CurvePlot, Headline, LeadFigure, LeadMark, Page, Plot, PlotAxis};
+use crate::page::{
+    AxisScale, ColorRole, CurvePlot, Headline, LeadFigure, LeadMark, Page, Plot, PlotAxis,
+};
 
 /// Maximum number of plots on a first screen.
 const PLOTS_MAX: usize = 2;
@@ -91,7 +93,7 @@ fn plot(history: &History, line: &Line) -> CurvePlot {
         },
         y: PlotAxis {
             title: format!("{}, {}", name(history, line), line.metric.unit),
-            from_zero: true,
+            scale: AxisScale::FromZero,
             ..PlotAxis::default()
         },
         marks,

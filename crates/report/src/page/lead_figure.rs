@@ -45,14 +45,12 @@ impl CurvePlot {
         CurvePlot {
             x: PlotAxis {
                 title: "percentile".into(),
-                is_log: true,
-                is_percentile: true,
+                scale: AxisScale::Percentile,
                 ticks: vec![2.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7],
-                ..PlotAxis::default()
             },
             y: PlotAxis {
                 title: "latency, ms".into(),
-                is_log: true,
+                scale: AxisScale::Logarithmic,
                 ..PlotAxis::default()
             },
             marks,
@@ -66,14 +64,41 @@ impl CurvePlot {
 pub struct PlotAxis {
     /// Title with its unit.
     pub title: String,
-    /// True for a logarithmic axis; otherwise it is linear.
-    pub is_log: bool,
-    /// True if a value is a number of operations of which one takes longer, named as percentile.
-    pub is_percentile: bool,
-    /// True if a linear axis begins at zero, whatever its least value is.
-    pub from_zero: bool,
+    /// Division of the axis.
+    pub scale: AxisScale,
     /// Values with a tick each, if they are few; otherwise ticks are at round numbers.
     pub ticks: Vec<f64>,
+}
+
+/// Division of an axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AxisScale {
+    /// Linear, around the values.
+    #[default]
+    Linear,
+    /// Linear from zero, whatever the least value is.
+    FromZero,
+    /// Logarithmic, around the values.
+    Logarithmic,
+    /// Logarithmic. A value is a number of operations of which one takes longer, and is named as
+    /// percentile.
+    Percentile,
+}
+
+impl AxisScale {
+    /// Returns the scale of latencies, or that of throughput.
+    pub fn log_or_zero(is_log: bool) -> AxisScale {
+        if is_log {
+            AxisScale::Logarithmic
+        } else {
+            AxisScale::FromZero
+        }
+    }
+
+    /// Returns true for a logarithmic axis.
+    pub fn is_log(self) -> bool {
+        matches!(self, AxisScale::Logarithmic | AxisScale::Percentile)
+    }
 }
 
 /// One mark over two axes.

@@ -196,9 +196,6 @@ fn short_metric(metric: &str) -> &str {
     }
 }
 
-/// Relative error above which a number is meaningless, and not shown.
-const ERROR_SHOWN_MAX: f64 = 0.5;
-
 /// Maximum number of cards on a first screen: more are no longer "a few numbers".
 const CARDS_MAX: usize = 4;
 
@@ -428,14 +425,9 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
 /// `compared` is the geometric mean of blocks, whose relative error is that of their mean.
 fn error_of(point: &Point<'_>, compared: Option<f64>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
-    if ci95.is_some_and(|[low, high]| (high - low) / 2.0 > value * ERROR_SHOWN_MAX) {
-        let ends = ci95.map(|ends| {
-            let scale = compared.map_or(1.0, |compared| compared / value);
-            ends.map(|end| number::rate(end.max(0.0) * scale))
-        });
-        return ends.map_or_else(String::new, |[low, high]| {
-            format!("between {low} and {high}")
-        });
+    if let Some(ends) = measure::number::wide_ends(value, ci95, compared) {
+        let [low, high] = ends.map(number::rate);
+        return format!("between {low} and {high}");
     }
     let error = number::relative_error(value, ci95);
     if error.is_empty() {

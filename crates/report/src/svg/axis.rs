@@ -1,6 +1,6 @@
 //! Numbers on an axis: converts values to pixels, and places ticks.
 
-use crate::page::PlotAxis;
+use crate::page::{AxisScale, PlotAxis};
 use measure::number::short;
 
 /// Share of a linear axis that is left free above the largest value.
@@ -12,8 +12,7 @@ const FACTOR_MIN: f64 = 4.0;
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     ends: [f64; 2],
-    is_log: bool,
-    is_percentile: bool,
+    scale: AxisScale,
     pixels: [f64; 2],
     ticks: Vec<f64>,
 }
@@ -21,19 +20,19 @@ pub(super) struct Axis {
 impl Axis {
     /// Returns an axis that fits all `values`, between two positions in the drawing.
     pub(super) fn new(spec: &PlotAxis, values: &[f64], pixels: [f64; 2]) -> Axis {
-        let is_shown = |value: &f64| value.is_finite() && (!spec.is_log || *value > 0.0);
+        let is_log = spec.scale.is_log();
+        let is_shown = |value: &f64| value.is_finite() && (!is_log || *value > 0.0);
         let shown = || values.iter().copied().filter(is_shown);
-        let least = shown().reduce(f64::min).unwrap_or(if spec.is_log { 1.0 } else { 0.0 });
+        let least = shown().reduce(f64::min).unwrap_or(if is_log { 1.0 } else { 0.0 });
         let most = shown().reduce(f64::max).unwrap_or(1.0);
-        let ends = if spec.is_log {
+        let ends = if is_log {
             log_ends(least, most)
         } else {
-            even_ends(least, most, spec.from_zero)
+            even_ends(least, most, spec.scale == AxisScale::FromZero)
         };
         let mut axis = Axis {
             ends,
-            is_log: spec.is_log,
-            is_percentile: spec.is_percentile,
+            scale: spec.scale,
             pixels,
             ticks: Vec::new(),
         };
@@ -55,21 +54,20 @@ impl Axis {
     /// Describes where it begins and how it is divided. `None` for a linear axis that begins at
     /// zero.
     pub(super) fn note(&self) -> Option<String> {
-        if self.is_percentile {
-            return None;
-        }
         let [low, _] = self.ends;
-        match (self.is_log, low > 0.0) {
-            (true, _) => Some(format!("logarithmic, from {}", short(low, 2))),
-            (false, true) => Some(format!("from {}", short(low, 2))),
-            (false, false) => None,
+        match self.scale {
+            AxisScale::Percentile => None,
+            AxisScale::Logarithmic => Some(format!("logarithmic, from {}", short(low, 2))),
+            AxisScale::Linear | AxisScale::FromZero => {
+                (low > 0.0).then(|| format!("from {}", short(low, 2)))
+            }
         }
     }
 
     /// Returns the position of a value in the drawing, limited to the ends.
     pub(super) fn position_of(&self, value: f64) -> f64 {
         let scaled = |value: f64| {
-            if self.is_log {
+            if self.scale.is_log() {
                 value.max(f64::MIN_POSITIVE).ln()
             } else {
                 value
@@ -88,7 +86,7 @@ impl Axis {
                 (self.position_of(*tick) - self.position_of(*last)).abs() >= room_px
             };
             if kept.last().is_none_or(is_free) {
-                let name = if self.is_percentile {
+                let name = if self.scale == AxisScale::Percentile {
                     percentile_name(*tick)
                 } else {
                     tick_name(*tick)
@@ -101,7 +99,7 @@ impl Axis {
 
     fn round_ticks(&self) -> Vec<f64> {
         let [low, high] = self.ends;
-        if !self.is_log {
+        if !self.scale.is_log() {
             let step = round_step((high - low) / 4.0);
             let first = (low / step).ceil() as i64;
             let last = (high / step).floor() as i64;
@@ -203,7 +201,7 @@ mod tests {
     #[test]
     fn an_even_axis_has_round_ticks_and_holds_all_values() {
         let spec = PlotAxis {
-            from_zero: true,
+            scale: AxisScale::FromZero,
             ..PlotAxis::default()
         };
         let even = axis(&spec, &[12_000.0, 48_000.0]);
@@ -214,9 +212,8 @@ mod tests {
 
     #[test]
     fn an_axis_that_does_not_begin_at_zero_says_so() {
-        let [zero, log] = [[true, false], [false, true]].map(|[from_zero, is_log]| PlotAxis {
-            from_zero,
-            is_log,
+        let [zero, log] = [AxisScale::FromZero, AxisScale::Logarithmic].map(|scale| PlotAxis {
+            scale,
             ..PlotAxis::default()
         });
         let values = [57.0, 90.0];
@@ -234,7 +231,7 @@ mod tests {
     #[test]
     fn a_logarithmic_axis_spans_a_factor_and_skips_zero() {
         let spec = PlotAxis {
-            is_log: true,
+            scale: AxisScale::Logarithmic,
             ..PlotAxis::default()
         };
         let log = axis(&spec, &[0.0, 2.0, 2.2, f64::NAN]);
@@ -249,9 +246,9 @@ mod tests {
     #[test]
     fn one_value_and_none_make_an_axis_too() {
         for values in [&[][..], &[5.0], &[0.0]] {
-            for is_log in [false, true] {
+            for scale in [AxisScale::Linear, AxisScale::Logarithmic] {
                 let spec = PlotAxis {
-                    is_log,
+                    scale,
                     ..PlotAxis::default()
                 };
                 assert!(axis(&spec, values).position_of(5.0).is_finite());

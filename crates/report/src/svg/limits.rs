@@ -106,7 +106,7 @@ fn measured(marks: &[LeadMark], [x, y]: [&Axis; 2]) -> Vec<Rect> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::{ColorRole, PlotAxis};
+    use crate::page::{AxisScale, ColorRole, PlotAxis};
 
     fn dot(x: f64, y: f64) -> LeadMark {
         LeadMark::Dot {
@@ -146,7 +146,7 @@ mod tests {
             let xs: Vec<f64> = (0..8).map(|n| 1000.0 * 2f64.powf(draw(n) * 5.0)).collect();
             let ys: Vec<f64> = (0..8).map(|n| 10.0 * (0.2 + draw(n + 9))).collect();
             let log = PlotAxis {
-                is_log: true,
+                scale: AxisScale::Logarithmic,
                 ..PlotAxis::default()
             };
             let x = Axis::new(&log, &xs, [inner.x, inner.x + inner.width]);

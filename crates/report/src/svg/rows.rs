@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
 use super::{LINE_PX, class_of, cut, text};
 use crate::escape::escape;
-use crate::page::{PlotAxis, RowsPlot, ValueRow};
+use crate::page::{AxisScale, PlotAxis, RowsPlot, ValueRow};
 use std::fmt::Write;
 
 const TITLE_PX: f64 = 26.0;
@@ -55,8 +55,10 @@ pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
         height: row_px * plot.rows.len() as f64,
     };
     let spec = PlotAxis {
-        is_log: plot.is_log,
-        from_zero: plot.baseline.is_none() && !plot.is_log,
+        scale: match plot.baseline {
+            Some(_) if !plot.is_log => AxisScale::Linear,
+            _ => AxisScale::log_or_zero(plot.is_log),
+        },
         ..PlotAxis::default()
     };
     let axis = Axis::new(&spec, &values(plot), [inner.x, inner.x + inner.width]);

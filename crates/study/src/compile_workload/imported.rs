@@ -224,7 +224,7 @@ pub(super) fn beyond_step(
     let Some(StepLimit::Duration(length)) = last.map(|step| step.limit) else {
         return;
     };
-    let Some(Raw::List(items)) = node.at("faults").map(|faults| &faults.raw) else {
+    let Some(Raw::List(items)) = node.find("faults").map(|faults| &faults.raw) else {
         return;
     };
     for (number, fault) in draft.faults() {

@@ -4,6 +4,7 @@ use crate::checked_tree::Tree;
 use crate::settings::Draft;
 use cql::Consistency;
 use target_spec::SecretSource;
+use versions::Release;
 
 /// Type of a value; each type ends with the function that applies the value to the settings.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +13,8 @@ pub enum Type {
     Text(fn(&mut Draft, &str)),
     /// Letters, digits, `.`, `_` and `-`: becomes part of a path.
     Name(fn(&mut Draft, &str)),
+    /// A release of Cassandra, or a line, which means its newest release.
+    Release(fn(&mut Draft, &Release)),
     /// A CQL name: letters, digits and `_`, beginning with a letter, at most 48.
     CqlName(fn(&mut Draft, &str)),
     /// A whole number with optional suffix, between two limits.

@@ -34,7 +34,7 @@ pub(super) fn step_words(
             of_operations(count).min(length.as_secs_f64()),
         ),
         StepLimit::Duration(length) => (
-            units::format_duration_ns(settings.window.measure_ns),
+            units::format_duration_ns(length.as_nanos() as u64),
             length.as_secs_f64(),
         ),
         StepLimit::Uncertainty { target, min, max } => (

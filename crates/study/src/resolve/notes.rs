@@ -21,7 +21,7 @@ pub(super) fn notes(
                 .to_owned(),
         );
     }
-    if null && resolved.tree.at("faults").is_some() {
+    if null && resolved.tree.find("faults").is_some() {
         notes.push("the null target has no node to break: faults are omitted".to_owned());
     }
     notes.extend(unseen(&resolved.variants));

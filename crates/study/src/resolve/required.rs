@@ -13,7 +13,7 @@ pub(super) fn check(root: &Node, variants: &[Variant], out: &mut Diagnostics) {
         for (key, message, hint) in mistakes(variant, own().count()) {
             if said.insert(message.clone()) {
                 let own = format!("variants.{}.require{key}", variant.name);
-                let path = match root.at(&own) {
+                let path = match root.find(&own) {
                     Some(_) => own,
                     None => format!("require{key}"),
                 };
@@ -31,7 +31,7 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
     let mut found = Vec::new();
     let is_relative = require.ratio.is_some() || require.not_worse_than.is_some();
     let says_nothing = !require.has_limits() && !is_relative;
-    if variant.tree.at("require").is_some() && says_nothing {
+    if variant.tree.find("require").is_some() && says_nothing {
         let message = "`require` requires nothing".to_owned();
         let hint = "for example: require: {p99_ms: 10, error_rate: 0.1%}".to_owned();
         found.push(("", message, Some(hint)));

@@ -153,6 +153,25 @@ verify: {reads: all}
 }
 
 #[test]
+fn a_misspelt_choice_of_a_section_is_one_mistake() {
+    let text = "\
+study: s
+question: Does it?
+target: {null: {}}
+workload: {use: kv, mix: {write: 1}}
+procedure: {fixd: {threads: 4}}
+";
+    mistakes(
+        text,
+        &Overrides::default(),
+        expect![[r#"
+            s.yaml:5:13: `procedure.fixd` is not a key of a study
+              hint: did you mean `fixed`?
+        "#]],
+    );
+}
+
+#[test]
 fn missing_and_unknown_keys_are_reported_together() {
     let text = "study: s\ntarget: {}\nrequires: []\nvariants: {a: {topology: auto}}\n";
     mistakes(

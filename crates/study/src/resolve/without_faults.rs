@@ -23,7 +23,7 @@ pub(super) fn add(base: &Node, tree: &Tree, variants: &mut Vec<Variant>, out: &m
     if !Draft::from_tree(tree).repeat.without_faults {
         return;
     }
-    let has_faults = |variant: &Variant| variant.tree.at("faults").is_some();
+    let has_faults = |variant: &Variant| variant.tree.find("faults").is_some();
     if !variants.iter().any(has_faults) {
         let message = format!("`{PATH}` has no effect: nothing has `faults`");
         let hint = "add `faults`, or remove it".to_owned();

@@ -17,7 +17,7 @@ const TRANSLATED: &str = "target.attach.addresses";
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     translated(subject, out);
     bundled(subject, out);
-    let Some(hosts) = subject.node.at(HOSTS) else {
+    let Some(hosts) = subject.node.find(HOSTS) else {
         return;
     };
     let path = format!("{HOSTS}.ssh");
@@ -54,7 +54,7 @@ fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 /// Checks that both sides of a translation are addresses, and that no address occurs twice.
 fn translated(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let lines = subject.node.at(TRANSLATED).and_then(Node::entries);
+    let lines = subject.node.find(TRANSLATED).and_then(Node::entries);
     let mut sides: [Vec<NodePlace>; 2] = Default::default();
     for line in lines.unwrap_or_default() {
         let reached = line.value.text().unwrap_or_default();

@@ -44,9 +44,6 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     let draft = Draft::from_tree(subject.tree);
     let mut mistakes = Vec::new();
-    if let Some(Err(unknown)) = draft.release.as_deref().map(Release::parse) {
-        mistakes.push(Mistake::new(CASSANDRA, unknown.why, &unknown.hint));
-    }
     let has_digest = subject.has(&format!("{CASSANDRA}.sha256"));
     if subject.has(&format!("{CASSANDRA}.tarball")) && !has_digest {
         let hint = "add `sha256: DIGEST`, which `sha256sum FILE` prints";
@@ -100,7 +97,7 @@ fn compared(origin: &Origin) -> Result<(), Mistake> {
 /// Checks that a release has the classes that the tables use.
 fn classes(release: &Release, subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in ["keyspace.compaction.class", "keyspace.compression.class"] {
-        let named = subject.node.at(path).and_then(Node::text);
+        let named = subject.node.find(path).and_then(Node::text);
         if let Some(why) = named.and_then(|name| release.line().lacks_class(name)) {
             let message = format!("`{path}`: {why}");
             subject.say(path, message, Some(LACKED_CLASS_HINT), out);
@@ -110,10 +107,10 @@ fn classes(release: &Release, subject: &Subject<'_>, out: &mut Diagnostics) {
 
 /// Checks trust: a program of the user's own needs `--trust` or the command line.
 fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let own = subject.node.at(CASSANDRA).filter(|node| matches!(node.raw, Raw::Map(_)));
+    let own = subject.node.find(CASSANDRA).filter(|node| matches!(node.raw, Raw::Map(_)));
     let java = subject
         .node
-        .at(JAVA)
+        .find(JAVA)
         .filter(|node| node.text().is_some_and(|text| text.parse::<u32>().is_err()));
     for (path, node) in own
         .map(|node| (CASSANDRA, node))
@@ -136,7 +133,7 @@ fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Returns the path of a file: a study's is relative to the study's folder, one of the command line
 /// to the current folder.
 fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBuf {
-    let stands_in_study = node.at(key).is_some_and(|node| node.place.source == 0);
+    let stands_in_study = node.find(key).is_some_and(|node| node.place.source == 0);
     match overrides.files.as_ref().filter(|_| stands_in_study) {
         Some(folder) => folder.path.join(path),
         None => path.to_owned(),

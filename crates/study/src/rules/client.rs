@@ -16,7 +16,7 @@ const PODS: &str = "client.kubernetes";
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     split(subject, out);
     pods(subject, out);
-    let Some(node) = subject.node.at(MACHINES) else {
+    let Some(node) = subject.node.find(MACHINES) else {
         return;
     };
     let items = match &node.raw {
@@ -42,7 +42,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 /// Checks that the arguments for `kubectl` are names, and trusted.
 fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let Some(node) = subject.node.at(PODS) else {
+    let Some(node) = subject.node.find(PODS) else {
         return;
     };
     if !is_own_word(subject.overrides, node) {
@@ -80,7 +80,7 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
         subject.say(SPLIT, message, Some(hint), out);
         return;
     }
-    let Some(machines) = subject.tree.at(MACHINES) else {
+    let Some(machines) = subject.tree.find(MACHINES) else {
         let message = format!("`{SPLIT}: range` needs `{MACHINES}`");
         let hint = "machines: [{ssh: load1, workers: 4}, {ssh: load2, workers: 4}]";
         subject.say(SPLIT, message, Some(hint), out);

@@ -11,7 +11,7 @@ use target_spec::fault::{FaultOption, FaultPlace, Hit, Length};
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let Some(node) = subject.node.at("faults") else {
+    let Some(node) = subject.node.find("faults") else {
         return;
     };
     // If the null target replaces a study's own target, faults are left out with a note.
@@ -42,7 +42,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         items.iter().for_each(|item| item.in_a_step(out));
         return;
     }
-    let known = subject.tree.at("window.measure").is_some();
+    let known = subject.tree.find("window.measure").is_some();
     if known && items.iter().all(Item::is_whole) {
         let faults = draft.faults();
         if faults.len() > FAULTS_MAX {
@@ -58,7 +58,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 /// Checks the names of an attached target's own faults, which must differ from the built-in ones.
 pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let entries = subject.node.at("target.attach.faults");
+    let entries = subject.node.find("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
         let name = &entry.key;
         let why = match target_spec::fault::FaultKind::find(name) {
@@ -103,7 +103,7 @@ impl<'a> Item<'a> {
     }
 
     fn wrote(&self, path: &str) -> bool {
-        self.node.at(path).is_some()
+        self.node.find(path).is_some()
     }
 
     /// Returns true if it has a time, a length and a kind.
@@ -126,7 +126,7 @@ impl<'a> Item<'a> {
 
     /// Checks that its target has its kinds of faults.
     fn names(&self, draft: &Draft, out: &mut Diagnostics) {
-        let Some(kind) = self.node.at("kind") else {
+        let Some(kind) = self.node.find("kind") else {
             return;
         };
         let names = match &kind.raw {

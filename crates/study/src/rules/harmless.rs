@@ -22,14 +22,14 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     yaml(subject, out);
     classes(subject, out);
     programs(subject, out);
-    if let Some(node) = subject.node.at(BUNDLE) {
+    if let Some(node) = subject.node.find(BUNDLE) {
         file(subject, BUNDLE, node, out);
     }
     for path in ["target.attach", "target.attach.jolokia"] {
         secret(subject, &format!("{path}.password"), out);
         for key in TLS_FILES {
             let written = format!("{path}.tls.{key}");
-            if let Some(node) = subject.node.at(&written) {
+            if let Some(node) = subject.node.find(&written) {
                 file(subject, &written, node, out);
             }
         }
@@ -61,7 +61,7 @@ pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
 }
 
 fn jvm(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let Some(node) = subject.node.at("target.local.jvm") else {
+    let Some(node) = subject.node.find("target.local.jvm") else {
         return;
     };
     let items = match &node.raw {
@@ -111,7 +111,7 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Checks classes in table options: the server loads them by name.
 fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in ["compaction", "compression", "options"].map(|key| format!("keyspace.{key}")) {
-        let entries = subject.node.at(&path).and_then(Node::entries);
+        let entries = subject.node.find(&path).and_then(Node::entries);
         for entry in entries.into_iter().flatten() {
             let may_say_anything = entry.key == "comment" && path.ends_with("options");
             let inner = entry.value.entries().unwrap_or_default().iter();
@@ -135,7 +135,7 @@ fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 /// Checks the programs that break, observe and heal an attached cluster.
 fn programs(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let kinds = subject.node.at(COMMANDS).and_then(Node::entries);
+    let kinds = subject.node.find(COMMANDS).and_then(Node::entries);
     for kind in kinds.unwrap_or_default() {
         for key in PROGRAMS {
             let written = kind.value.entry(key).map(|entry| &entry.value);
@@ -152,7 +152,7 @@ fn programs(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
-    let Some([entry]) = subject.node.at(path).and_then(Node::entries) else {
+    let Some([entry]) = subject.node.find(path).and_then(Node::entries) else {
         return;
     };
     let (node, Some(text)) = (&entry.value, entry.value.text()) else {
@@ -218,7 +218,7 @@ pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Res
     let host = host_of(authority);
     let points = subject
         .tree
-        .at("target.attach.contact_points")
+        .find("target.attach.contact_points")
         .map(crate::checked_tree::Tree::items)
         .unwrap_or_default();
     let mut points = points.iter().filter_map(crate::checked_tree::Tree::text);
@@ -253,7 +253,7 @@ pub fn settle_programs(faults: &mut [StudyFault], node: &Node, overrides: &Overr
         let of = [&mut commands.inject, &mut commands.see, &mut commands.heal];
         for (key, program) in PROGRAMS.into_iter().zip(of) {
             let path = format!("{COMMANDS}.{}.{key}", commands.name);
-            let stands_in_study = node.at(&path).is_some_and(|node| node.place.source == 0);
+            let stands_in_study = node.find(&path).is_some_and(|node| node.place.source == 0);
             let folder = overrides.files.as_ref().filter(|_| stands_in_study);
             program.folder = folder.map_or_else(|| ".".into(), |folder| folder.path.clone());
         }
@@ -267,7 +267,7 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
         return;
     };
     let locate = |path: &str, file: &mut std::path::PathBuf| {
-        let stands_in_study = node.at(path).is_some_and(|node| node.place.source == 0);
+        let stands_in_study = node.find(path).is_some_and(|node| node.place.source == 0);
         if let Some(folder) = overrides.files.as_ref().filter(|_| stands_in_study) {
             *file = folder.path.join(&*file);
         }

@@ -153,7 +153,7 @@ fn nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.racks";
-    let Some(tree) = subject.tree.at(path) else {
+    let Some(tree) = subject.tree.find(path) else {
         return;
     };
     let hosts = subject.count(HOSTS);
@@ -182,7 +182,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 fn replication(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "keyspace.replication";
-    let (Some(nodes), Some(tree)) = (nodes_count(subject), subject.tree.at(path)) else {
+    let (Some(nodes), Some(tree)) = (nodes_count(subject), subject.tree.find(path)) else {
         return;
     };
     let datacenter = subject.text("target.local.datacenter").unwrap_or_default();
@@ -313,7 +313,7 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Reports two choices of a collector: the JVM refuses two.
 fn collector(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.jvm";
-    let options = subject.tree.at(path).map(Tree::items).unwrap_or_default();
+    let options = subject.tree.find(path).map(Tree::items).unwrap_or_default();
     let chooses = |option: &&str| option.starts_with("-XX:+Use") && option.ends_with("GC");
     if let Some(option) = options.iter().filter_map(Tree::text).find(chooses)
         && subject.wrote("target.local.gc")

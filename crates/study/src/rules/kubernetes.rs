@@ -14,7 +14,7 @@ const OWNERS: [&str; 3] = ["k8ssandra", "cass_operator", "service"];
 /// Checks an attached cluster: exactly one resource describes it, and no key repeats what that one
 /// states.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let Some(node) = subject.node.at(ATTACHED) else {
+    let Some(node) = subject.node.find(ATTACHED) else {
         return;
     };
     if !is_own_word(subject.overrides, node) {
@@ -57,7 +57,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Checks pods of local nodes: they need trust, and other keys must not describe them too.
 pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     const PODS: &str = "target.local.pods";
-    let Some(node) = subject.node.at(PODS) else {
+    let Some(node) = subject.node.find(PODS) else {
         return;
     };
     if !is_own_word(subject.overrides, node) {

@@ -10,7 +10,7 @@ use std::path::Path;
 use yaml::{Diagnostics, Node, Raw};
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let Some(node) = subject.node.at(PATH) else {
+    let Some(node) = subject.node.find(PATH) else {
         return;
     };
     let Raw::List(items) = &node.raw else {
@@ -55,7 +55,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 /// Returns how many nodes each machine of a study takes; `None` for a machine that does not say.
 pub(super) fn nodes(study: &Node) -> Vec<Option<u64>> {
-    let Some(Raw::List(items)) = study.at(PATH).map(|node| &node.raw) else {
+    let Some(Raw::List(items)) = study.find(PATH).map(|node| &node.raw) else {
         return Vec::new();
     };
     items.iter().map(|item| value(item, "nodes")?.1.parse().ok()).collect()

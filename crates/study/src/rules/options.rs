@@ -31,7 +31,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         map(subject, key, out);
     }
     let path = "keyspace.options";
-    let options = subject.tree.at(path).map(Tree::entries).unwrap_or_default();
+    let options = subject.tree.find(path).map(Tree::entries).unwrap_or_default();
     for (name, value) in options {
         option(subject, name, value, out);
     }
@@ -40,7 +40,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Checks a mapping of scalars, which needs a `class` unless it is switched off.
 fn map(subject: &Subject<'_>, key: &str, out: &mut Diagnostics) {
     let path = format!("keyspace.{key}");
-    let Some(tree) = subject.tree.at(&path) else {
+    let Some(tree) = subject.tree.find(&path) else {
         return;
     };
     for (name, value) in tree.entries() {
@@ -50,8 +50,8 @@ fn map(subject: &Subject<'_>, key: &str, out: &mut Diagnostics) {
             subject.say(&path, message, None, out);
         }
     }
-    let is_off = key == "compression" && tree.at("enabled") == Some(&Tree::Bool(false));
-    if !is_off && tree.at("class").is_none() && matches!(tree, Tree::Map(_)) {
+    let is_off = key == "compression" && tree.find("enabled") == Some(&Tree::Bool(false));
+    if !is_off && tree.find("class").is_none() && matches!(tree, Tree::Map(_)) {
         let message = format!("`{path}` has no `class`");
         let hint = match key {
             "compaction" => "for example {class: LeveledCompactionStrategy}",

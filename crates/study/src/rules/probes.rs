@@ -7,7 +7,7 @@ use ::yaml::{Diagnostics, Node, Raw};
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     check_null(subject, out);
-    let import = subject.node.at("probes.import");
+    let import = subject.node.find("probes.import");
     let items = match import.map(|node| &node.raw) {
         Some(Raw::List(items)) => items.as_slice(),
         _ => return,

@@ -37,7 +37,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     let beside = subject
         .tree
-        .at("procedure.endurance.beside")
+        .find("procedure.endurance.beside")
         .map(Tree::items)
         .unwrap_or_default();
     if beside.len() > Endurance::BESIDE_MAX {
@@ -49,7 +49,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = Some("remove some, or repeat the study: `repeat: {blocks: 3}`");
         subject.say(&format!("{path}.beside"), message, hint, out);
     }
-    let long = subject.tree.at("procedure.endurance.for");
+    let long = subject.tree.find("procedure.endurance.for");
     for (key, tree) in long
         .map(|long| ("for", long))
         .into_iter()
@@ -76,7 +76,7 @@ fn ends(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
 
 fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
     let path = format!("procedure.sweep.{axis}");
-    let Some(tree) = subject.tree.at(&path) else {
+    let Some(tree) = subject.tree.find(&path) else {
         return;
     };
     let until = subject.wrote("procedure.sweep.until");
@@ -123,7 +123,7 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     ends(subject, "procedure.band.threads", out);
     let p99 = "procedure.band.p99_ms";
-    let items = subject.tree.at(p99).map(Tree::items).unwrap_or_default();
+    let items = subject.tree.find(p99).map(Tree::items).unwrap_or_default();
     let ms: Vec<f64> = items.iter().filter_map(Tree::number).collect();
     if subject.wrote(p99) && !matches!(ms.as_slice(), [least, most] if least <= most) {
         let message = format!("`{p99}` is a band: its lower and upper limit, in this order");

@@ -29,7 +29,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
             subject.say(path, message, Some(hint), out);
         }
     }
-    let is_local = subject.tree.at("target.local").is_some();
+    let is_local = subject.tree.find("target.local").is_some();
     if is_local && !subject.wrote("workload.recorded.schema") {
         let message = "nodes that cassay starts have no tables for recorded traffic".to_owned();
         let hint = "add `schema: FILE` with the output of cqlsh's DESCRIBE KEYSPACE, or attach to \

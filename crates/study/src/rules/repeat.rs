@@ -19,7 +19,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = Some("remove one of them");
         subject.say("repeat.primary", message.to_owned(), hint, out);
     }
-    if subject.tree.at("repeat.without_faults") == Some(&Tree::Bool(true)) {
+    if subject.tree.find("repeat.without_faults") == Some(&Tree::Bool(true)) {
         without_faults(subject, out);
     }
 }
@@ -35,7 +35,7 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = Some("remove `order: sequential`");
         subject.say("repeat.order", message, hint, out);
     }
-    let keys = subject.node.at("procedure").and_then(Node::entries);
+    let keys = subject.node.find("procedure").and_then(Node::entries);
     let mut names = keys.into_iter().flatten().map(|entry| entry.key.as_str());
     let other = names.find(|name| !matches!(*name, "fixed" | "sweep" | "arrival" | "scale_up"));
     if let Some(other) = other {
@@ -73,7 +73,7 @@ fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// between variants that take turns.
 fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
-    let sides = subject.node.at("variants").and_then(Node::entries);
+    let sides = subject.node.find("variants").and_then(Node::entries);
     if !subject.wrote("matrix") && sides.is_none_or(|sides| sides.len() < 2) {
         let message = "`until: answered` waits for a comparison, but the study has one side";
         let hint = "add `variants`, or write `blocks` instead";
@@ -85,7 +85,7 @@ fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = Some("remove `order: sequential`");
         subject.say("repeat.order", message.to_owned(), hint, out);
     }
-    let keys = subject.node.at("procedure").and_then(Node::entries);
+    let keys = subject.node.find("procedure").and_then(Node::entries);
     let names = keys.into_iter().flatten().map(|entry| entry.key.as_str());
     let hours = names.into_iter().find(|name| *name == "endurance");
     if let Some(hours) = hours {

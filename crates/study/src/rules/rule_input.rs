@@ -20,23 +20,23 @@ pub struct Subject<'a> {
 
 impl Subject<'_> {
     pub(super) fn count(&self, path: &str) -> Option<u64> {
-        self.tree.at(path)?.count()
+        self.tree.find(path)?.count()
     }
 
     pub(super) fn text(&self, path: &str) -> Option<&str> {
-        self.tree.at(path)?.text()
+        self.tree.find(path)?.text()
     }
 
     pub(super) fn bytes(&self, path: &str) -> Option<u64> {
-        self.tree.at(path)?.bytes()
+        self.tree.find(path)?.bytes()
     }
 
     pub(super) fn has(&self, path: &str) -> bool {
-        self.tree.at(path).is_some()
+        self.tree.find(path).is_some()
     }
 
     pub(super) fn wrote(&self, path: &str) -> bool {
-        self.node.at(path).is_some()
+        self.node.find(path).is_some()
     }
 
     pub(super) fn say(

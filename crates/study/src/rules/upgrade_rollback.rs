@@ -24,7 +24,7 @@ pub(super) fn stated(
     (local, to): (&LocalSpec, &Release),
     say: &mut dyn FnMut(&str, String, String),
 ) {
-    let text = |key: &str| item.at(key).and_then(Node::text);
+    let text = |key: &str| item.find(key).and_then(Node::text);
     if text("back").and_then(Rollback::from_name) != Some(Rollback::Snapshot) {
         return;
     }
@@ -34,7 +34,7 @@ pub(super) fn stated(
                        lost";
         say("drain", message.to_owned(), "remove `drain`".to_owned());
     }
-    let named = match item.at("nodes").map(|nodes| &nodes.raw) {
+    let named = match item.find("nodes").map(|nodes| &nodes.raw) {
         Some(Raw::List(nodes)) => nodes.len(),
         _ => local.nodes,
     };
@@ -60,7 +60,7 @@ pub(super) fn stated(
 
 /// Reports writes of variants that would be lost.
 pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut Diagnostics) {
-    let items = match node.at("faults").map(|faults| &faults.raw) {
+    let items = match node.find("faults").map(|faults| &faults.raw) {
         // With other mistakes, the writes are not known yet.
         Some(Raw::List(items)) if out.is_empty() => items.as_slice(),
         _ => return,

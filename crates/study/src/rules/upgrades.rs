@@ -2,6 +2,7 @@
 
 use super::rule_input::Subject;
 use super::upgrade_rollback;
+use crate::checked_tree::Tree;
 use crate::settings::{Draft, Registry};
 use ::yaml::{Diagnostics, Node, Raw};
 use target_spec::fault::FaultName;
@@ -10,40 +11,40 @@ use versions::Release;
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let items = match subject.node.at("faults").map(|faults| &faults.raw) {
+    let items = match subject.node.find("faults").map(|faults| &faults.raw) {
         Some(Raw::List(items)) if subject.has("target.local") => items.as_slice(),
         _ => return,
     };
-    let is_upgrade = |item: &&Node| {
-        let kind = item.at("kind").and_then(Node::text);
+    let checked = subject.tree.find("faults").map(Tree::items);
+    let items = items.iter().zip(checked.unwrap_or_default());
+    let is_upgrade = |(item, _): &(&Node, &Tree)| {
+        let kind = item.find("kind").and_then(Node::text);
         kind == Some(FaultName::RollingUpgrade.name())
     };
-    let mut upgrades = items.iter().filter(is_upgrade);
+    let mut upgrades = items.filter(is_upgrade);
     let local = super::cassandra::found(&Draft::from_tree(subject.tree), subject);
     let Some(first) = upgrades.next() else { return };
     one(first, &local, subject.overrides.registry, out);
-    for more in upgrades {
+    for (more, _) in upgrades {
         let message = "a trial has two rolling upgrades, but nodes are upgraded to one release";
         let hint = "make it a variant whose nodes start with the release of the first";
         out.add(&more.place, message.to_owned(), Some(hint.to_owned()));
     }
 }
 
-fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics) {
+fn one((item, tree): (&Node, &Tree), local: &LocalSpec, registry: Registry, out: &mut Diagnostics) {
     let mut say = |key: &str, message: String, hint: String| {
         out.add(&item.nearest(key).place, message, Some(hint));
     };
-    let to = match item.at("to").and_then(Node::text).map(Release::parse) {
-        // Another rule reports that it is missing.
-        None => return,
-        Some(Err(unknown)) => return say("to", unknown.why, unknown.hint),
-        Some(Ok(to)) => to,
+    // Others report that it is missing, or no release.
+    let Some(to) = tree.find("to").and_then(Tree::release) else {
+        return;
     };
-    if let Some(none) = registry.refusal(&to) {
+    if let Some(none) = registry.refusal(to) {
         return say("to", none.why, none.hint);
     }
     let from = &local.release;
-    if !is_newer(&to, from) {
+    if !is_newer(to, from) {
         say(
             "to",
             format!(
@@ -61,14 +62,14 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
         );
     }
     if let Some(JavaChoice::Major(major)) = local.java.as_ref()
-        && !java_majors(&to).contains(major)
+        && !java_majors(to).contains(major)
     {
         let message = format!("Cassandra {to} does not start on the Java {major} of these nodes");
         say("to", message, "remove `target.local.java`".to_owned());
     }
     for (key, value) in &local.yaml {
         // The setting may have another name in that release.
-        if let Some(refused) = target_spec::yaml_refusal((&to, &Origin::Maven), key, value) {
+        if let Some(refused) = target_spec::yaml_refusal((to, &Origin::Maven), key, value) {
             say(
                 "to",
                 format!("{}, which the nodes are upgraded to", refused.why),
@@ -76,13 +77,13 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
             );
         }
     }
-    upgrade_rollback::stated(item, (local, &to), &mut say);
+    upgrade_rollback::stated(item, (local, to), &mut say);
     numbers(item, local, &mut say);
 }
 
 /// Refuses numbers of nodes that do not exist or are repeated.
 fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, String)) {
-    let nodes = match item.at("nodes").map(|nodes| &nodes.raw) {
+    let nodes = match item.find("nodes").map(|nodes| &nodes.raw) {
         Some(Raw::List(nodes)) => nodes.as_slice(),
         _ => &[],
     };

@@ -25,20 +25,20 @@ const OF_FAULTS: &str = "faults.yaml";
 /// Returns all places in a study that have such keys.
 pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<YamlKeys<'s>> {
     const OF_NODES: &str = "target.local.yaml";
-    let of_nodes = subject.node.at(OF_NODES).zip(subject.tree.at(OF_NODES));
-    let items = match subject.node.at("faults").map(|faults| &faults.raw) {
+    let of_nodes = subject.node.find(OF_NODES).zip(subject.tree.find(OF_NODES));
+    let items = match subject.node.find("faults").map(|faults| &faults.raw) {
         Some(Raw::List(items)) => items.as_slice(),
         _ => &[],
     };
-    let checked = subject.tree.at("faults").map(Tree::items);
+    let checked = subject.tree.find("faults").map(Tree::items);
     let items = items.iter().zip(checked.unwrap_or_default());
     let of_faults = items.filter_map(|(node, tree)| {
-        let to = node.at("to").and_then(Node::text);
+        let to = tree.find("to").and_then(Tree::release);
         Some(YamlKeys {
             path: OF_FAULTS,
-            node: node.at("yaml")?,
-            tree: tree.at("yaml")?,
-            upgraded_to: to.and_then(|to| Release::parse(to).ok()),
+            node: node.find("yaml")?,
+            tree: tree.find("yaml")?,
+            upgraded_to: to.cloned(),
         })
     });
     let of_nodes = of_nodes.map(|(node, tree)| YamlKeys {

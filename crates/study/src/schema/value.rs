@@ -40,7 +40,7 @@ fn form(path: &str, typ: &Type) -> Value {
     match typ {
         Type::Text(_) => json!({"type": ["string", "number", "boolean"], "pattern": "\\S"}),
         // To an editor, a version such as 5.0 is a number.
-        Type::Name(_) => {
+        Type::Name(_) | Type::Release(_) => {
             json!({"type": ["string", "number", "boolean"], "pattern": NAME, "minimum": 0})
         }
         Type::CqlName(_) => json!({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]{0,47}$"}),

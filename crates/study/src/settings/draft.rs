@@ -38,7 +38,7 @@ pub struct Draft {
     pub(crate) kind: TargetKind,
     pub(crate) local: LocalSpec,
     /// The requested version, as written.
-    pub(crate) release: Option<String>,
+    pub(crate) release: Option<Release>,
     pub(crate) own: OwnCassandra,
     /// Racks that are assigned to the hosts in turn, or to the nodes without hosts; if empty, one
     /// for each host.
@@ -347,9 +347,8 @@ impl Draft {
             ..self.hosts.clone()
         });
         let nodes = hosts.as_ref().map(|hosts| hosts.nodes(self.nodes_per_host));
-        let release = self.release.as_deref().and_then(|text| Release::parse(text).ok());
         let spec = LocalSpec {
-            release: release.unwrap_or_else(|| self.local.release.clone()),
+            release: self.release.as_ref().unwrap_or(&self.local.release).clone(),
             origin: self.own.origin(),
             nodes: nodes.unwrap_or(self.local.nodes),
             hosts,

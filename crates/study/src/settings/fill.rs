@@ -25,6 +25,7 @@ impl Draft {
             (Type::Text(set) | Type::Name(set) | Type::CqlName(set), Tree::Text(text)) => {
                 set(self, text);
             }
+            (Type::Release(set), Tree::Release(release, _)) => set(self, release),
             (Type::Count(.., set), Tree::Count(n))
             | (Type::Duration(.., set), Tree::DurationNs(n))
             | (Type::Bytes(.., set), Tree::Bytes(n))

@@ -164,7 +164,7 @@ fn set(text: &str) -> Result<CpuSet, ReadError> {
 pub fn read_kubelet(text: &str) -> Result<Placement, ReadError> {
     let root = parse(text)?;
     let reserved = root
-        .at("reservedSystemCPUs")
+        .find("reservedSystemCPUs")
         .and_then(|node| node.text())
         .ok_or_else(|| wrong("YAML", "it sets no reservedSystemCPUs"))?;
     Ok(Placement {
@@ -175,7 +175,7 @@ pub fn read_kubelet(text: &str) -> Result<Placement, ReadError> {
 
 pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
     let root = parse(text)?;
-    let annotation = |name: &str| root.at(&format!("metadata.annotations.{name}"))?.text();
+    let annotation = |name: &str| root.find(&format!("metadata.annotations.{name}"))?.text();
     let cpus = annotation("cassay-cpus")
         .map(|list| {
             let cpus = list.split(',').map(|cpu| cpu.parse::<u32>());
@@ -183,14 +183,15 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
         })
         .transpose()
         .map_err(|_| wrong("YAML", "the annotation cassay-cpus is not a list of CPUs"))?;
-    let container = match root.at("spec.containers").map(|node| &node.raw) {
+    let container = match root.find("spec.containers").map(|node| &node.raw) {
         Some(yaml::Raw::List(containers)) => containers.first(),
         _ => None,
     };
     let container = container.ok_or_else(|| wrong("YAML", "it has no container"))?;
-    let number = |path: &str| container.at(path)?.text()?.parse::<u64>().ok();
-    let memory_bytes =
-        container.at("resources.limits.memory").and_then(|node| quantity(node.text()?));
+    let number = |path: &str| container.find(path)?.text()?.parse::<u64>().ok();
+    let memory_bytes = container
+        .find("resources.limits.memory")
+        .and_then(|node| quantity(node.text()?));
     let is_guaranteed = |cpus: &Vec<u32>| {
         number("resources.limits.cpu") == Some(cpus.len() as u64)
             && number("resources.requests.cpu") == number("resources.limits.cpu")
@@ -234,11 +235,12 @@ fn quantity(text: &str) -> Option<u64> {
 
 /// Returns the JVM options in the container's environment.
 fn options_of(container: &yaml::Node) -> Option<Vec<String>> {
-    let yaml::Raw::List(variables) = &container.at("env")?.raw else {
+    let yaml::Raw::List(variables) = &container.find("env")?.raw else {
         return None;
     };
-    let is_ours =
-        |node: &&yaml::Node| node.at("name").and_then(|name| name.text()) == Some("JVM_EXTRA_OPTS");
-    let value = variables.iter().find(is_ours)?.at("value")?.text()?;
+    let is_ours = |node: &&yaml::Node| {
+        node.find("name").and_then(|name| name.text()) == Some("JVM_EXTRA_OPTS")
+    };
+    let value = variables.iter().find(is_ours)?.find("value")?.text()?;
     Some(systemd::words_of(&value.replace("$$", "$")))
 }

@@ -50,7 +50,7 @@ impl<'a> File<'a, '_> {
             tables: &tables.tables,
             is_incomplete,
             values: &values,
-            written: self.root.at("values"),
+            written: self.root.find("values"),
             has_lost_values: self.is_misspelt("values"),
             keyspace: &keyspace,
             rows: Numbers {
@@ -106,7 +106,7 @@ impl<'a> File<'a, '_> {
 
     /// Reads the CSV that the file names; it may name no other file.
     fn csv(&mut self) -> Option<Option<Csv>> {
-        let Some(node) = self.root.at("csv") else {
+        let Some(node) = self.root.find("csv") else {
             return Some(None);
         };
         let name = self.text_of(node, "csv")?;
@@ -135,14 +135,14 @@ impl<'a> File<'a, '_> {
     }
 
     fn adds_rows(&self) -> bool {
-        let statements = self.root.at("statements").and_then(Node::entries);
+        let statements = self.root.find("statements").and_then(Node::entries);
         let mut statements = statements.unwrap_or_default().iter();
-        statements.any(|entry| entry.value.at("rows").and_then(Node::text) == Some("new"))
+        statements.any(|entry| entry.value.find("rows").and_then(Node::text) == Some("new"))
     }
 
     /// Returns the statements that the load stage executes.
     fn load(&mut self, named: &[NamedStatement]) -> Vec<usize> {
-        let Some(node) = self.root.at("load") else {
+        let Some(node) = self.root.find("load") else {
             return Vec::new();
         };
         let items = match &node.raw {
@@ -187,7 +187,7 @@ impl<'a> File<'a, '_> {
 
     /// Returns true if the file has a statement of that name, even one with mistakes.
     fn is_statement(&self, name: &str) -> bool {
-        let statements = self.root.at("statements");
+        let statements = self.root.find("statements");
         statements.is_some_and(|statements| statements.entry(name).is_some())
             || self.is_misspelt("statements")
     }
@@ -200,7 +200,7 @@ impl<'a> File<'a, '_> {
                 let place = self.study_place("mix", &format!("{name}: {weight}"));
                 stated.push((name.clone(), Some(*weight), place));
             }
-        } else if let Some(node) = self.root.at("mix") {
+        } else if let Some(node) = self.root.find("mix") {
             let Some(entries) = node.entries() else {
                 let message = format!("mix is a mapping of weights, not {}", node.describe());
                 self.say(&node.place, message);
@@ -253,7 +253,7 @@ impl<'a> File<'a, '_> {
             shape: Shape::Uniform,
             range: None,
         };
-        let (text, place) = match (self.spec.params.get("rows"), self.root.at("rows")) {
+        let (text, place) = match (self.spec.params.get("rows"), self.root.find("rows")) {
             (Some(param), _) => {
                 let text = param_text(param);
                 let place = self.study_place("params.rows", &text);

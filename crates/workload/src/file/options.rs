@@ -27,7 +27,7 @@ impl<'a> File<'a, '_> {
                 .unwrap_or(false),
             ..Options::default()
         };
-        if let Some(batch) = node.at("batch") {
+        if let Some(batch) = node.find("batch") {
             self.batch(batch, &mut options);
         }
         options
@@ -40,7 +40,7 @@ impl<'a> File<'a, '_> {
         options.same_partition = self
             .one_of(node, "partition", &[("same", true), ("each", false)])
             .unwrap_or(false);
-        if let Some(size) = node.at("size")
+        if let Some(size) = node.find("size")
             && let Some(text) = self.text_of(size, "size")
         {
             let place = self.inside(size);
@@ -53,7 +53,7 @@ impl<'a> File<'a, '_> {
 
     /// Returns one of a few words; `None` if it is absent, or another word, which is reported.
     fn one_of<T: Copy>(&mut self, node: &'a Node, key: &str, known: &[(&str, T)]) -> Option<T> {
-        let found = node.at(key)?;
+        let found = node.find(key)?;
         let text = self.text_of(found, key)?;
         let chosen = known.iter().find(|(word, _)| *word == text);
         if chosen.is_none() {
@@ -66,7 +66,7 @@ impl<'a> File<'a, '_> {
     }
 
     fn level(&mut self, node: &'a Node, key: &str, is_serial: bool) -> Option<Consistency> {
-        let found = node.at(key)?;
+        let found = node.find(key)?;
         let text = self.text_of(found, key)?;
         match text.parse::<Consistency>() {
             Ok(level) if !is_serial || level.is_serial() => return Some(level),
@@ -81,7 +81,7 @@ impl<'a> File<'a, '_> {
 
     /// Returns a whole number from 1 up to the maximum of an int in the protocol.
     fn whole(&mut self, node: &'a Node, key: &str) -> Option<u32> {
-        let found = node.at(key)?;
+        let found = node.find(key)?;
         let text = self.text_of(found, key)?;
         let number = text.parse().ok();
         let number = number.filter(|number| (1..=i32::MAX as u32).contains(number));

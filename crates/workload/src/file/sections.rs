@@ -151,7 +151,7 @@ impl<'a> File<'a, '_> {
 
     pub(super) fn values(&mut self, types: &[UdtType]) -> BTreeMap<String, Value> {
         let mut values = BTreeMap::new();
-        let entries = match self.root.at("values") {
+        let entries = match self.root.find("values") {
             None => &[][..],
             Some(node) => node.entries().unwrap_or_else(|| {
                 let message = format!("values is a mapping, not {}", node.describe());
@@ -203,9 +203,9 @@ impl<'a> File<'a, '_> {
             self.check_keys(&entry.value, &VALUE_KEYS, "a value");
             made_from = self.made_from(&entry.value)?;
             missing = self.missing(&entry.value)?;
-            per = match entry.value.at("per").and_then(Node::text) {
+            per = match entry.value.find("per").and_then(Node::text) {
                 Some("operation") => Per::Operation,
-                None if entry.value.at("per").is_none() => Per::Row,
+                None if entry.value.find("per").is_none() => Per::Row,
                 Some("row") => Per::Row,
                 _ => {
                     let place = entry.value.nearest("per").place.clone();
@@ -213,13 +213,13 @@ impl<'a> File<'a, '_> {
                     return None;
                 }
             };
-            if let Some(written) = entry.value.at("type") {
+            if let Some(written) = entry.value.find("type") {
                 typ = Some(self.cql_type(written, types)?);
             }
-            match (entry.value.at("is"), entry.value.at("words")) {
+            match (entry.value.find("is"), entry.value.find("words")) {
                 (Some(is), None) => node = is,
                 (None, Some(words)) => {
-                    let by = entry.value.at("by");
+                    let by = entry.value.find("by");
                     let expr = self.words(words, by)?;
                     let place = words.place.clone();
                     return Some(Value {
@@ -341,7 +341,7 @@ impl<'a> File<'a, '_> {
         if entry.value.entries().is_some() {
             self.check_keys(&entry.value, &STATEMENT_KEYS, "a statement");
             options = self.options(&entry.value);
-            let Some(found) = entry.value.at("cql") else {
+            let Some(found) = entry.value.find("cql") else {
                 self.say(
                     &entry.place,
                     format!("the statement {} has no `cql`", entry.key),

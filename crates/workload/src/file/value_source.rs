@@ -15,8 +15,8 @@ impl<'a> File<'a, '_> {
     pub(super) fn made_from(&mut self, node: &'a Node) -> Option<MadeFrom> {
         let (divide, modulo) = (self.stride(node, "divide")?, self.stride(node, "modulo")?);
         let grouped = [
-            (node.at("groups"), GroupedBy::Group),
-            (node.at("within"), GroupedBy::Place),
+            (node.find("groups"), GroupedBy::Group),
+            (node.find("within"), GroupedBy::Place),
         ];
         let mut grouped = grouped.into_iter().filter_map(|(node, by)| Some((node?, by)));
         let first = grouped.next();
@@ -53,7 +53,7 @@ impl<'a> File<'a, '_> {
 
     /// Reads `missing` of a value: the share of numbers without one.
     pub(super) fn missing(&mut self, node: &'a Node) -> Option<f64> {
-        let Some(share) = node.at("missing") else {
+        let Some(share) = node.find("missing") else {
             return Some(0.0);
         };
         let is_share = |share: &f64| (0.0..=1.0).contains(share);
@@ -69,7 +69,7 @@ impl<'a> File<'a, '_> {
 
     /// Reads a whole number from 1; `Some(None)` if the key is absent.
     fn stride(&mut self, node: &'a Node, key: &str) -> Option<Option<u64>> {
-        let Some(number) = node.at(key) else {
+        let Some(number) = node.find(key) else {
             return Some(None);
         };
         let found = number.text().and_then(whole_number).filter(|n| *n > 0);

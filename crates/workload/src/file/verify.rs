@@ -23,7 +23,7 @@ impl<'a> File<'a, '_> {
         load: &[usize],
         weights: Option<&[f64]>,
     ) -> Option<(usize, Cells)> {
-        let Some(node) = self.root.at("verify") else {
+        let Some(node) = self.root.find("verify") else {
             let reads = named.iter().any(|named| named.parts[0].verb == Verb::Select);
             if !reads && self.out.is_empty() {
                 let place = Place::default();
@@ -35,7 +35,7 @@ impl<'a> File<'a, '_> {
         };
         let index = self.name_of(node, named, "verify")?;
         let read = &named[index].parts[0];
-        if self.root.at("load").is_none() && !self.is_misspelt("load") {
+        if self.root.find("load").is_none() && !self.is_misspelt("load") {
             let message = "reads are compared with the writes of `load`, and there is no `load`";
             let hint = "add `load: write`, or leave `verify` out: then nothing is checked";
             self.out.add(&node.place, message, Some(hint.to_owned()));

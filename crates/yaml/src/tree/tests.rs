@@ -20,14 +20,14 @@ fn places_are_byte_ranges_even_after_wide_characters() {
     let (node, diagnostics) = parse_text(text);
     assert!(diagnostics.is_empty());
     let node = node.unwrap();
-    let place = &node.at("µ.b").unwrap().place;
+    let place = &node.find("µ.b").unwrap().place;
     assert_eq!(&text[place.span.clone()], "xyz");
 }
 
 #[test]
 fn null_is_a_key_like_any_other() {
     let (node, _) = parse_text("target: {null: {}}");
-    assert!(node.unwrap().at("target.null").is_some());
+    assert!(node.unwrap().find("target.null").is_some());
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn aliases_and_merge_keys_are_understood_where_they_are_allowed() {
     let node = parse(0, text, Limits::WORKLOAD, &mut diagnostics).unwrap();
     assert!(diagnostics.is_empty());
     for (path, value) in [("b.k", "1"), ("b.l", "3"), ("c.l", "2")] {
-        assert_eq!(node.at(path).unwrap().text(), Some(value), "{path}");
+        assert_eq!(node.find(path).unwrap().text(), Some(value), "{path}");
     }
 }
 

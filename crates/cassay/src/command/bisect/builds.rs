@@ -82,7 +82,7 @@ fn parse_file(name: &str, text: &str) -> Result<Vec<Build>> {
             let builds = items.iter().map(version).collect::<Option<Result<Vec<_>>>>();
             builds.with_context(|| format!("{name}: a list of builds may only contain versions"))?
         }
-        Raw::Map(_) if root.at("revisions").is_some() => parse_revisions(name, &root),
+        Raw::Map(_) if root.find("revisions").is_some() => parse_revisions(name, &root),
         Raw::Map(entries) => {
             let build = |entry: &yaml::Entry| Build {
                 name: entry.key.clone(),
@@ -96,11 +96,11 @@ fn parse_file(name: &str, text: &str) -> Result<Vec<Build>> {
 
 /// Reads `revisions`, with the command that builds the folder of each.
 fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
-    let items = match root.at("revisions").map(|revisions| &revisions.raw) {
+    let items = match root.find("revisions").map(|revisions| &revisions.raw) {
         Some(Raw::List(items)) => items.as_slice(),
         _ => &[],
     };
-    let build = root.at("build").with_context(|| {
+    let build = root.find("build").with_context(|| {
         format!(
             "{name}: `revisions` need `build: {{command: […], home: …}}`, with {REVISION} in it"
         )

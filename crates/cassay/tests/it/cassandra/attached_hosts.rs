@@ -81,7 +81,7 @@ impl<'a> Theirs<'a> {
         let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap();
         let words = |bytes: Vec<u8>| -> Vec<String> {
             let all = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-            all.map(|word| quoted(&String::from_utf8_lossy(word))).collect()
+            all.map(|word| yaml::shell_word(&String::from_utf8_lossy(word))).collect()
         };
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
         // The cleanup after agents kills processes with their mark, so it is removed here.
@@ -91,7 +91,7 @@ impl<'a> Theirs<'a> {
         let start = format!(
             "cd {} || exit 1\nenv -i {} {} </dev/null >>{scripts}/output 2>&1 &\n\
              echo $! > {scripts}/pid",
-            quoted(&folder.display().to_string()),
+            yaml::shell_word(&folder.display().to_string()),
             environment.join(" "),
             words(read("cmdline")).join(" "),
             scripts = self.scripts().display()
@@ -165,10 +165,6 @@ fn place(node: &Value) -> UnixListener {
 }
 
 /// Quotes a word so that a shell takes it literally.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

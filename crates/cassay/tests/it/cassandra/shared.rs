@@ -32,6 +32,23 @@ const FOLDER: &str = "shared-nodes";
 /// Variable with the number of the gate's process; `xtask/src/ci/units.rs` knows it too.
 const UNIT: &str = "CASSAY_UNIT";
 
+/// Returns a workload file of one small table, `users`.
+fn users_workload(keyspace: &str) -> String {
+    const USERS: &str = "\
+keyspace: KEYSPACE
+schema:
+  - CREATE TABLE users (id bigint PRIMARY KEY, name text)
+values: {id: row, name: text(5..20)}
+statements:
+  write: INSERT INTO users (id, name) VALUES (:id, :name)
+  read: SELECT id, name FROM users WHERE id = :id
+mix: {write: 1}
+rows: uniform
+load: write
+";
+    USERS.replace("KEYSPACE", keyspace)
+}
+
 /// Nodes that several tests use in sequence. They are never dropped: the kernel ends them with the
 /// last thread of this process.
 pub struct Shared(Mutex<Cluster>);

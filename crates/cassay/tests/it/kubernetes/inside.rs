@@ -31,7 +31,7 @@ fn a_study_runs_within_the_cluster_and_comes_home() {
     wait_until("nothing of ours is left there", || left().is_empty());
 
     let wrong = lab.cassay(&["kubernetes", "run", "missing.yaml", "--image", &image]);
-    wrong.ended_with(1).says(&["cannot read the study missing.yaml"]);
+    wrong.ended_with(2).says(&["cannot read the study missing.yaml"]);
     let ann = [
         &[
             "kubernetes",

@@ -1,9 +1,9 @@
 //! Lines of a collector log of Java 8, which Cassandra 4.0 can write: with details, dates and the
 //! times for which application threads were stopped.
 //!
-//! A line begins with a date, an uptime or both, each followed by `: `. Other settings spread a
-//! pause over several lines; its safepoint has a line of its own in any case. A pause has the time
-//! of its begin.
+//! A line begins with a date, an uptime or both, each followed by `: `. With ages of objects, as in
+//! Cassandra's own settings, a pause has several lines, of which only the first has a time. A pause
+//! has the time of its begin.
 
 use super::{Event, LineTime, SECOND_NS, heap_after, parse_safepoint, unix_ns_of};
 
@@ -27,6 +27,31 @@ pub(super) fn parse(line: &str) -> Option<(LineTime, Event)> {
         parse_safepoint(rest.trim_end())?
     };
     Some((written, event))
+}
+
+/// Joins the first line of a pause with its last one.
+#[derive(Default)]
+pub(super) struct SplitPauses {
+    first: Option<String>,
+}
+
+impl SplitPauses {
+    /// Takes the next line. Returns the whole pause if the line is the last one of it. The lines
+    /// between have neither its duration nor its heap.
+    pub(super) fn join(&mut self, line: &str) -> Option<String> {
+        let line = line.split(" [Times:").next()?.trim_end();
+        let is_end = line.ends_with(" secs]");
+        if line.starts_with(|c: char| c.is_ascii_digit()) {
+            let is_pause = line.contains(": [GC ") || line.contains(": [Full GC ");
+            self.first = (is_pause && !is_end).then(|| line.to_owned());
+            return None;
+        }
+        // Its details are in brackets.
+        if !is_end || line.trim_start().starts_with('[') {
+            return None;
+        }
+        self.first.take().map(|first| first + line)
+    }
 }
 
 /// Parses `12.345`, seconds.

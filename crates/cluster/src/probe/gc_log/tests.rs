@@ -194,6 +194,7 @@ fn decorations_come_in_any_order_and_cpu_times_behind() {
         ("[2026-11-21T09:09:32.000+0000][info][gc]", &*cpu, wall),
         ("[8775.659s][info][gc]", text, uptime),
         ("[8775659ms][info][gc   ]", text, uptime),
+        ("[8775659000000ns][info][gc]", text, uptime),
         (
             "[3.127s][2026-11-21T09:09:32.000+0000][info][gc]",
             text,
@@ -221,6 +222,36 @@ fn uptimes_count_from_a_start_that_the_newest_line_tells() {
         |uptime: &str| format!("[{uptime}s][info][gc] GC(4) Pause Remark 15M->15M(512M) 1.5ms\n");
     logs.append("gc.log", &(remark("7.250") + &remark("8.000")));
     assert_eq!(logs.pauses(), [pause_row(-750, 1.5), pause_row(0, 1.5)]);
+}
+
+/// With the settings of Cassandra 4.0 for Java 8, ages of objects stand within a pause.
+#[test]
+fn a_pause_of_java_8_that_is_spread_over_lines_is_read() {
+    let mut logs = Logs::new();
+    logs.append("gc.log.0.current", "");
+    assert_eq!(logs.pauses(), []);
+    let text = "\
+{Heap before GC invocations=0 (full 0):
+ par new generation   total 92160K, used 81920K [0x1, 0x2, 0x3)
+2026-11-21T09:09:31.000+0000: 12.3: [GC (Allocation Failure) \
+2026-11-21T09:09:31.000+0000: 12.3: [ParNew
+Desired survivor size 5242880 bytes, new threshold 1 (max 1)
+- age   1:   10485744 bytes,   10485744 total
+: 81920K->10240K(92160K), 0.0390 secs] 81920K->20480K(296960K), 0.0400 secs] \
+[Times: user=0.1 sys=0.0, real=0.04 secs]
+Heap after GC invocations=1 (full 0):
+2026-11-21T09:09:32.000+0000: 13.3: [GC pause (G1 Evacuation Pause) (mixed)
+Desired survivor size 1048576 bytes, new threshold 15 (max 15)
+ (to-space exhausted), 0.0500 secs]
+   [Parallel Time: 10.1 ms, GC Workers: 2]
+ [Times: user=0.03 sys=0.00, real=0.01 secs]
+";
+    logs.append("gc.log.0.current", text);
+    let row = |kind: &str, offset_ms, ms| (format!("gc.pause.{kind}"), offset_ms, ms);
+    assert_eq!(
+        logs.pauses(),
+        [row("young", -1000, 40.0), row("mixed", 0, 50.0)]
+    );
 }
 
 /// Java 8 gives the log that it writes a number and an ending of its own.

@@ -7,8 +7,8 @@
 //! All cells are quoted. A tool that was killed leaves half a last line, which is not an error.
 //!
 //! Windows, and spreadsheets that saved such a file, may write it in their own language: `;` or a
-//! tab between cells, a decimal comma, and dates such as `15.05.2018`. The format has no separators
-//! of thousands, so a comma within a number is always a decimal comma.
+//! tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The format
+//! has no separators of thousands, so a comma within a number is always a decimal comma.
 
 use super::{Filter, Point, Room, Series, with_hint};
 use anyhow::{Context, Result, bail, ensure};
@@ -58,6 +58,15 @@ const WORLD_DIGITS_MIN: usize = 5;
 /// Objects that only VMs have.
 const OF_VMS: [&str; 2] = ["Vcpu", "Virtual Disk"];
 
+/// Form of a file's times.
+#[derive(Clone, Copy)]
+struct TimeForm {
+    /// Minutes by which UTC is ahead of the times.
+    ahead_minutes: i64,
+    /// True if a date with slashes begins with the day.
+    has_day_first: bool,
+}
+
 /// Column that is kept.
 struct Column {
     index: usize,
@@ -87,7 +96,11 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
     ensure!(reader.read_byte_record(&mut row)?, "is empty");
     let names: Vec<String> =
         row.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
-    let ahead_minutes = utc_ahead(names.first().map_or("", String::as_str))?;
+    let form = TimeForm {
+        ahead_minutes: utc_ahead(names.first().map_or("", String::as_str))?,
+        // Languages with this separator, such as French, have no date that begins with the month.
+        has_day_first: separator == b';',
+    };
     let mut columns = choose(&names, wanted)?;
     let mut room = Room::default();
     room.series(columns.len())?;
@@ -105,8 +118,7 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
             half = Some((line, row.len()));
             continue;
         }
-        take(&row, ahead_minutes, &mut columns, &mut room)
-            .with_context(|| format!("line {line}"))?;
+        take(&row, form, &mut columns, &mut room).with_context(|| format!("line {line}"))?;
     }
     let series = columns.into_iter().map(|column| column.series);
     Ok(series.filter(|series| !series.points.is_empty()).collect())
@@ -130,12 +142,12 @@ fn number(text: &str) -> Result<f64, std::num::ParseFloatError> {
 /// Takes the cells of one line.
 fn take(
     row: &csv::ByteRecord,
-    ahead_minutes: i64,
+    form: TimeForm,
     columns: &mut [Column],
     room: &mut Room,
 ) -> Result<()> {
     let cell = |index: usize| String::from_utf8_lossy(row.get(index).unwrap_or_default());
-    let unix_ns = time(&cell(0), ahead_minutes)?;
+    let unix_ns = time(&cell(0), form)?;
     for column in columns {
         let cell = cell(column.index);
         let text = cell.trim();
@@ -174,11 +186,13 @@ fn utc_ahead(first: &str) -> Result<i64> {
     }
 }
 
-fn time(text: &str, ahead_minutes: i64) -> Result<u64> {
+fn time(text: &str, form: TimeForm) -> Result<u64> {
     let trimmed = text.trim();
-    // Dates with dots begin with the day. Dates with slashes are taken for the tool's own.
+    // Dates with dots begin with the day.
     let format = if trimmed.get(..10).is_some_and(|date| date.contains('.')) {
         "%d.%m.%Y %H:%M:%S%.f"
+    } else if form.has_day_first {
+        "%d/%m/%Y %H:%M:%S%.f"
     } else {
         "%m/%d/%Y %H:%M:%S%.f"
     };
@@ -189,7 +203,7 @@ fn time(text: &str, ahead_minutes: i64) -> Result<u64> {
         )
     })?;
     let at = TimeZone::UTC.to_timestamp(local).context("the time is out of range")?;
-    let ns = at.as_nanosecond() + i128::from(ahead_minutes) * 60_000_000_000;
+    let ns = at.as_nanosecond() + i128::from(form.ahead_minutes) * 60_000_000_000;
     u64::try_from(ns).ok().with_context(|| format!("{text:?} is before 1970"))
 }
 

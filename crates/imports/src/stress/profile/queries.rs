@@ -14,7 +14,7 @@ type Queries = (Vec<Query>, Vec<(String, Vec<Diagnostic>)>);
 
 impl Reader<'_, '_> {
     pub(super) fn queries(&mut self, keyspace: &str, table: &Table) -> Queries {
-        let entries = self.root.at("queries").and_then(Node::entries);
+        let entries = self.root.find("queries").and_then(Node::entries);
         let (mut queries, mut unreadable) = (Vec::new(), Vec::new());
         for entry in entries.unwrap_or_default() {
             let name = entry.key.to_lowercase();
@@ -32,7 +32,7 @@ impl Reader<'_, '_> {
     /// Returns the names of queries that may write to the profile's table: all except SELECTs and
     /// those that name another table.
     pub(super) fn writing(&self, keyspace: &str, table: &Table) -> Vec<String> {
-        let entries = self.root.at("queries").and_then(Node::entries).unwrap_or_default();
+        let entries = self.root.find("queries").and_then(Node::entries).unwrap_or_default();
         let may_write = |entry: &&Entry| {
             let keys = entry.value.entries().unwrap_or_default();
             let cql = keys.iter().find(|key| key.key.eq_ignore_ascii_case("cql"));

@@ -2,7 +2,9 @@
 //! and whether acknowledged data was lost.
 
 use super::{fault_words, trial_over_time};
-use crate::page::{Band, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Tone};
+use crate::page::{
+    AxisScale, Band, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Tone,
+};
 use crate::run_view::RunView;
 use crate::sections::faults::fault_bands;
 use analysis::procedure::Point;
@@ -139,8 +141,7 @@ fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Opt
         },
         y: PlotAxis {
             title: format!("{unit}: {}", fault_words::title(fault)),
-            is_log: of == Series::P99,
-            from_zero: true,
+            scale: AxisScale::log_or_zero(of == Series::P99),
             ..PlotAxis::default()
         },
         says: if is_first {

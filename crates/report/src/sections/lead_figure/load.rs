@@ -1,7 +1,7 @@
 //! Plots a sweep: throughput and p99 over the load, with the knee.
 
 use crate::number;
-use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Verdict};
+use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Verdict};
 use crate::run_view::RunView;
 use crate::summary::{ALL, Point, only_axis, variant_name, variants};
 
@@ -71,14 +71,12 @@ fn plot(axis: &str, points: &[Point<'_>], (y, is_log): (&str, bool), marks: Vec<
     Plot::Curve(CurvePlot {
         x: PlotAxis {
             title: axis_title(axis).into(),
-            is_log: true,
+            scale: AxisScale::Logarithmic,
             ticks,
-            ..PlotAxis::default()
         },
         y: PlotAxis {
             title: y.into(),
-            is_log,
-            from_zero: true,
+            scale: AxisScale::log_or_zero(is_log),
             ..PlotAxis::default()
         },
         marks,

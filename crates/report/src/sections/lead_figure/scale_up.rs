@@ -1,7 +1,7 @@
 //! Speed-up over units, against the ideal.
 
 use crate::number;
-use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
+use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
 use crate::run_view::RunView;
 use store::record::{ScalePointRecord, ScaleUpRecord};
 
@@ -31,7 +31,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
             },
             y: PlotAxis {
                 title: "times the throughput of one (95 %)".into(),
-                from_zero: true,
+                scale: AxisScale::FromZero,
                 ..PlotAxis::default()
             },
             marks,

@@ -1,7 +1,9 @@
 //! Plots a search: the percentile over the load, with its limit and the result.
 
 use crate::number;
-use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, RowsPlot, ValueRow};
+use crate::page::{
+    AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, RowsPlot, ValueRow,
+};
 use crate::run_view::RunView;
 use crate::summary::{axis_value, variant_name, variants};
 use analysis::procedure::Point;
@@ -157,13 +159,12 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     Some(Plot::Curve(CurvePlot {
         x: PlotAxis {
             title: if is_rate { "op/s" } else { "threads" }.into(),
-            is_log: true,
+            scale: AxisScale::Logarithmic,
             ticks: tried,
-            ..PlotAxis::default()
         },
         y: PlotAxis {
             title: format!("{name}{} latency, ms", first.percentile.words()),
-            is_log: true,
+            scale: AxisScale::Logarithmic,
             ..PlotAxis::default()
         },
         marks,

@@ -1,7 +1,7 @@
 //! Plots one trial over time: an endurance with its changes of level, or the trial of a single
 //! point.
 
-use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
+use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
 use crate::run_view::{RunView, TrialView};
 use store::record::TrialFinding;
 
@@ -59,8 +59,7 @@ pub fn trial_figure(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure
             },
             y: PlotAxis {
                 title: y.into(),
-                is_log,
-                from_zero: true,
+                scale: AxisScale::log_or_zero(is_log),
                 ..PlotAxis::default()
             },
             marks: vec![LeadMark::Line {

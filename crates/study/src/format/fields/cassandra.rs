@@ -8,7 +8,7 @@ pub(super) const FIELDS: &[Field] = &[
     with(
         "target.local.cassandra",
         Type::Either(
-            &Type::Name(|d, text| d.release = Some(text.into())),
+            &Type::Release(|d, release| d.release = Some(release.clone())),
             &Type::Section(|_| {}),
         ),
         versions::DEFAULT.pinned,

@@ -5,7 +5,6 @@ use crate::format::field::{Field, Type};
 use crate::settings::{FaultDraft, FaultWhere};
 use std::time::Duration;
 use target_spec::fault::{Hit, Rollback};
-use versions::Release;
 
 const MS: u64 = S / 1000;
 
@@ -190,10 +189,7 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     optional(
         "faults.to",
-        Type::Name(|d, text| {
-            let release = Release::parse(text).ok();
-            d.fault().options.to = release;
-        }),
+        Type::Release(|d, release| d.fault().options.to = Some(release.clone())),
         "Release that a rolling upgrade installs: `5.0.9`, or a line such as `5.0`.",
     ),
     with(

@@ -415,7 +415,9 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     optional(
         "procedure.grid.version",
-        Type::List(&Type::Name(|d, text| d.release = Some(text.into()))),
+        Type::List(&Type::Release(|d, release| {
+            d.release = Some(release.clone())
+        })),
         "Versions of Apache Cassandra: `target.local.cassandra`.",
     ),
     optional(

@@ -32,7 +32,7 @@ fn a_faulty_trial_has_a_fault_free_twin_in_each_block() {
     let [with, without] = &study.variants[..] else {
         panic!("two")
     };
-    assert!(without.settings.faults.is_empty() && without.tree.at("faults").is_none());
+    assert!(without.settings.faults.is_empty() && without.tree.find("faults").is_none());
     assert_eq!(without.settings, with.settings.without_faults());
     assert_eq!(study.without_faults(with).unwrap().name, without.name);
     assert!(study.without_faults(without).is_none());
@@ -69,7 +69,7 @@ fn variants_that_differ_only_by_faults_share_a_faultless_one() {
         format!("variants: {{pause: {{{PAUSE}, require: {{p99_ms: 10}}}}, kill: {{{kill}}}}}\n");
     let required = study(&format!("{FIXED}{ASKED}{required}")).unwrap();
     assert_eq!(names(&required), ["pause", "kill", "without-faults"]);
-    assert!(required.variants[2].tree.at("require").is_none());
+    assert!(required.variants[2].tree.find("require").is_none());
     // Sides with other differences have one such variant each.
     let levels = format!(
         "matrix: {{level: {{one: {{workload: {{consistency: ONE}}}}, \

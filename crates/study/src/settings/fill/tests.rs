@@ -37,6 +37,10 @@ fn samples(typ: &Type) -> Vec<Tree> {
     let text = Tree::Text("some".to_owned());
     match typ {
         Type::Text(_) | Type::Name(_) | Type::CqlName(_) | Type::Any(_) => vec![text],
+        Type::Release(_) => {
+            let release = versions::Release::parse("4.1").unwrap();
+            vec![Tree::Release(release, "4.1".to_owned())]
+        }
         Type::Count(least, most, _) => vec![Tree::Count(*least), Tree::Count(*most)],
         Type::Number(least, most, _) | Type::Share(least, most, _) => {
             vec![Tree::Number(*least), Tree::Number(*most)]

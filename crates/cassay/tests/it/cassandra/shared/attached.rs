@@ -1,7 +1,7 @@
 //! Tests that studies leave an attached cluster unchanged, unless the command line permits a
 //! change.
 
-use super::one_node;
+use super::{one_node, users_workload};
 use crate::program::{HANG_LIMIT, Lab};
 use cluster::{Access, Session};
 
@@ -15,19 +15,6 @@ client: {timeout: 60s}
 procedure: {fixed: {rate: 50}}
 window: {warmup: 0s, measure: 2s}
 verify: {reads: none, sample: 0}
-";
-
-const WORKLOAD: &str = "\
-keyspace: theirs
-schema:
-  - CREATE TABLE users (id bigint PRIMARY KEY, name text)
-values: {id: row, name: text(5..20)}
-statements:
-  write: INSERT INTO users (id, name) VALUES (:id, :name)
-  read: SELECT id, name FROM users WHERE id = :id
-mix: {write: 1}
-rows: uniform
-load: write
 ";
 
 const ROWS: i64 = 40;
@@ -125,7 +112,7 @@ fn data_of_others_is_unchanged_unless_an_option_names_it() {
     made_by_others(&mut session);
     let before = all(&mut session);
     let lab = Lab::new();
-    lab.write("w.yaml", WORKLOAD);
+    lab.write("w.yaml", &users_workload("theirs"));
     for (mix, data, more, refused) in CASES {
         let study = STUDY
             .replace("NODE", &node.to_string())

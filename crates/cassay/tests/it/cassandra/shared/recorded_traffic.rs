@@ -1,7 +1,7 @@
 //! Tests a replay of a load that a real node recorded in its full query log: the same statements
 //! with the same values, equally often and in the same order. A second recording equals the first.
 
-use super::{agent, one_node, only_trial};
+use super::{agent, one_node, only_trial, users_workload};
 use crate::program::{HANG_LIMIT, Lab};
 use ::query_log::{Choice, Recording};
 use cluster::{Access, Session};
@@ -27,19 +27,6 @@ study: again
 question: Is it offered again?
 target: {attach: {contact_points: ['NODE']}}
 workload: {recorded: {files: [first], keyspaces: [taped], speed: 1}}
-";
-
-const WORKLOAD: &str = "\
-keyspace: taped
-schema:
-  - CREATE TABLE users (id bigint PRIMARY KEY, name text)
-values: {id: row, name: text(5..20)}
-statements:
-  write: INSERT INTO users (id, name) VALUES (:id, :name)
-  read: SELECT id, name FROM users WHERE id = :id
-mix: {write: 1}
-rows: uniform
-load: write
 ";
 
 /// A batch as text, with its values in the text.
@@ -119,7 +106,7 @@ fn traffic_that_a_node_recorded_is_offered_to_it_again() {
         .query("INSERT INTO taped.users (id, name) VALUES (0, 'x')")
         .expect("a row");
     let lab = Lab::new();
-    lab.write("w.yaml", WORKLOAD);
+    lab.write("w.yaml", &users_workload("taped"));
     lab.write("study.yaml", &STUDY.replace("NODE", &node.to_string()));
     lab.write("again.yaml", &AGAIN.replace("NODE", &node.to_string()));
     let (first, again) = (lab.path().join("first"), lab.path().join("again"));

@@ -62,13 +62,13 @@ fn usual_columns_are_read_with_times_places_and_units() {
 fn a_file_in_another_language_has_the_same_series() {
     let own = imported(
         &format!(
-            "{HEADER}\"05/15/2018 02:13:06\",\"1000\",\"1.5\",\"9\",\"9\",\"0.25\",\"8\",\"3\"\n"
+            "{HEADER}\"05/04/2018 02:13:06\",\"1000\",\"1.5\",\"9\",\"9\",\"0.25\",\"8\",\"3\"\n"
         ),
         &[],
     )
     .unwrap();
     let cells = [
-        "15.05.2018 02:13:06",
+        "04.05.2018 02:13:06",
         "1000",
         "1,5",
         "9",
@@ -84,6 +84,11 @@ fn a_file_in_another_language_has_the_same_series() {
             let row = cells.map(|cell| format!("{quote}{cell}{quote}")).join(separator);
             let series = imported(&format!("{header}\r\n{row}\r\n"), &[]).unwrap();
             assert_eq!(series, own, "{header}");
+            if separator == ";" {
+                let french = row.replace("04.05.2018", "04/05/2018");
+                let series = imported(&format!("{header}\r\n{french}\r\n"), &[]).unwrap();
+                assert_eq!(series, own, "{header}");
+            }
         }
     }
     let quoted = cells.map(|cell| format!("\"{cell}\"")).join(",");
@@ -98,8 +103,8 @@ fn a_file_in_another_language_has_the_same_series() {
         error.contains("in the language of the file: --column") && error.contains("Prozessorzeit"),
         "{error}"
     );
-    let french = format!("{HEADER}{}\n", quoted.replace('.', "/"));
-    let error = format!("{:#}", imported(&french, &[]).unwrap_err());
+    let saved = format!("{HEADER}{}\n", quoted.replace("04.05.", "15/05/"));
+    let error = format!("{:#}", imported(&saved, &[]).unwrap_err());
     assert!(
         error.contains("if a spreadsheet saved this file"),
         "{error}"
@@ -157,8 +162,12 @@ fn times_of_another_zone_are_moved_to_utc() {
         480
     );
     assert_eq!(utc_ahead("\u{feff}(PDH-CSV 4.0) (UTC)(0)").unwrap(), 0);
-    let utc = time("05/15/2018 02:13:06", 0).unwrap();
-    let pacific = time("05/15/2018 02:13:06", 480).unwrap();
+    let form = |ahead_minutes| TimeForm {
+        ahead_minutes,
+        has_day_first: false,
+    };
+    let utc = time("05/15/2018 02:13:06", form(0)).unwrap();
+    let pacific = time("05/15/2018 02:13:06", form(480)).unwrap();
     assert_eq!(pacific - utc, 8 * 3_600_000_000_000);
 }
 

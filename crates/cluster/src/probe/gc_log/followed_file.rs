@@ -1,0 +1,82 @@
+//! A log that is read as it grows, line by line.
+
+use anyhow::Result;
+use host::{Agent, FileId, From};
+use std::path::{Path, PathBuf};
+
+/// Bytes searched from the end of a log for its last complete line: lines have about 300 bytes.
+const LAST_LINE_BYTES: u64 = 64 << 10;
+
+/// Maximum kept length of an unfinished line. The JVM writes none that long.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// File that is being read, with the position.
+pub(super) struct FollowedFile {
+    path: PathBuf,
+    id: FileId,
+    offset: u64,
+    /// Beginning of a line that is not complete yet.
+    partial: Vec<u8>,
+}
+
+impl FollowedFile {
+    /// Opens a log at its beginning, or after its last complete line.
+    pub(super) fn open(
+        host: &Agent,
+        path: PathBuf,
+        id: FileId,
+        at_end: bool,
+    ) -> Result<FollowedFile> {
+        let mut offset = 0;
+        if at_end && let Some(tail) = host.piece(&path, From::End(LAST_LINE_BYTES))? {
+            let whole = tail.bytes.0.iter().rposition(|byte| *byte == b'\n');
+            offset = tail.at + whole.map_or(0, |last| last as u64 + 1);
+        }
+        Ok(FollowedFile {
+            path,
+            id,
+            offset,
+            partial: Vec::new(),
+        })
+    }
+
+    /// Returns true if the file at `path` is still this one. The JVM renames logs when it rotates
+    /// them.
+    pub(super) fn is(&self, path: &Path, id: FileId) -> bool {
+        self.path == path && (self.id.device, self.id.inode) == (id.device, id.inode)
+    }
+
+    /// Appends the lines that were completed since the last call.
+    pub(super) fn read(&mut self, host: &Agent, lines: &mut Vec<Vec<u8>>) -> Result<()> {
+        loop {
+            let piece = host.piece(&self.path, From::Byte(self.offset))?;
+            let Some(piece) = piece.filter(|piece| self.is(&self.path, piece.id)) else {
+                return Ok(());
+            };
+            if piece.size < self.offset {
+                // Truncated or recreated under the same name.
+                self.offset = 0;
+                self.partial.clear();
+                continue;
+            }
+            if piece.bytes.0.is_empty() {
+                return Ok(());
+            }
+            self.offset += piece.bytes.0.len() as u64;
+            self.add(&piece.bytes.0, lines);
+        }
+    }
+
+    fn add(&mut self, new: &[u8], lines: &mut Vec<Vec<u8>>) {
+        let mut pieces = new.split(|byte| *byte == b'\n');
+        let rest = pieces.next_back().unwrap_or_default();
+        for piece in pieces {
+            let mut line = std::mem::take(&mut self.partial);
+            line.extend_from_slice(piece);
+            lines.push(line);
+        }
+        if self.partial.len() + rest.len() <= LINE_BYTES_MAX {
+            self.partial.extend_from_slice(rest);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The studies of cassay, for the same work as the other tools.
+
+use super::tools::LATTE_KEYSPACE;
+use super::{Case, IN_FLIGHT, Load, PeerServer, ROWS};
+
+/// Returns the study of a case: one point, no data loaded on the null target. Nothing is read back
+/// for checking, since no peer does this either.
+pub fn of_case(case: Case, quantum: &str, seconds: u64) -> String {
+    let kind = if case.is_read { "read" } else { "write" };
+    let point = match case.load {
+        Load::Closed(in_flight) => format!("threads: {in_flight}"),
+        Load::Rate(rate) => format!("rate: {rate}"),
+    };
+    // On a real Cassandra the rows are those of `populate`. If they were loaded right before, the
+    // run would measure the compactions that follow.
+    let data = match case.place {
+        PeerServer::Null => "{settle: none}".to_owned(),
+        PeerServer::Cassandra => format!("{{present: {ROWS}, settle: none}}"),
+    };
+    let client = match case.place {
+        PeerServer::Null => "workers: 1, cpus: [0]",
+        PeerServer::Cassandra => "workers: 1",
+    };
+    format!(
+        "study: peers\n\
+         question: What does an operation cost?\n\
+         target: {{null: {{}}}}\n\
+         workload: {{use: standard1, mix: {{{kind}: 1}}, consistency: LOCAL_ONE}}\n\
+         data: {data}\n\
+         procedure: {{fixed: {{{point}}}}}\n\
+         window: {{warmup: 3s, measure: {seconds}s}}\n\
+         client: {{{client}, release_quantum: {quantum}}}\n\
+         verify: {{reads: none, sample: 0}}\n"
+    )
+}
+
+/// Returns the study that reads the rows of latte, with keys that it finds in the table.
+pub fn of_latte_table(seconds: u64) -> String {
+    format!(
+        "study: peers\n\
+         question: What does a read of another tool's row cost?\n\
+         target: {{null: {{}}}}\n\
+         workload:\n  \
+           table: {LATTE_KEYSPACE}.standard1\n  \
+           keys: {{count: 100k, rate: 20k}}\n  \
+           consistency: LOCAL_ONE\n\
+         procedure: {{fixed: {{threads: {IN_FLIGHT}}}}}\n\
+         window: {{warmup: 3s, measure: {seconds}s}}\n\
+         client: {{workers: 1}}\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_says_what_the_case_is() {
+        let case = Case {
+            place: PeerServer::Null,
+            is_read: true,
+            load: Load::Rate(50_000),
+        };
+        let study = of_case(case, "50us", 20);
+        for part in [
+            "mix: {read: 1}",
+            "fixed: {rate: 50000}",
+            "measure: 20s",
+            "cpus: [0]",
+        ] {
+            assert!(study.contains(part), "{part} is not in\n{study}");
+        }
+    }
+}
