@@ -211,7 +211,7 @@ mod tests {
 
     fn study_of(target: &str) -> Study {
         let text = format!(
-            "study: s\nquestion: q\nworkload: {{use: kv}}\nprocedure: {{fixed: {{threads: \
+            "study: s\nquestion: q\nworkload: {{use: kv, mix: {{write: 1}}}}\nprocedure: {{fixed: {{threads: \
              4}}}}\n{target}"
         );
         let mut study = resolve("s", &text, &Overrides::default()).unwrap();

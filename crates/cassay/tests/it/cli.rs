@@ -105,8 +105,7 @@ fn a_mistake_on_the_command_line_is_shown_in_its_place() {
 fn a_command_that_fails_ends_with_1_and_names_the_thing() {
     let lab = Lab::with(SMALL);
     for (arguments, part) in [
-        (&["run", "other.yaml"][..], "other.yaml"),
-        (&["show", "nothing"], "no run under results"),
+        (&["show", "nothing"][..], "no run under results"),
         (&["resume"], "no run under results"),
         (&["workload", "show", "standard9"], "standard1"),
         (&["target", "down", "x"], "no kept cluster x"),
