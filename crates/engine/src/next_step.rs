@@ -211,8 +211,8 @@ mod tests {
 
     fn study_of(target: &str) -> Study {
         let text = format!(
-            "study: s\nquestion: q\nworkload: {{use: kv, mix: {{write: 1}}}}\nprocedure: {{fixed: {{threads: \
-             4}}}}\n{target}"
+            "study: s\nquestion: q\nworkload: {{use: kv, mix: {{write: 1}}}}\n\
+             procedure: {{fixed: {{threads: 4}}}}\n{target}"
         );
         let mut study = resolve("s", &text, &Overrides::default()).unwrap();
         study.source = "my studies/s.yaml".to_owned();
