@@ -25,7 +25,7 @@ fn fresh(lab: &Lab, arguments: &[&str]) -> Said {
 #[test]
 fn a_shipped_study_can_be_planned_with_one_command() {
     let lab = Lab::new();
-    let said = lab.cassay(&["run", "first-look"]).ended_with(1);
+    let said = lab.cassay(&["run", "first-look"]).ended_with(2);
     said.says(&[
         "first-look",
         "hint: it is included: `cassay studies copy first-look`",
