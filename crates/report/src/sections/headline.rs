@@ -406,7 +406,7 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
         sweep.variant == *point.variant && sweep.best_within_bound.is_some()
     };
     let what = if is_searched(view, point) {
-        "what was searched for"
+        "result of the search"
     } else if findings.sweeps.iter().any(is_bound) {
         "most within the bound"
     } else {
