@@ -152,7 +152,8 @@ fn with_longer_warmup(
     took_s: f64,
 ) -> Option<NextStepRecord> {
     let is_first_only = arrived_s.is_some() && starts_nodes_once(study);
-    let cured = if is_first_only { &trials[..1] } else { trials };
+    let count = if is_first_only { 1 } else { trials.len() };
+    let cured = trials.get(..count)?;
     let had_s = cured.iter().map(|trial| trial.warmup.seconds).fold(0.0, f64::max);
     let asked_s = arrived_s.unwrap_or(took_s).max(had_s * 1.5);
     let warmup_s = WARMUPS_S.into_iter().find(|s| *s >= asked_s)?;

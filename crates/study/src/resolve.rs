@@ -37,7 +37,7 @@ use target_spec::Target;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 use yaml::{Node, Raw};
 
-/// Reason why a text is no study.
+/// Error of reading a study.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// The file could not be read.
