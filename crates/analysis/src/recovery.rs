@@ -7,7 +7,7 @@
 //!
 //! Seconds vary by themselves. So an interval is outside of its level only if it is worse by more
 //! than [`WITHIN`] and by more than [`DEVIATIONS`] standard deviations of the intervals before. A
-//! stretch is normal again if no more of its intervals are outside than before the fault, and two
+//! stretch is normal again if as few of its intervals are outside as before the fault, and two
 //! medians are near the level.
 //! These are the median of the stretch and that of its first [`FIRST`] intervals. Near is within
 //! [`WITHIN`], or within two standard errors of such a median if that is more.

@@ -20,6 +20,8 @@ pub struct BaselineLevel {
     pub count: usize,
     /// Number of its intervals that are outside all the same.
     pub outside: usize,
+    /// Number of its intervals that are far outside: at twice the distance.
+    pub far_outside: usize,
 }
 
 /// Direction that is worse.
@@ -65,23 +67,37 @@ impl BaselineLevel {
             }
         } * (1.0 + DEVIATION_ERROR / (values.len() as f64).sqrt());
         let within = WITHIN.max(worse.share(DEVIATIONS * deviation));
-        let is_outside = |value: &&f64| worse.is_beyond(**value, edge_at(middle, within, worse));
-        let outside = values.iter().filter(is_outside).count();
+        let beyond = |share: f64| {
+            let edge = edge_at(middle, share, worse);
+            values.iter().filter(|value| worse.is_beyond(**value, edge)).count()
+        };
         Some(BaselineLevel {
             middle,
             within,
             deviation,
             worse,
             count: values.len(),
-            outside,
+            outside: beyond(within),
+            far_outside: beyond(worse.twice(within)),
         })
     }
 
-    /// Returns how many of `count` normal intervals may be outside: as many as before the fault,
-    /// and two standard deviations of the difference of the two counts.
+    /// Returns how many of `count` normal intervals may be outside. None of a few intervals before
+    /// the fault does not mean that none ever is: a prior of half an interval stands for that.
     fn outside_max(&self, count: usize) -> usize {
+        self.expected_max(self.outside as f64 + 0.5, count)
+    }
+
+    /// Returns how many of `count` normal intervals may be far outside.
+    fn far_outside_max(&self, count: usize) -> usize {
+        self.expected_max(self.far_outside as f64, count)
+    }
+
+    /// Returns the maximum for `count` intervals of what `before` intervals of the level were: as
+    /// many, and two standard deviations of the difference of the two counts.
+    fn expected_max(&self, before: f64, count: usize) -> usize {
         let ratio = count as f64 / self.count as f64;
-        let expected = ratio * self.outside as f64;
+        let expected = ratio * before;
         (expected + 2.0 * (expected * (1.0 + ratio)).sqrt()) as usize
     }
 
@@ -106,6 +122,14 @@ impl Worse {
         match self {
             Worse::Below => distance,
             Worse::Above => distance.exp_m1(),
+        }
+    }
+
+    /// Returns the share at twice the distance of another.
+    fn twice(self, share: f64) -> f64 {
+        match self {
+            Worse::Below => 2.0 * share,
+            Worse::Above => (1.0 + share).powi(2) - 1.0,
         }
     }
 
@@ -182,7 +206,8 @@ impl IntervalSeries {
         let points = self.between(from_s, until_s);
         let since = |at_s: f64| (at_s - from_s).max(0.0);
         let leaves = |at: &usize| {
-            let stays = || stretch(&points[*at..]).is_some_and(|stretch| self.is_normal(stretch));
+            let rest = &points[*at..];
+            let stays = || self.is_normal(stretch(rest).unwrap_or(rest));
             self.is_outside(&points[*at]) && !stays()
         };
         let in_time = points.partition_point(|point| point.from_s < leaves_by_s);
@@ -198,11 +223,13 @@ impl IntervalSeries {
         }
     }
 
-    /// Returns true for a stretch that is like those before the fault: as few intervals are
-    /// outside, and the medians of all and of the first ones are normal.
+    /// Returns true for a stretch that is like those before the fault: as few intervals are outside
+    /// and far outside, and the medians of all and of the first ones are normal.
     fn is_normal(&self, stretch: &[Point]) -> bool {
-        let outside = stretch.iter().filter(|point| self.is_outside(point)).count();
-        outside <= self.level.outside_max(stretch.len())
+        let far_share = self.level.worse.twice(self.level.within);
+        let beyond = |share| stretch.iter().filter(|p| self.is_beyond(p.value, share)).count();
+        beyond(self.level.within) <= self.level.outside_max(stretch.len())
+            && beyond(far_share) <= self.level.far_outside_max(stretch.len())
             && self.is_near(stretch)
             && self.is_near(&stretch[..FIRST.min(stretch.len())])
     }

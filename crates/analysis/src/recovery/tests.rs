@@ -230,6 +230,29 @@ fn a_fault_without_effect_is_over_after_a_short_baseline() {
     assert!(left <= 50 && away <= 50, "{left} {away}");
 }
 
+/// At a fixed rate every second before the fault has the same throughput. One second with 5.3 %
+/// less, late and alone, is no departure; two seconds without an answer are.
+#[test]
+fn one_second_a_little_below_is_no_departure() {
+    const FAULT: FaultTimes = FaultTimes {
+        injected_s: 35.0,
+        healing_s: Some(55.0),
+        whole_s: Some(55.0),
+    };
+    let healed = |lowest: f64, at: std::ops::Range<usize>| {
+        let level = |second| if at.contains(&second) { lowest } else { 1.0 };
+        let seen = recovery(
+            &slices(100, |second| (level(second), 1.0)),
+            &[FAULT],
+            LoadSchedule::Rate,
+        );
+        seen[0].throughput.unwrap().healed.unwrap()
+    };
+    assert_eq!(healed(0.947, 82..83), back(None, Some(0.0), 45.0));
+    assert_eq!(healed(0.0, 60..62), back(Some(5.0), Some(7.0), 45.0));
+    assert_eq!(healed(0.0, 82..83), back(Some(27.0), None, 45.0));
+}
+
 #[test]
 fn a_fault_without_enough_baseline_has_no_recovery() {
     let early = FaultTimes {
