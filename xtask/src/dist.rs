@@ -28,6 +28,7 @@ mod wheel;
 use crate::process;
 use crate::tree;
 pub use address::Address;
+use data_encoding::HEXLOWER;
 use anyhow::{Context, Result, bail, ensure};
 use architecture::Architecture;
 use build::Build;
@@ -311,7 +312,7 @@ fn check_reproducible(
 }
 
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 fn megabytes(bytes: usize) -> f64 {

@@ -4,6 +4,7 @@
 //! The other parts of a line are in its `mod.rs`, and are written by hand.
 
 use crate::{process, tree};
+use data_encoding::HEXLOWER;
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -170,7 +171,7 @@ fn folder_of(release: &str) -> Result<PathBuf> {
 }
 
 fn digest_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -9,6 +9,7 @@ use crate::recording::{
     Choice, Form, KindCount, LogRead, Operation, Part, Recording, STATEMENTS_MAX,
 };
 use crate::statement::{KnownStatement, Verb, analyse};
+use data_encoding::HEXLOWER;
 use cql::Consistency;
 use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
@@ -362,5 +363,5 @@ pub(crate) fn digest(recording: &Recording) -> String {
         sum.update(part.bytes.to_le_bytes());
     }
     sum.update(&recording.values);
-    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&sum.finalize())
 }

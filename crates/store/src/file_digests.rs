@@ -3,6 +3,7 @@
 //! SHA-256 rather than a CRC: an edited file must not pass either, and reading the file takes
 //! longer than hashing it.
 
+use data_encoding::HEXLOWER;
 use anyhow::{Context, Result};
 use foreign::{FileKind, OpenFile};
 use serde::{Deserialize, Serialize};
@@ -39,7 +40,7 @@ impl FileSum {
     pub fn compute(bytes: &[u8]) -> FileSum {
         FileSum {
             bytes: bytes.len() as u64,
-            sha256: hex(&Sha256::digest(bytes)),
+            sha256: HEXLOWER.encode(&Sha256::digest(bytes)),
         }
     }
 
@@ -67,7 +68,7 @@ impl FileSum {
         }
         Ok(FileSum {
             bytes,
-            sha256: hex(&hash.finalize()),
+            sha256: HEXLOWER.encode(&hash.finalize()),
         })
     }
 }
@@ -220,9 +221,5 @@ pub(crate) fn files_in(folder: &Path) -> Result<Vec<String>> {
 pub(crate) fn short(parts: [&[u8]; 2]) -> String {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update(part));
-    hex(&hash.finalize()[..8])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&hash.finalize()[..8])
 }

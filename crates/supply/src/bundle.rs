@@ -6,12 +6,13 @@
 //! pinned version, the digests come from the program's own lock. For other versions, they come from
 //! the list in the bundle, and the user must have the bundle's own digest from its author.
 
-use crate::files::{digest_of_reader, hex};
+use crate::files::digest_of_reader;
 use crate::fill::{fresh, place};
 use crate::lock::{HINTS, Lock, check_known, lock_of};
 use crate::progress::Voice;
 use crate::version_files::Recipe;
 use crate::{FetchedJars, filled};
+use data_encoding::HEXLOWER;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use foreign::FileKind;
 use remote::process::is_interrupted;
@@ -372,7 +373,7 @@ impl<T> Hashing<T> {
 
     /// Returns the wrapped value, the SHA-256 of all bytes and their number.
     fn end(self) -> (T, String, u64) {
-        (self.inner, hex(&self.hash.finalize()), self.bytes)
+        (self.inner, HEXLOWER.encode(&self.hash.finalize()), self.bytes)
     }
 
     fn passed(&mut self, bytes: &[u8]) {

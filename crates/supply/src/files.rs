@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 pub use versions::{digest_of, digest_of_texts};
-pub(crate) use versions::{digest_of_reader, hex};
+pub(crate) use versions::digest_of_reader;
 
 /// Returns text that distinguishes a file from every other one, and from itself before a change.
 ///

@@ -154,7 +154,7 @@ pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::hex;
+    use data_encoding::HEXLOWER;
     use sha2::{Digest, Sha256};
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
         let mut lock = Lock::new();
         for (name, text) in [("a.jar", "first"), ("b.jar", "second")] {
             std::fs::write(folder.path().join(name), text).unwrap();
-            lock.insert(name.to_string(), hex(&Sha256::digest(text)));
+            lock.insert(name.to_string(), HEXLOWER.encode(&Sha256::digest(text)));
         }
         let check = || check(folder.path(), &lock, "Maven");
         check().unwrap();

@@ -1,7 +1,7 @@
 //! For tests: a repository of a few small files on loopback, which may answer as real servers and
 //! proxies do on bad days.
 
-use crate::files::hex;
+use data_encoding::HEXLOWER;
 use crate::lock::PinnedFile;
 use crate::repository::Repository;
 use sha2::{Digest, Sha256};
@@ -34,7 +34,7 @@ pub(crate) enum ResponseBehaviour {
 pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
     PinnedFile {
         name: name.to_string(),
-        sha256: hex(&Sha256::digest(text)),
+        sha256: HEXLOWER.encode(&Sha256::digest(text)),
         bytes: text.len() as u64,
         path: format!("g/{name}"),
         member: None,

@@ -5,6 +5,7 @@
 mod feasible;
 mod finish;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use crate::cpuset::CpuSet;
@@ -47,7 +48,7 @@ pub fn fingerprint(machine: &Machine) -> String {
         text += &format!("{row:?}\n");
     }
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&digest[..16])
 }
 
 /// A placement that succeeded, and the compromises it needed.

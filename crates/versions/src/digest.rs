@@ -1,5 +1,6 @@
 //! Digests of files, which distinguish builds.
 
+use data_encoding::HEXLOWER;
 use foreign::FileKind;
 use sha2::{Digest, Sha256};
 use std::io::Read;
@@ -14,7 +15,7 @@ pub fn digest_of_texts(texts: &[&str]) -> String {
     for text in texts {
         hash.update(text.as_bytes());
     }
-    hex(&hash.finalize())
+    HEXLOWER.encode(&hash.finalize())
 }
 
 /// Returns the SHA-256 of a file, in lower-case hexadecimal digits.
@@ -36,14 +37,9 @@ pub fn digest_of_reader(from: &mut dyn Read) -> std::io::Result<(String, u64)> {
     loop {
         let count = from.read(&mut buffer)?;
         if count == 0 {
-            return Ok((hex(&hash.finalize()), bytes));
+            return Ok((HEXLOWER.encode(&hash.finalize()), bytes));
         }
         hash.update(&buffer[..count]);
         bytes += count as u64;
     }
-}
-
-/// Returns bytes as lower-case hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

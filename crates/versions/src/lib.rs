@@ -37,7 +37,7 @@ mod v5_0;
 mod v6_0;
 
 pub use classes::LACKED_CLASS_HINT;
-pub use digest::{digest_of, digest_of_reader, digest_of_texts, hex};
+pub use digest::{digest_of, digest_of_reader, digest_of_texts};
 pub use home::{Home, HomeError, release_in_tarball};
 pub use jar::member_of_jar;
 pub use line::{BIG_OLDEST, BTI_OLDEST, Formats, Line, is_trie};

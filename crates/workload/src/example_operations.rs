@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::program::{Program, Stage};
 use crate::schema::{DefinedObject, Marker, Table, markers, parse};
+use data_encoding::HEXLOWER;
 use cql::value::{CqlType, Value, decode};
 
 /// Maximum number of a value's bytes that are shown.
@@ -106,7 +107,7 @@ fn literal(typ: Option<&CqlType>, bytes: &[u8]) -> String {
             Value::Text(text) => cql::text::literal(text),
             _ => value.to_string(),
         },
-        _ => bytes.iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02x}")),
+        _ => format!("0x{}", HEXLOWER.encode(bytes)),
     };
     match text.char_indices().nth(SHOWN_BYTES_MAX) {
         Some((at, _)) => format!("{}… ({} bytes)", &text[..at], bytes.len()),

@@ -11,6 +11,7 @@ mod set_up;
 pub(super) use set_up::{proof, set_up};
 
 use crate::credentials::{self, Access, Credentials};
+use data_encoding::HEXLOWER;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -125,7 +126,7 @@ pub(super) fn random_secret() -> Result<String> {
     std::fs::File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut bytes))
         .context("read random bytes for the agent's password")?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(HEXLOWER.encode(&bytes))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! same after every restore, and differs between nodes. If files are not accessible (attached
 //! clusters), the server's own counts are compared instead.
 
+use data_encoding::HEXLOWER;
 use anyhow::{Context, Result};
 use host::{Agent, Entry, FileId};
 use sha2::{Digest, Sha256};
@@ -131,10 +132,7 @@ impl fmt::Display for Fingerprint {
                 hash.update(format!("levels {levels:?}\n"));
             }
         }
-        let digits = hash
-            .finalize()
-            .iter()
-            .fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        let digits = HEXLOWER.encode(&hash.finalize());
         f.write_str(&digits[..HEX_DIGITS_SHOWN])
     }
 }

@@ -1,6 +1,7 @@
 //! Table definitions of a snapshot, and the present tables.
 
 use crate::session::Session;
+use data_encoding::HEXLOWER;
 use anyhow::{Context, Result, bail};
 use cql::Value;
 use cql::text::literal;
@@ -70,8 +71,7 @@ pub(super) fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tabl
     let rows = session.query(&cql)?.rows;
     let table = |row: &Vec<Value>| match row.as_slice() {
         [Value::Text(name), Value::Uuid(id) | Value::Timeuuid(id)] => {
-            let digits = id.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-            Some((name.clone(), digits))
+            Some((name.clone(), HEXLOWER.encode(id)))
         }
         _ => None,
     };

@@ -3,6 +3,7 @@
 //!
 //! A name that cannot be parsed is not an error: the type is then known only by its name.
 
+use data_encoding::HEXLOWER;
 use super::{CqlType, SIMPLE, UdtType};
 use crate::response::TYPE_DEPTH_MAX;
 
@@ -126,7 +127,7 @@ impl<'a> Parser<'a> {
 }
 
 fn hex(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(text.as_bytes())
 }
 
 fn unhex(text: &str) -> Option<String> {

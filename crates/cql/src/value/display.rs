@@ -1,6 +1,7 @@
 //! Formats values and types as in CQL, for people. Text is bare on its own, and quoted within
 //! another value.
 
+use data_encoding::HEXLOWER;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{CqlType, SIMPLE, Value, civil};
@@ -122,7 +123,7 @@ fn separated<T>(
 
 fn hex(f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     f.write_str("0x")?;
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    f.write_str(&HEXLOWER.encode(bytes))
 }
 
 fn uuid(f: &mut Formatter<'_>, bytes: &[u8; 16]) -> fmt::Result {

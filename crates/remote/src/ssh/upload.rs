@@ -2,6 +2,7 @@
 //! those of the same build for other processors that are available locally.
 
 use crate::link::OURSELVES;
+use data_encoding::HEXLOWER;
 use anyhow::{Context, Result, bail};
 use flate2::Compression;
 use flate2::read::GzEncoder;
@@ -62,10 +63,9 @@ impl Program {
             digest.update(&piece[..count]);
             bytes += count as u64;
         }
-        let hex = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Program {
             file,
-            digest: hex,
+            digest: HEXLOWER.encode(&digest.finalize()),
             bytes,
             packed: Mutex::new(None),
         })

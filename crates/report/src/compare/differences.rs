@@ -9,6 +9,7 @@ use crate::sections::effective;
 use crate::sections::setup::difference_table;
 use crate::summary::Point;
 use serde_json::json;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +59,7 @@ fn study(run: &RunView) -> BTreeMap<String, String> {
     let mut resolved = run.plan.resolved.clone();
     for text in resolved.overrides.inputs.values_mut() {
         let digest = Sha256::digest(text.as_bytes());
-        let begin: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let begin: String = HEXLOWER.encode(&digest[..6]);
         let lines = measure::number::counted(text.lines().count(), "line");
         *text = format!("{lines}, SHA-256 {begin}…");
     }

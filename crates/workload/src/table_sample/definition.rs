@@ -2,6 +2,7 @@
 
 use super::yaml_text::{block, quoted, word};
 use super::{ColumnRole, TableSample};
+use data_encoding::HEXLOWER;
 use cql::text::quoted_name;
 use cql::value::Value;
 
@@ -211,7 +212,7 @@ fn cell_text(value: &Value) -> String {
         other => {
             let mut bytes = Vec::new();
             other.append(&mut bytes);
-            bytes.iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02x}"))
+            format!("0x{}", HEXLOWER.encode(&bytes))
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use data_encoding::HEXLOWER;
 use cql::template::append_value;
 use workload::decimal::Decimal;
 
@@ -315,7 +316,7 @@ impl<'a> Val<'a> {
             } => write!(out, "{months}mo{days}d{nanos}ns"),
             // Java's format for an address without a name.
             Val::Inet([a, b, c, d]) => write!(out, "/{a}.{b}.{c}.{d}"),
-            Val::Bytes(bytes) => bytes.iter().try_for_each(|b| write!(out, "{b:02x}")),
+            Val::Bytes(bytes) => HEXLOWER.encode_write(bytes, out),
             Val::List(items) | Val::Set(items) => {
                 out.push('[');
                 for (index, item) in items.iter().enumerate() {
