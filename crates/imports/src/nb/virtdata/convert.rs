@@ -21,7 +21,7 @@ const NANOS_PER_CYCLE: i64 = 1_000_000;
 const CLOCK_START_MILLIS: i64 = 1_577_836_800_000;
 /// Maximum size of a value: Cassandra accepts no larger one.
 const BYTES_MAX: i64 = 256 << 20;
-/// Types whose number is taken first.
+/// Types from which the number is extracted first.
 const NUMERIC: [Ty; 6] = [
     Ty::Long,
     Ty::Int,
