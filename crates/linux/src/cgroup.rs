@@ -384,21 +384,21 @@ fn is_group(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Kills the processes of a group. The caller repeats this until the directory is gone, so a
-/// process that cannot be signalled shows up there.
+/// Kills the processes of a group. The caller repeats this until the directory is gone, so it
+/// notices a process that cannot be signalled.
 fn kill(dir: &Path) {
     if write(&dir.join("cgroup.kill"), "1").is_ok() {
         return;
     }
     for pid in all_pids(dir) {
         if let Some(pid) = Pid::from_raw(pid) {
-            // It may have ended by now.
+            // The process may already have ended.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
 
-/// Returns the processes in a group, without 0, which stands for a process of another namespace.
+/// Returns the processes in a group, without 0, which means a process of another namespace.
 fn pids(dir: &Path) -> Vec<i32> {
     let text = std::fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
     text.lines()
@@ -420,8 +420,7 @@ fn remove(dir: &Path) -> std::io::Result<()> {
         std::fs::remove_dir(below)?;
     }
     match std::fs::remove_dir(dir) {
-        // On a read-only hierarchy, as in a container, this error also comes for a missing
-        // directory.
+        // On a read-only hierarchy, as in a container, a missing directory also causes this error.
         Err(error) if is(&error, Errno::ROFS) && !dir.exists() => Err(ErrorKind::NotFound.into()),
         removed => removed,
     }

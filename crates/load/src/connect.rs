@@ -27,7 +27,7 @@ use workload::{Program, Statement};
 
 /// Time without a response after which a node counts as absent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// First pause before a lost connection is retried; doubled up to [`BACKOFF_MAX`].
+/// First pause before a lost connection is retried. It doubles up to [`BACKOFF_MAX`].
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
 /// Longest pause, so that a restarted node is noticed within two seconds.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
@@ -176,7 +176,7 @@ impl Wire {
         let mut frame = Vec::new();
         let begun = Handshake::begin(&mut frame, self.version, access.compression);
         let mut handshake = begun.map_err(io::Error::other)?;
-        // The server may refuse the version, and then responds in a version of its own.
+        // The server may refuse the version, and then responds in one of its own versions.
         let mut version = None;
         loop {
             let (header, body) = self.exchange_in(version, &frame)?;
