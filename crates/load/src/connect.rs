@@ -1,9 +1,9 @@
 //! Opens a connection: TCP, TLS, STARTUP, authentication, and PREPARE for every statement that is
 //! not sent as text.
 //!
-//! Control plane: it blocks, with a time-out, on the calling thread. Before the start line that is
-//! the caller's thread. After a node went away, one thread per connection tries again with back-off
-//! and follows the node if it has moved. It hands the finished link to the worker.
+//! This is control plane: it blocks the calling thread, with a timeout. Before the start line, this
+//! is the caller's thread. After a node has disappeared, one thread per connection tries again with
+//! back-off, and follows the node if it has moved. It passes the finished link to the worker.
 
 use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;
@@ -343,7 +343,7 @@ impl Reconnector {
                 }
             }
         });
-        // If no thread can be started, the connection stays closed, and the report says so.
+        // If no thread can be started, the connection stays closed, and the report shows it.
         drop(spawned);
     }
 

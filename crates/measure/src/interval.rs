@@ -5,7 +5,7 @@
 //!
 //! Invariant: the measured *population* is every operation whose intended start lies in the window,
 //! however late it ends. An interval keeps *early* operations, which were due before the window,
-//! apart from it. So no later step has to separate them.
+//! separate. So no later step has to separate them.
 
 use crate::Histogram;
 use crate::clock::SECOND_NS;
@@ -26,8 +26,8 @@ pub struct Interval {
     /// Begin of the measured window, monotonic clock, ns. 0 if it begins with the run; [`u64::MAX`]
     /// while it is not known yet.
     pub window_from_ns: u64,
-    /// True in the drain: no further operation becomes due, those already due are still sent, and
-    /// responses are awaited.
+    /// True in the drain: no further operation becomes due, the client still sends those that are
+    /// already due, and waits for responses.
     pub draining: bool,
     /// One entry per kind of operation, in the program's order.
     pub kinds: Vec<KindInterval>,
@@ -61,12 +61,12 @@ impl Interval {
     }
 
     /// Returns the number of operations that ended in the interval, with any outcome. Parts of
-    /// operations are not counted again.
+    /// operations do not count again.
     pub fn ended(&self) -> u64 {
         self.whole_kinds().map(|kind| kind.outcomes.total()).sum()
     }
 
-    /// Returns the kinds whose operations are whole. A sum over kinds must use only these, since
+    /// Returns the kinds whose operations are whole. A sum over kinds must use only these, because
     /// the figures of a whole operation already include its parts.
     pub fn whole_kinds(&self) -> impl Iterator<Item = &KindInterval> {
         self.kinds.iter().filter(|kind| !kind.is_part)
@@ -113,8 +113,8 @@ pub struct KindInterval {
     pub latency: Histogram,
     /// Successes of the population: from the actual send to the response, ns.
     pub service: Histogram,
-    /// Failures of the population: from the intended start to the moment at which the client knew,
-    /// ns.
+    /// Failures of the population: from the intended start to the time at which the client knew of
+    /// the failure, ns.
     pub errors: Histogram,
     /// Operations of the population that the client did not follow to their ends.
     pub censored: CensoredCounts,
@@ -128,17 +128,18 @@ pub struct KindInterval {
     /// reads: further pages, reads within a chain, conditions. With it, the client's count can be
     /// compared with the servers' counts.
     pub extra_reads: i64,
-    /// Like `extra_reads`, for writes. Negative if conditions were counted as reads.
+    /// Like `extra_reads`, for writes. Negative if the server counted conditions as reads.
     pub extra_writes: i64,
-    /// Tries without an outcome of their own that a server may have executed: failed tries that
-    /// were retried, and tries that a faster one overtook.
+    /// Tries without their own outcome that a server may have executed: failed tries that were
+    /// retried, and tries that were slower than a second one.
     pub extra_uncertain: u64,
     /// Results of comparing reads with the rows that the seed predicts.
     pub checks: CheckCounts,
 }
 
 crate::word_enum! {
-    /// A counter of a kind of operation, besides outcomes and times. Its word names it in records.
+    /// A counter of a kind of operation, in addition to outcomes and times. Its word names it in
+    /// records.
     pub enum KindCount {
         /// Rows read.
         Rows = "rows",
@@ -150,7 +151,7 @@ crate::word_enum! {
         Applied = "applied",
         /// Conditional statements whose condition did not hold: a success that wrote nothing.
         NotApplied = "not_applied",
-        /// Tries of an operation after one that failed.
+        /// Tries of an operation after a failed one.
         Retries = "retries",
         /// Speculative tries: sent because an earlier one had no response for too long.
         Speculations = "speculations",
@@ -164,7 +165,7 @@ crate::word_enum! {
 }
 
 counters! {
-    /// Counters of a kind of operation, besides outcomes and times.
+    /// Counters of a kind of operation, in addition to outcomes and times.
     pub struct KindCounts([u64; KindCount]);
 }
 
@@ -186,7 +187,7 @@ pub struct Early {
     pub latency: Histogram,
     /// Successes: from the actual send to the response, ns.
     pub service: Histogram,
-    /// Failures: from the intended start to the moment at which the client knew, ns.
+    /// Failures: from the intended start to the time at which the client knew of the failure, ns.
     pub errors: Histogram,
     /// Their outcomes.
     pub outcomes: OutcomeCounts,
@@ -312,19 +313,19 @@ pub struct CheckCounts {
     pub missing: u64,
     /// Missing rows whose write was acknowledged according to a ledger: lost data.
     pub lost: u64,
-    /// Rows that were not found, or only in an older version, since the expected write was never
-    /// acknowledged. According to a ledger, it was never sent, or it failed. Not an error.
+    /// Rows that were not found, or only in an older version, because the expected write was never
+    /// acknowledged. According to a ledger, it was never sent, or it failed. This is not an error.
     pub never_written: u64,
-    /// Rows with a value that was right once and should have been overwritten.
+    /// Rows with a value that was once right, but should have been overwritten.
     pub stale: u64,
-    /// Right rows that an operation after the first one on them has written. Not an error.
+    /// Right rows that a later operation than the first one has written. This is not an error.
     pub overwritten: u64,
     /// Rows with a value that was never right.
     pub wrong: u64,
     /// Rows that exist although they were deleted after their last write, according to a ledger.
     pub resurrected: u64,
-    /// Rows that were not found and, according to a ledger, were deleted or may have been. Not an
-    /// error.
+    /// Rows that were not found and, according to a ledger, were deleted or may have been. This is
+    /// not an error.
     pub deleted: u64,
     /// Right rows of which no write was acknowledged, according to a ledger. Not an error.
     pub unconfirmed: u64,
