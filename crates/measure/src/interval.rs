@@ -327,11 +327,11 @@ pub struct CheckCounts {
     /// Rows that were not found and, according to a ledger, were deleted or may have been. This is
     /// not an error.
     pub deleted: u64,
-    /// Right rows of which no write was acknowledged, according to a ledger. Not an error.
+    /// Right rows without an acknowledged write, according to a ledger. This is not an error.
     pub unconfirmed: u64,
     /// Counters below every possible value: acknowledged additions were lost.
     pub too_low: u64,
-    /// Counters above every possible value: something was added more than once.
+    /// Counters above every possible value: an addition was applied more than once.
     pub too_high: u64,
 }
 
@@ -367,10 +367,10 @@ pub struct ClientInterval {
     pub sends: u64,
     /// Number of calls that received bytes.
     pub receives: u64,
-    /// Time in which the workers were runnable and had no CPU, ns. `None` if the kernel does not
+    /// Time in which the workers were runnable but had no CPU, ns. `None` if the kernel does not
     /// count it.
     pub wait_ns: Option<u64>,
-    /// Longest time for which a worker awaited responses and none came, ns. It counts in the
+    /// Longest time for which a worker waited for responses and received none, ns. It counts in the
     /// interval in which it ended.
     pub quiet_ns: u64,
     /// Delays of timers, measured by threads that only sleep.
@@ -384,9 +384,10 @@ crate::word_enum! {
         Late = "late",
         /// Operations that waited because the limit of operations in flight was reached.
         Limited = "limited",
-        /// Operations given up before they were sent, since their timeout passed while they waited.
+        /// Operations given up before they were sent, because their timeout expired while they
+        /// waited.
         Dropped = "dropped",
-        /// Operations of the population that were due before the drain and sent only in it.
+        /// Operations of the population that were due before the drain, but sent only during it.
         SentInDrain = "sent_in_drain",
         /// Operations of the population that were due before the drain and still not sent when the
         /// client stopped sending.
@@ -405,8 +406,9 @@ counters! {
     pub struct ClientCounts([u64; ClientCount]);
 }
 
-/// Delays of timers on the client's cores. Threads measure them that only sleep for a millisecond,
-/// again and again. If something keeps them from running, it also keeps the workers from running.
+/// Delays of timers on the client's cores. Separate threads measure them: they only sleep for a
+/// millisecond, repeatedly. Anything that prevents them from running also prevents the workers from
+/// running.
 #[derive(Clone, Debug, Default)]
 pub struct Hiccups {
     /// Delay of each wake-up, ns. `None` in the parts of workers.
@@ -418,7 +420,7 @@ pub struct Hiccups {
     pub cpu_ns: u64,
 }
 
-/// Delay from which on a late timer is a stall, ns. It is longer than the time slice that a
+/// Minimum delay at which a late timer is a stall, ns. It is longer than the time slice that a
 /// scheduler gives to one of several tasks on a core (3 ms, doubled on machines with many cores).
 pub const STALL_NS: u64 = 10 * crate::clock::MILLISECOND_NS;
 
@@ -499,7 +501,7 @@ mod tests {
         }
     }
 
-    /// A merger that assigned instead of adding once lost the errors of all workers but one.
+    /// A merge that assigned instead of adding once lost the errors of all workers except one.
     #[test]
     fn the_counts_of_all_workers_are_added_and_none_is_assigned() {
         let part = |n: u64| {
