@@ -274,8 +274,7 @@ impl Link {
         asked().with_context(|| format!("ask {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
-    /// Describes an agent that no longer answers. For an agent on another machine, this side cannot
-    /// know if it has ended or continues for a while.
+    /// Describes an agent that no longer answers: on another machine, it may still run for a while.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
             Some(_) => format!("its agent is out of reach: {why}"),
@@ -472,8 +471,7 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
     drop(heard);
     // A caller that waits for its first message need not wait for its end, which may take long.
     drop(hello);
-    // Its status must be collected, or it remains as a zombie. A kept agent may continue for a long
-    // time.
+    // Its status must be collected, or it remains a zombie. A kept agent may continue for long.
     let status = way.and_then(|mut way| way.child.wait().ok());
     let mut heard = lock(&shared.heard);
     heard.status = status;

@@ -1,8 +1,8 @@
 //! Points: all trials of one variant at one place on the axes, merged.
 //!
-//! An invalid trial is listed and never used: it enters no sum, mean or curve unless every trial of
-//! its point is invalid, and then the point says so. Percentiles of several blocks come from merged
-//! histograms; they are never averaged.
+//! An invalid trial is listed, but never used: no sum, mean or curve contains it, unless every
+//! trial of its point is invalid. Then the point says so. Percentiles of several blocks come from
+//! merged histograms; they are never averaged.
 
 use crate::number;
 use crate::page::{Table, TableBuilder, Verdict};
@@ -22,13 +22,13 @@ pub struct Point<'a> {
     pub variant: &'a VariantName,
     pub variant_index: usize,
     pub at: Option<procedure::Point>,
-    /// Every trial, invalid ones too.
+    /// Every trial, including invalid ones.
     pub trials: Vec<&'a TrialFinding>,
     /// Trials that count: those of the findings, or those that are not invalid, or all.
     pub used: Vec<&'a TrialFinding>,
     /// Worst verdict of the trials that count.
     pub verdict: Verdict,
-    /// True if less was done than was offered because the target could not do more.
+    /// True if the target did less than the client offered, because it could not do more.
     pub saturated: bool,
 }
 
@@ -94,8 +94,8 @@ pub fn compare_places(
 }
 
 impl<'a> Point<'a> {
-    /// Selects the trials that the run's findings used, so that both have the same numbers; if the
-    /// findings do not say, those that are not invalid.
+    /// Selects the trials that the run's findings used, so that both have the same numbers. If the
+    /// findings do not name them, selects those that are not invalid.
     fn judge(&mut self, used: &[usize]) {
         let verdict = |t: &TrialFinding| Verdict::from_record(Some(t.verdict));
         let usable = |t: &&&TrialFinding| match used {
@@ -116,8 +116,8 @@ impl<'a> Point<'a> {
         sum / self.used.len().max(1) as f64
     }
 
-    /// Returns the 95 % confidence interval: for one block from batch means; for several from the
-    /// spread between them.
+    /// Returns the 95 % confidence interval: for one block from batch means, and for several blocks
+    /// from the spread between them.
     pub fn ops_per_s_ci95(&self) -> Option<[f64; 2]> {
         match self.used.as_slice() {
             [] => None,
@@ -129,8 +129,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns true if the interval is that of one window, which is too short for it. Several
-    /// blocks have an interval from the spread between them.
+    /// Returns true if the interval is that of one window that is too short for it. Several blocks
+    /// have an interval from the spread between them.
     pub fn is_short_window(&self) -> bool {
         match self.used.as_slice() {
             [one] => one.short_window || autocorrelation::is_short_window(one.seconds),
