@@ -1,4 +1,4 @@
-//! Scale-up of a machine, in `findings.json`: throughput with more and more of its units.
+//! Scale-up of a machine, in `findings.json`: throughput with an increasing number of its units.
 
 use crate::curves::WithoutPeak;
 use analysis::VariantName;
@@ -6,7 +6,7 @@ use analysis::rules::Verdict;
 use analysis::scale_up::{EfficiencyOf, Model, SaturatedResource};
 use serde::{Deserialize, Serialize};
 
-/// One arm of a scale-up study under one load.
+/// An arm of a scale-up study under one load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleUpRecord {
     /// Name of the load in the study. Empty if there is only one.
@@ -21,14 +21,14 @@ pub struct ScaleUpRecord {
     pub arm: Option<String>,
     /// Unit that is added: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Instances of Cassandra: `one` or a number if they share all units in use; `cores`, `l3`,
-    /// `numa` or `sockets` if one runs on each such unit.
+    /// Instances of Cassandra: `one` or a number if they share all used units. `cores`, `l3`,
+    /// `numa` or `sockets` if one instance runs on each unit of this kind.
     pub instances: String,
     /// Number of units that fill one socket of the machine.
     pub units_per_socket: u32,
     /// Number of sockets of the machine.
     pub sockets: u32,
-    /// Latency bound, if throughput is the highest within it. Absent without a bound.
+    /// Latency bound, if the throughput is the highest one within a bound. Absent without a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<ScaleBoundRecord>,
     /// Points, one for each number of units, in the order of the study.
@@ -40,10 +40,11 @@ pub struct ScaleUpRecord {
     /// Reason why no curve is the best. Empty if one is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub without_best: String,
-    /// This arm compared with the baseline at the same number of units. Empty for the baseline.
+    /// Comparison of this arm with the baseline at the same number of units. Empty for the
+    /// baseline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub improvements: Vec<ImprovementRecord>,
-    /// Conclusions that this machine allows or does not allow, a sentence each.
+    /// Conclusions that this machine allows or does not allow, with a sentence for each.
     pub sentences: Vec<String>,
 }
 
