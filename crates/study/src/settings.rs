@@ -372,37 +372,37 @@ pub struct Repeat {
     pub first_look: Option<usize>,
     /// True if variants take turns.
     pub interleaved: bool,
-    /// The difference that the study should detect, as a share.
+    /// Difference that the study should detect, as a share.
     pub detect: Option<f64>,
     /// True if variants with faults are also measured without them, in the same blocks.
     pub without_faults: bool,
 }
 
 impl Repeat {
-    /// Returns true if a block, from 0, is measured whatever the results are; an added block always
-    /// is.
+    /// Returns true if a block, from 0, is measured regardless of the results. This is always true
+    /// for an added block.
     pub fn is_certain(&self, block: usize) -> bool {
         let least = self.first_look.unwrap_or(self.blocks);
         block < least || block >= self.blocks
     }
 }
 
-/// The comparison that keeps its full level; all others are adjusted for multiple testing.
+/// The comparison that keeps its full error level. All others are adjusted for multiple testing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Primary {
     /// Its metric.
     pub metric: PrimaryMetric,
-    /// Its value on the axis; `None`: see `summary::compared`.
+    /// Its value on the axis. For `None`, see `summary::compared`.
     pub point: Option<f64>,
 }
 
 /// A metric of [`Primary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrimaryMetric {
-    /// Throughput in a closed loop, p99 at a rate.
+    /// Throughput in a closed loop, and p99 at a rate.
     #[default]
     Auto,
-    /// By its name in records.
+    /// The metric with this name in records.
     Named(&'static str),
 }
 
@@ -415,16 +415,16 @@ pub struct Price {
     pub currency: Option<String>,
 }
 
-/// A demand for which nodes are planned.
+/// A demand for which the number of nodes is planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Capacity {
     /// Operations per second in total.
     pub ops_per_s: f64,
     /// Upper bound on p99 latency, ms.
     pub p99_ms: f64,
-    /// Number of nodes that may fail together.
+    /// Number of nodes that may fail at the same time.
     pub failures: u64,
-    /// Growth on top of the demand, as a share.
+    /// Growth in addition to the demand, as a share.
     pub growth: f64,
     /// Load of the busiest node ÷ mean load of a node.
     pub skew: f64,
@@ -433,12 +433,12 @@ pub struct Capacity {
 /// Checks of the answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verify {
-    /// Every n-th read of the measured window is compared; `None`: no read is.
+    /// Every n-th read of the measured window is compared. `None` means that no read is compared.
     pub every_nth: Option<u32>,
     /// Rows read back after each trial.
     pub sample: Sample,
-    /// Consistency level; `None`: for a sample the level of the workload's reads, and for all rows
-    /// the weakest that must see every acknowledged write.
+    /// Consistency level. With `None`, a sample uses the level of the reads in the workload, and
+    /// all rows use the weakest level that must see every acknowledged write.
     pub consistency: Option<Consistency>,
 }
 
@@ -458,12 +458,12 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// Returns true if any row is read back.
+    /// Returns true if rows are read back.
     pub fn is_asked(self) -> bool {
         self != Sample::Rows(0)
     }
 
-    /// Returns the number of rows, if `loaded` rows are there.
+    /// Returns the number of rows, if there are `loaded` rows.
     pub fn rows(self, loaded: u64) -> u64 {
         match self {
             Sample::Rows(rows) => rows.min(loaded),
@@ -471,7 +471,7 @@ impl Sample {
         }
     }
 
-    /// Returns the same, limited to the loaded rows.
+    /// Returns the same setting, limited to the loaded rows.
     pub(crate) fn limited_to(self, loaded: u64) -> Sample {
         match self {
             Sample::Rows(rows) => Sample::Rows(rows.min(loaded)),
@@ -480,14 +480,14 @@ impl Sample {
     }
 }
 
-/// With `reads: sampled` every 16th read is compared. At a few µs each this costs less than a tenth
-/// of an operation, and a wrong row in 1 % of the reads is seen within 2000.
+/// With `reads: sampled`, every 16th read is compared. This takes a few µs per comparison, which is
+/// less than a tenth of an operation. A wrong row in 1 % of the reads is found within 2000 reads.
 pub(crate) const SAMPLED_NTH: u32 = 16;
 
-/// Number of rows to choose from if a study loads nothing and only writes: cassandra-stress's
-/// default population.
+/// Number of rows to choose from if a study loads no rows and only writes. It is the default
+/// population of cassandra-stress.
 pub const ROWS_UNLOADED: u64 = 1_000_000;
 
-/// Maximum number of points of a range, since each takes a window. A range without an end stops
-/// there; one with a later end is refused.
+/// Maximum number of points of a range, since each point takes a window. A range without an end
+/// stops at this number. A range with a later end is refused.
 pub const LADDER_POINTS_MAX: usize = 32;
