@@ -1,4 +1,4 @@
-//! Draws marks over two axes of numbers.
+//! Draws marks over two numeric axes.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX};

@@ -1,5 +1,5 @@
-//! Generators of single values: they turn a seed and a number into the bytes of a cell. They are
-//! pure: no state is kept between values.
+//! Generators of single values, which convert a seed and a number to the bytes of a cell. They keep
+//! no state between values.
 
 use super::csv::Cells;
 use super::groups::Groups;
@@ -10,10 +10,10 @@ use crate::random::{Draws, GOLDEN, lane, mix};
 use cql::value::{append_varint, time_uuid, uuid_ticks};
 use std::sync::Arc;
 
-/// Length that stands for an unset value.
+/// Length that represents an unset value.
 const UNSET: i32 = -2;
 
-/// The characters of random texts: 64, so that 6 bits select one.
+/// The characters of random texts. There are 64, so that 6 bits select one.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 
 /// A whole number.
@@ -25,7 +25,7 @@ pub(super) enum Number {
         divide: u64,
         modulo: Option<u64>,
     },
-    /// 64 scattered bits, different for different numbers.
+    /// Gives 64 scattered bits, which are different for different numbers.
     Hash,
     /// The start of the range, which may be below 0, and the distance from it.
     Draw(i64, Sampler),
@@ -55,7 +55,7 @@ pub(super) enum As {
 #[derive(Clone, Debug)]
 pub(super) enum Gen {
     Number(Number, As),
-    /// A number between two others.
+    /// A number between two limits.
     Real {
         from: f64,
         to: f64,
@@ -84,14 +84,14 @@ pub(super) enum Gen {
     Inet,
     /// Always the same bytes.
     Fixed(Vec<u8>),
-    /// The value of another number: `divide` consecutive numbers share one, and after `modulo`
-    /// different ones they repeat.
+    /// The value of another number. `divide` consecutive numbers share a value, and after `modulo`
+    /// different values they repeat.
     Every {
         of: Box<Gen>,
         divide: u64,
         modulo: Option<u64>,
     },
-    /// The value of a group's number, or of a position in the group.
+    /// The value of the number of a group, or of a position in the group.
     Grouped {
         of: Box<Gen>,
         groups: Arc<Groups>,
@@ -99,7 +99,7 @@ pub(super) enum Gen {
     },
     /// The cells of a CSV column, in sequence.
     Cell(Arc<Cells>),
-    /// Unset for a share of all numbers; otherwise the value.
+    /// Unset for a share of all numbers. Otherwise the value.
     Sometimes {
         of: Box<Gen>,
         missing: f64,
@@ -116,7 +116,7 @@ pub(super) enum Gen {
     },
     /// Tuples and user-defined types.
     Tuple(Vec<Gen>),
-    /// Elements; without their lengths if the lengths are fixed.
+    /// Elements. They have no lengths if the lengths are fixed.
     Vector {
         of: Box<Gen>,
         count: u32,
@@ -124,10 +124,10 @@ pub(super) enum Gen {
     },
 }
 
-/// Number within a group that a value is made from.
+/// Number within a group that a value is a function of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GroupedBy {
-    /// The group's number: all rows of a group share the value.
+    /// The number of the group. All rows of a group share the value.
     Group,
     /// The position in the group, from 0.
     Place,
