@@ -98,7 +98,7 @@ pub enum NoCurve {
 }
 
 impl NoCurve {
-    /// Returns the reason in words.
+    /// Describes the reason.
     pub fn words(self) -> String {
         match self {
             NoCurve::FewLoads(count) => {

@@ -234,7 +234,7 @@ impl<T: Read + Write + Send> Stream for T {}
 pub struct Session {
     node: SocketAddr,
     stream: Box<dyn Stream>,
-    /// Socket of `stream`, for setting time-outs.
+    /// Socket of `stream`, for setting timeouts.
     socket: TcpStream,
     timeout: Duration,
     broken: bool,

@@ -53,7 +53,8 @@ pub struct ProbeCollector {
 
 impl ProbeCollector {
     /// Starts the probes that `settings` ask for, and the one that watches the machine for
-    /// processes other than the nodes and our own. `clients` are some of our processes.
+    /// processes other than the nodes and those of cassay. `clients` are some of cassay's
+    /// processes.
     ///
     /// # Errors
     /// A thread could not be started. Data that cannot be read is not an error: see

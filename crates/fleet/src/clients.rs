@@ -57,7 +57,7 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Returns the place in words: `here`, the machine's name for `ssh`, or a pod and its node.
+    /// Describes the place: `here`, the machine's name for `ssh`, or a pod and its node.
     pub fn place(&self) -> String {
         self.far.as_ref().map_or_else(|| "here".to_owned(), Destination::words)
     }

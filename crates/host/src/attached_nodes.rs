@@ -71,7 +71,7 @@ impl Agent {
     /// Returns the process of a server on its host. `None` if it does not run.
     ///
     /// # Errors
-    /// As [`Service::process`]; or the agent is gone.
+    /// As [`Service::process`], or the agent has ended.
     pub fn find(&self, service: &Service) -> Result<Option<Identity>> {
         self.call(&FindService(service.clone()))
     }

@@ -81,7 +81,7 @@ impl Watch {
     /// cost.
     ///
     /// # Errors
-    /// As [`Watch::ours`], or an interval is too short; or the agent is gone.
+    /// As [`Watch::ours`], or an interval is too short, or the agent has ended.
     pub fn by(self, agent: &Arc<Agent>) -> Result<Sampler> {
         let mut sampler = Sampler::new(&format!("probe-{}", agent.name()));
         if !self.0.is_empty() {
@@ -175,7 +175,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Stores the readings of `batch` with times of our clock.
+    /// Stores the readings of `batch` with times of the controller's clock.
     ///
     /// # Errors
     /// It is not a valid batch.

@@ -2,7 +2,7 @@
 //!
 //! Every turn of the loop does the same five steps in the same order: wait, receive, expire old
 //! tries, release due operations, send. After the stop nothing becomes due. Operations that were
-//! due before the stop are still released for the longest time-out; the rest is left unsent.
+//! due before the stop are still released for the longest timeout; the rest is left unsent.
 //!
 //! The clock is read once per batch, not once per operation. All responses of one receive end at
 //! the same moment, when the kernel had the last of them ([`crate::socket`]). If the kernel does

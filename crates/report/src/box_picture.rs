@@ -2,7 +2,7 @@
 //!
 //! It has no script, no own style and no references. The page's style sheet gives the colours by
 //! class, so one picture works on light and dark screens and on paper. The legend, the tooltips and
-//! the description also express the meaning of each colour in words.
+//! the description also express the meaning of each colour.
 
 mod layout;
 

@@ -28,7 +28,7 @@ use crate::plan::{Instance, Plan};
 pub struct Format {
     /// Name on the command line.
     pub name: &'static str,
-    /// Description in words.
+    /// Description of the format.
     pub what: &'static str,
     /// File extension, without the dot.
     pub extension: &'static str,

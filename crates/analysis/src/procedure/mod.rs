@@ -96,7 +96,7 @@ trait Decide {
         None
     }
 
-    /// Returns the name of a search, and its goal in words.
+    /// Returns the name of a search, and a description of its goal.
     fn goal(&self) -> Option<(SearchProcedure, String)> {
         None
     }

@@ -7,7 +7,7 @@ pub struct Picture {
     pub id: String,
     /// Title of the picture.
     pub title: String,
-    /// Description in words, for readers who cannot see it.
+    /// Text for readers who cannot see it.
     pub what: String,
     /// The outermost boxes.
     pub nests: Vec<BoxGroup>,

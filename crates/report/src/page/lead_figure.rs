@@ -6,7 +6,7 @@
 pub struct LeadFigure {
     /// Title of the figure.
     pub title: String,
-    /// Description in words, for readers who cannot see it.
+    /// Text for readers who cannot see it.
     pub what: String,
     /// Plots, side by side if there is space, otherwise in one column.
     pub plots: Vec<Plot>,

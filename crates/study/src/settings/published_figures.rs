@@ -19,7 +19,7 @@ pub struct PublishedFile {
     pub ratios: Vec<Ratio>,
     /// Statements about failures.
     pub failures: Vec<Failure>,
-    /// Statements in words.
+    /// Descriptions of the statements.
     pub claims: Vec<String>,
     /// Questions that the publication does not answer.
     pub unknown: Vec<String>,
@@ -65,7 +65,7 @@ pub struct Failure {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ratio {
-    /// Subject, in words.
+    /// Description of the subject.
     pub what: String,
     /// The metric: `ops_per_s`, `latency_ms.p99`.
     pub metric: String,

@@ -19,8 +19,8 @@ const DEFAULT: &str = "cassandra";
 /// Time limit of a login: the server hashes the password with 2^10 rounds.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Creates our role and disables the default one, on all nodes of a ring that has just come up.
-/// Does nothing for an open cluster.
+/// Creates the role of cassay and disables the default one, on all nodes of a ring that has just
+/// come up. Does nothing for an open cluster.
 ///
 /// # Errors
 ///
