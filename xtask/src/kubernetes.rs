@@ -1,6 +1,6 @@
 //! Runs a real Kubernetes on this machine alone, for the tests that need one. The control plane and
-//! the kubelet are built from their published Go modules, containerd is Debian's, and the images
-//! are made here. No image registry is used.
+//! the kubelet are built from their published Go modules, containerd comes from Debian, and the
+//! images are made from files of this machine. No image registry is used.
 
 mod build;
 mod cluster;
@@ -26,8 +26,7 @@ pub struct Options {
     keep: bool,
 }
 
-/// 1. Checks that all parts are there. 2. Builds the parts of Kubernetes that have no package. 3.
-///    Starts it. 4. Runs the tests, and stops it.
+/// E: A part is missing, the cluster does not become ready, or a test fails.
 ///
 /// # Errors
 /// A part is missing, it does not become ready, or a test fails.

@@ -90,7 +90,7 @@ impl Serve<AgentState> for CleanFolder {
                 digest.len() >= 64 && digest.chars().take(64).all(|c| c.is_ascii_hexdigit())
             });
             let is_ours = name == JARS || is_program || name.starts_with(TEMPORARY);
-            // The folder of this agent is removed when it ends.
+            // The agent removes its own folder when it ends.
             if !is_ours || here.folder.starts_with(&path) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Relay to a kept agent of a machine, for a controller that connects by `ssh`. Copies bytes in
+//! Relay to a machine's kept agent, for a controller that connects by `ssh`. It copies bytes in
 //! both directions until one side hangs up.
 
 use anyhow::{Context, Result};
@@ -29,12 +29,12 @@ pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
     std::thread::Builder::new()
         .name("relay".to_owned())
         .spawn(move || {
-            // Whichever side is gone, the other one must notice.
+            // Whichever side hangs up, the other one must notice.
             let _ = io::copy(&mut PlainReader(input), &mut to_agent);
             let _ = to_agent.shutdown(Shutdown::Write);
         })
         .context("start a thread for what comes in")?;
-    // The controller notices the end.
+    // The controller notices the end of the stream.
     let _ = io::copy(&mut PlainReader(agent), &mut output);
     Ok(())
 }

@@ -33,9 +33,9 @@ pub struct AgentState {
     pub(crate) faults: Faults,
     /// Processes that test a disk.
     trials: Mutex<Vec<Identity>>,
-    /// Reference for threads that act on their own.
+    /// Reference for threads that work independently.
     own: Weak<AgentState>,
-    /// Set once the bridge of a switch exists.
+    /// Set once a switch has its bridge.
     pub(crate) bridge: OnceLock<()>,
     /// Set once a simulated host has a network.
     pub(crate) network: OnceLock<()>,
@@ -48,12 +48,12 @@ pub struct AgentState {
     pub(crate) volume: OnceLock<Volume>,
     /// Device number of its volume.
     pub(crate) device: OnceLock<String>,
-    /// Socket for the next controller, if the agent is kept.
+    /// Socket for the next controller, if the agent is to be kept.
     pub(crate) door: OnceLock<UnixListener>,
 }
 
 impl AgentState {
-    /// Creates the state of an unchanged host. `folder` is its agent's own, and `files` are the
+    /// Creates the state of an unchanged host. `folder` is the agent's own folder. `files` are the
     /// folders that the agent may access.
     pub fn new(
         folder: PathBuf,
@@ -96,7 +96,7 @@ impl AgentState {
         self.trials.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the socket for the next controller, if the agent is kept.
+    /// Returns the socket for the next controller, if the agent is to be kept.
     pub fn door(&self) -> Option<&UnixListener> {
         self.door.get()
     }
@@ -109,7 +109,7 @@ impl AgentState {
     /// Ends all processes, and undoes all changes.
     ///
     /// # Errors
-    /// The first failure. All other changes are undone all the same.
+    /// The first failure. The agent still undoes all other changes.
     pub fn end(&self) -> Result<()> {
         self.undo.close();
         self.faults.end();
@@ -158,7 +158,7 @@ impl AgentState {
     }
 
     /// Checks that this is a machine with nodes, whose network has other users. Returns the prefix
-    /// of the kernel objects that are created there.
+    /// of the kernel objects that cassay creates there.
     pub(crate) fn machine(&self) -> Result<&str> {
         let machine = self.machine.get();
         machine

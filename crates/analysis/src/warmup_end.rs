@@ -1,10 +1,10 @@
 //! Detects the end of warm-up.
 //!
-//! Fed with one value of throughput and of p99 a second, it looks for a *trend* (Theil and Sen's
-//! slope, Mann and Kendall's test): a test of variance alone does not see drift. Over the last
-//! window of seconds the drift must be small, or lost in noise. Over the last two windows, where
-//! noise matters less, there must be no clear drift of twice that size. A series so noisy that one
-//! window cannot show its drift has to fill two.
+//! Each second, the detector receives one value of throughput and one of p99. It looks for a
+//! *trend* (Theil and Sen's slope, Mann and Kendall's test), because a test of variance alone does
+//! not see drift. Over the last window of seconds, the drift must be small or hidden by noise. Over
+//! the last two windows, where noise matters less, there must be no clear drift of twice that size.
+//! If a series is so noisy that one window cannot show its drift, it has to fill two windows.
 
 use crate::autocorrelation;
 use crate::trend::trend;
@@ -43,9 +43,9 @@ measure::word_enum! {
     pub enum SteadyState {
         /// The warm-up goes on.
         Warming = "warming",
-        /// A steady state was seen.
+        /// The detector saw a steady state.
         Detected = "detected",
-        /// The time limit came first.
+        /// The time limit expired first.
         Forced = "forced",
     }
 }
@@ -68,7 +68,7 @@ impl Steady {
         }
     }
 
-    /// Takes one second. Returns the state after it.
+    /// Adds the values of one second. Returns the state after it.
     pub fn push(&mut self, ops_per_s: f64, p99_ms: f64) -> SteadyState {
         self.ops_per_s.push(ops_per_s);
         self.p99_ms.push(p99_ms);

@@ -38,10 +38,10 @@ use versions::Release;
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
 
-/// Version and commit, as records of runs and pages have it: see `build.rs`.
+/// Version and commit, as records of runs and pages contain them: see `build.rs`.
 pub const VERSION: &str = env!("CASSAY_VERSION");
 
-/// The same for people, with the platform that it was built for.
+/// Version and commit for people, with the platform of the build.
 const DESCRIBED: &str = env!("CASSAY_DESCRIBED");
 
 const AFTER: &str = "\

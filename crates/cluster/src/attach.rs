@@ -1,5 +1,5 @@
-//! Attaches to a cluster that cassay did not start. Nothing is started or changed, and only CQL is
-//! required. Jolokia agents in its JVMs allow more to be read and done.
+//! Attaches to a cluster that cassay did not start. This starts and changes nothing, and requires
+//! only CQL. With Jolokia agents in the JVMs, cassay can read and do more.
 
 mod bundle;
 mod contact_point;
@@ -133,7 +133,7 @@ fn first_that_answers<'a>(
     bail!("no contact point answers:\n  {}", failures.join("\n  "))
 }
 
-/// Interval between two attempts to reach a node that was just started.
+/// Interval between two attempts to reach a node that has just started.
 const POLL: Duration = Duration::from_secs(1);
 
 /// Builds the cluster, with the machines of its nodes where they are reachable.
@@ -170,8 +170,9 @@ fn with_hosts(
 /// Time limit for the first answer of a Jolokia agent.
 const AGENT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns the agents of the nodes in node order, after one request to each. Returns none if no
-/// access is given. An agent that does not answer is not an error: its values are missing.
+/// Returns the agents of the nodes in node order, after one request to each. Returns no agents
+/// without access to them. An agent that does not answer is not an error: its values will be
+/// missing.
 fn agents_of(
     nodes: &[NodeInfo],
     access: Option<&JolokiaAccess>,
@@ -219,8 +220,8 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     })
 }
 
-/// Returns all nodes that the contact point knows, itself first. With a proxy, `point` is the id by
-/// which the proxy is asked for the node.
+/// Returns all nodes that the contact point knows, itself first. With a proxy, `point` is the id
+/// that selects the node at the proxy.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = access.moves.proxy() {
         let mut session = Session::open_named(proxy.address(), Some(point), access, LIMIT)?;
@@ -346,7 +347,7 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// Returns what is possible by CQL, by Jolokia agents if every node has one, and on the nodes'
+/// Returns the capabilities by CQL, by Jolokia agents if every node has one, and on the nodes'
 /// machines.
 fn capabilities(
     nodes: &[NodeInfo],
@@ -379,14 +380,15 @@ fn capabilities(
     capability::attached_capabilities(&shown, &on_machines, &in_pods)
 }
 
-/// Why metrics cannot be read by CQL.
+/// Reason why metrics cannot be read by CQL.
 pub(crate) const NO_METRICS: &str = "metrics are tables from Cassandra 6.0 on";
 
-/// Why MBeans are not available, and what makes them so.
+/// Reason why MBeans are not available, and the way to enable them.
 pub(crate) const NO_AGENTS: &str = "no MBeans: no access to Jolokia agents is given; `attach: \
      {jolokia: {port: 8778}}` would bring them";
 
-/// Returns how MBeans are reached, or why they are not and what makes them reachable.
+/// Returns the way to reach MBeans. Otherwise, the reason why they are not reachable, and the way
+/// to enable them.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
         return Err(NO_AGENTS.to_string());

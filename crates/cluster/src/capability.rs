@@ -1,9 +1,9 @@
-//! The capabilities of a target, so that a plan that needs more is refused before anything starts.
+//! The capabilities of a target. If a plan needs more, cassay refuses it before anything starts.
 //!
-//! The questions are answered twice: by [`crate::capabilities_of`] from a description before the
+//! cassay answers the questions twice: by [`crate::capabilities_of`] from a description before the
 //! start, and by [`crate::Cluster::capabilities`] from the running target. Facts that only a
 //! running target reveals (the version of an attached node) count as present in the first answer,
-//! so that nothing is refused on a guess.
+//! so that cassay refuses nothing because of a guess.
 
 use crate::attach::pods;
 use std::collections::BTreeMap;
@@ -13,14 +13,15 @@ use target_spec::{Capability, CapabilityStatus};
 pub(crate) const COUNTS_SOURCE: &str =
     "system_views.coordinator_{write,read,scan}_latency, column count";
 
-/// Means by which something is done, or why it cannot be done and what would enable it.
+/// Way in which something is possible. Otherwise, the reason why it is impossible, and the way to
+/// enable it.
 pub(crate) type Answer = Result<String, String>;
 
-/// Capabilities of isolated hosts, or why the nodes share the machine.
+/// Capabilities of isolated hosts, or the reason why the nodes share the machine.
 /// [`Capability::DropPageCache`] is one of them, because it drops a host's whole cache at once.
 pub(crate) type HostsAnswer = Result<BTreeMap<Capability, Answer>, String>;
 
-/// Reason for missing host capabilities if the target asks for no hosts.
+/// Reason for missing host capabilities if the target has no hosts.
 pub(crate) const NO_HOSTS: &str =
     "the nodes share this machine; `target: {local: {hosts: 3}}` would bring hosts of their own";
 
@@ -93,7 +94,7 @@ fn host_capability(hosts: &HostsAnswer, capability: Capability) -> Answer {
 const NO_AGENT: &str = "no Jolokia agent beside this distribution (run once without \
                         CASSANDRA_HOME to fetch it)";
 
-/// Tells if running managed nodes have MBeans.
+/// Decides if running managed nodes have MBeans.
 pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     if has_agents {
         Ok("the Jolokia agent in every node's JVM".to_string())
@@ -102,7 +103,7 @@ pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     }
 }
 
-/// Capabilities on the machines of attached nodes, by the access that there is.
+/// Capabilities on the machines of attached nodes, by the available access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OnMachines {
     /// Metrics of the machines.
@@ -115,7 +116,8 @@ pub(crate) struct OnMachines {
     pub signals: Answer,
     /// Stopping and starting nodes.
     pub control: Answer,
-    /// Dropping nodes' packets and connections on their machines, by the capability that it needs.
+    /// For each capability that a fault needs: dropping nodes' packets and connections on their
+    /// machines.
     pub network: BTreeMap<Capability, Answer>,
 }
 
@@ -128,7 +130,7 @@ pub(crate) const OF_NETWORK: [Capability; 4] = [
 ];
 
 impl OnMachines {
-    /// Returns the value for no reachable machine.
+    /// Returns the value if no machine is reachable.
     pub(crate) fn none() -> OnMachines {
         let no = |why: &str| -> Answer { Err(format!("{why}; {BY_HOSTS}")) };
         OnMachines {
@@ -145,7 +147,7 @@ impl OnMachines {
     }
 }
 
-/// Hint that gives access to the machines of an attached cluster.
+/// Hint on how to get access to the machines of an attached cluster.
 const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` would bring the nodes' machines";
 
 /// Data that attached nodes reveal to any client.
@@ -164,7 +166,7 @@ const WITHOUT_MBEANS: &str = "without them running compactions are seen in virtu
                               memtables are not flushed, and before Cassandra 6.0 what is pending \
                               is not known";
 
-/// Means of watching compactions if metrics are in tables.
+/// Way to watch compactions if metrics are in tables.
 pub(crate) const BY_METRICS: &str = "system_metrics and system_views: running and pending \
                                      compactions; memtables are not flushed";
 

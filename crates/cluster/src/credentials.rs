@@ -1,5 +1,5 @@
-//! Client access to a cluster besides its address: user, password and TLS. Each is read from where
-//! it is kept and is never shown.
+//! Client access to a cluster, apart from its address: user, password and TLS. cassay reads each
+//! secret where the user keeps it, and never shows it.
 
 use crate::address_map::NodeAddressMap;
 use crate::permission_gate::StatementGate;
@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use target_spec::{Secret, SecretSource};
 
-/// Credentials, TLS and connection state that a client needs besides an address.
+/// Credentials, TLS and connection state that a client needs in addition to an address.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// User and password, if the cluster requires authentication.
@@ -41,8 +41,8 @@ impl Access {
         }
     }
 
-    /// Returns user and password of the load. If cassay made an ordinary user, it is that one, so
-    /// that guardrails and permissions apply to the load as they do to an application.
+    /// Returns user and password of the load. If cassay made an ordinary user, the load uses that
+    /// one. So guardrails and permissions apply to the load as they do to an application.
     pub fn load_credentials(&self) -> Option<(String, String)> {
         let own = self.credentials.as_ref()?;
         let user = self.load_user.unwrap_or(&own.user);
@@ -99,7 +99,7 @@ pub struct Tls {
     pub config: Arc<rustls::ClientConfig>,
     /// Name that the server's certificate must carry. `None` means the node's address.
     pub server_name: Option<String>,
-    /// Material that `config` was built from.
+    /// Material from which `config` was built.
     pub material: Arc<TlsMaterial>,
 }
 
@@ -146,7 +146,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Reads a secret from where it is kept.
+/// Reads a secret where the user keeps it.
 ///
 /// # Errors
 /// The file or variable is missing, unreadable or empty. The message names the source, not its

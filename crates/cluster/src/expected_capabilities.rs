@@ -49,8 +49,7 @@ pub fn capabilities_there(agent: &host::Agent) -> anyhow::Result<Vec<CapabilityS
     Ok(all)
 }
 
-/// Tells if the nodes of a local target will have Jolokia agents. The agents come with the jars
-/// that cassay fetches. A user's own distribution has them only if they were fetched before.
+/// Decides if the nodes of a local target will have Jolokia agents.
 fn local_mbeans() -> Answer {
     match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
         None => Ok("the Jolokia agent in every node's JVM".to_string()),

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Authentication, LocalSpec};
 
-/// Time that `status` waits for a node's answer.
+/// Time for which `status` waits for a node's answer.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);
 
 /// A cluster on this machine, as [`status`] sees it.
@@ -38,7 +38,7 @@ pub struct KeptCluster {
     pub nodes: Vec<KeptNode>,
     /// Credentials for clients. `None` if every user of this machine may connect.
     pub login: Option<Login>,
-    /// The same credentials, for our own sessions.
+    /// The same credentials, for cassay's own sessions.
     pub(crate) access: Access,
 }
 
@@ -77,8 +77,8 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
     Ok(look(folder, &state))
 }
 
-/// Opens the kept cluster `id`, or the only one. Dropping the returned value leaves it running,
-/// with the changes that were made.
+/// Opens the kept cluster `id`, or the only one. Dropping the returned value leaves the cluster
+/// running, with all changes.
 ///
 /// # Errors
 /// No kept cluster or more than one matches, or another command is using it.
@@ -112,7 +112,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     Ok(Cluster::from_local(nodes))
 }
 
-/// Builds the message that no kept cluster is called `id`, with the list of those that exist.
+/// Builds the message that no kept cluster has the name `id`, with the list of existing ones.
 fn no_such(id: Option<&str>, names: &[&str]) -> String {
     let known = if names.is_empty() {
         "none".to_string()
@@ -167,7 +167,7 @@ fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
     let access = roles::read(authentication.unwrap_or_default(), &folder).unwrap_or_default();
     let runs = |process: &Identity| processes.contains(process);
     let node = |node: &state::NodeState| {
-        // Processes on another machine are judged by the node's CQL answer.
+        // For processes on another machine, the node's CQL answer decides.
         let process = node.process.filter(|one| is_elsewhere || runs(one));
         let address = node.cql_address();
         let answers = process.is_some()

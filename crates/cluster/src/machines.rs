@@ -1,5 +1,5 @@
 //! Checks of machines before nodes are placed on them, with all problems reported at once. Also
-//! removes what earlier commands left there.
+//! removes leftovers of earlier commands.
 
 use crate::local::memory_and_disk;
 use crate::local::process_tags::mark;
@@ -14,12 +14,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
 
-/// Cassandra resolves write conflicts by the nodes' wall clocks. From this offset on, the order of
-/// two machines' timestamps contradicts the order of acknowledgement more easily than network delay
-/// would.
+/// Cassandra resolves write conflicts by the nodes' wall clocks. At larger offsets than this,
+/// timestamps of two machines contradict the order of acknowledgement more easily than network
+/// delay makes them.
 const WALL_LIMIT_NS: u64 = 100_000_000;
 
-/// A machine inspected by an agent, which ends with this value.
+/// A machine that an agent inspects. Dropping this value ends the agent.
 #[derive(Debug)]
 pub struct MachineSeen {
     /// Name for `ssh`.
@@ -30,13 +30,13 @@ pub struct MachineSeen {
     pub address: Option<Ipv4Addr>,
     /// Properties of the machine.
     pub seen: MachineProperties,
-    /// Offset of its clocks from ours.
+    /// Offset of its clocks from the clocks of this machine.
     pub clock: ClockSeen,
     agent: Agent,
 }
 
 /// Connects to all machines and inspects them, where `limits` applies to each host. Returns each
-/// reachable machine in order. For the others it returns the reason and what to do.
+/// reachable machine in order. For the others, it returns the reason and the way out.
 ///
 /// # Errors
 /// A name in `machines` is not that of a machine.
@@ -118,7 +118,7 @@ impl MachineSeen {
         found
     }
 
-    /// Returns facts that do not prevent placement but that the user should know.
+    /// Returns facts that do not prevent placement, but that the user should know.
     pub fn remarks(&self) -> Vec<String> {
         let mut said = Vec::new();
         if self.seen.is_in_memory {
@@ -176,8 +176,8 @@ impl MachineSeen {
     }
 }
 
-/// Returns why the nodes of a spec cannot be placed on its machines, a line for each machine.
-/// `None` if they can, or if the spec names no machines.
+/// Returns the reasons why the nodes of a spec cannot be placed on its machines, one line for each
+/// machine. `None` if they can, or if the spec names no machines.
 pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();
@@ -267,8 +267,8 @@ impl MachineSeen {
     }
 
     /// Measures the throughput of one connection to another machine in bit/s, and its shortest
-    /// connect time. The latter is measured to sshd on its usual port, if it listens there. `None`
-    /// if the other machine is not reachable.
+    /// connect time. The connect time is that of a connection to sshd, if it listens on its usual
+    /// port. `None` if the other machine is not reachable.
     ///
     /// # Errors
     /// An agent is gone, or the kernel refuses.

@@ -15,7 +15,7 @@ const METADATA: &str = "org.apache.cassandra.tcm:type=CMSOperations";
 
 /// Interval between two status checks of a repair, which runs asynchronously.
 const REPAIR_POLL: Duration = Duration::from_millis(200);
-/// Time limit for a repair with a number to become known to the node.
+/// Time limit until the node knows of a repair by its number.
 const REPAIR_BEGINS: Duration = Duration::from_secs(30);
 
 /// An operation on a node.
@@ -26,7 +26,8 @@ pub enum Operation {
         /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Compacts all data of keyspaces into one SSTable per table, or as its strategy determines.
+    /// Compacts all data of keyspaces into one SSTable per table, or into as many as the table's
+    /// strategy determines.
     Compact {
         /// Names of the keyspaces.
         keyspaces: Vec<String>,
@@ -293,7 +294,7 @@ impl KeyspaceWork<'_> {
                 _ => None,
             };
             match words.as_deref().map(<[_]>::split_first) {
-                // The number is returned before the repair thread registers it.
+                // The server returns the number before the repair thread registers it.
                 None if !begin.passed() => {}
                 None => bail!(
                     "the node knows nothing of its repair {number} of {}",

@@ -1,9 +1,9 @@
 //! State that should not change during a measurement: uncaught exceptions of the nodes, and the
 //! cluster's metadata (schema and ring).
 //!
-//! Exceptions are counted since a node's start. Since 6.0 a table lists them by class and location.
+//! A node counts exceptions since its start. Since 6.0, a table lists them by class and location.
 //! Older nodes have a metric without names, if MBeans are accessible. 6.0 describes its metadata by
-//! an epoch and a log of changes, older nodes by the schema version alone.
+//! an epoch and a log of changes. Older nodes describe it by the schema version alone.
 
 use crate::cluster::Cluster;
 use crate::mbeans::METRICS;
@@ -47,7 +47,7 @@ pub struct ReportedChanges {
     pub metadata: Vec<String>,
 }
 
-/// Characters of an exception's message that are repeated.
+/// Number of characters of an exception's message that the report repeats.
 const MESSAGE_CHARS_SHOWN: usize = 160;
 
 impl Cluster {
@@ -120,7 +120,7 @@ fn metadata(session: &mut Session) -> Result<Metadata> {
 }
 
 impl SelfReport {
-    /// Returns what has changed since `before`.
+    /// Returns the differences since `before`.
     pub fn since(&self, before: &SelfReport) -> ReportedChanges {
         let told: Vec<String> = self
             .exceptions
@@ -144,7 +144,7 @@ impl SelfReport {
     }
 }
 
-/// Returns the number of new exceptions of a kind. A restarted node counts from zero.
+/// Returns the number of new exceptions of a kind. A node that has restarted counts from zero.
 fn new_of(exception: &Exception, count: u64, known: Option<&BTreeMap<Exception, u64>>) -> u64 {
     // The last message may differ from the one before.
     let same = |(one, _): &(&Exception, &u64)| one.name == exception.name;

@@ -1,5 +1,5 @@
-//! Service of an attached node: restarts and signals through the agent of the node's machine. Only
-//! actions that the command line names are performed.
+//! Service of an attached node: restarts and signals through the agent of the node's machine. It
+//! performs only actions that the command line names.
 
 use crate::permission_gate::StatementGate;
 use anyhow::{Context, Result, bail};
@@ -44,7 +44,7 @@ impl NodeService {
     }
 
     /// Starts the node as an operator would, and returns its process if it appears within the
-    /// limit. A process that runs without serving is stopped first.
+    /// limit. It first stops a process that runs without serving.
     ///
     /// # Errors
     /// The command line does not name it, or the start fails.
@@ -73,7 +73,7 @@ impl NodeService {
 /// or the command line names the action.
 ///
 /// # Errors
-/// It is not permitted. The message says what would permit it.
+/// It is not permitted. The message names the option that would permit it.
 pub(crate) fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Result<()> {
     match door {
         Some(door) if !door.may_do(act) => bail!("{}", refusal(act, what)),
@@ -90,7 +90,7 @@ pub(crate) fn acts(how: ServiceBreak) -> &'static [NodeAct] {
     }
 }
 
-/// Returns why an action on `node` is refused, and what would permit it.
+/// Returns the reason why an action on `node` is refused, and the option that would permit it.
 fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
         NodeAct::Restart => "is not stopped and started",

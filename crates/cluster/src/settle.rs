@@ -1,14 +1,14 @@
 //! Waits until memtables are flushed and compactions are idle.
 //!
 //! A measurement that begins while the server still compacts loaded data measures the load phase.
-//! The rule, per node: no compaction runs in several samples in a row, and the number of pending
-//! compactions is zero or does not change.
+//! The rule for each node: no compaction runs in several consecutive samples, and the number of
+//! pending compactions is zero or does not change.
 //!
-//! "Nothing pending" is only what the server found at its last check, and pending work may wait
-//! until something triggers a check. So compactions of the tables are enabled again after the
+//! "Nothing pending" is only the result of the server's last check, and pending work may wait until
+//! an event triggers the next check. So compactions of the tables are enabled again after the
 //! flush, which makes the server check. Pending work that does not begin after a second trigger is
-//! *stalled*: some strategies estimate work that they never do. Waiting longer would change
-//! nothing, and the report says so.
+//! *stalled*: some strategies predict work that they never do. Longer waiting would change nothing,
+//! and the report says so.
 
 use crate::cluster::Cluster;
 use crate::data_use;
@@ -26,7 +26,7 @@ use std::time::Duration;
 pub enum SettleOutcome {
     /// No compaction is running or pending.
     Settled,
-    /// Compactions are reported as pending, but none runs and no byte is compacted. Worth a
+    /// Compactions are reported as pending, but none runs and no byte is compacted. This deserves a
     /// warning.
     Stalled,
     /// Compactions were still running at the time limit.
@@ -59,9 +59,9 @@ pub struct Rule {
     pub limit: Duration,
 }
 
-/// Data per node from which the published rule applies: the amount that is compacted in about a
-/// minute at Cassandra's default of 64 MiB/s. With less data, the 30 s of rest in that rule would
-/// be most of the wait.
+/// Minimum data per node for the published rule: the amount that Cassandra compacts in about a
+/// minute at its default of 64 MiB/s. With less data, the 30 s of rest in that rule would be most
+/// of the wait.
 const LARGE_DATA_BYTES: u64 = 4 << 30;
 
 impl Rule {
@@ -76,7 +76,7 @@ impl Rule {
 
     /// Returns the rule for data that is flushed within a second and compacted within seconds. A
     /// due compaction starts within milliseconds of the flush that triggers it. So three samples
-    /// within half a second tell as much as the published thirty seconds.
+    /// within half a second show as much as the published thirty seconds.
     fn for_small_data(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_millis(250),
@@ -86,8 +86,8 @@ impl Rule {
         }
     }
 
-    /// Returns the rule for any data: a sample every 5 s, 6 of them idle; stalled after two
-    /// minutes.
+    /// Returns the rule for any data: a sample every 5 s, of which 6 must be idle. Compactions
+    /// count as stalled after two minutes.
     fn published(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_secs(5),
@@ -240,7 +240,7 @@ fn summary(samples: &[Sample]) -> String {
     let (done, all) = samples.iter().fold((0, 0), |(done, all), sample| {
         (done + sample.progress.0, all + sample.progress.1)
     });
-    // Rounds to tens, so that a long compaction does not print a line per sample.
+    // Rounds to tens, so that a long compaction does not print a line for each sample.
     let progress = match all {
         0 => String::new(),
         _ => format!(" ({} % done)", done.saturating_mul(10) / all * 10),
@@ -318,7 +318,7 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
         .and_then(Option::as_ref)
         .and_then(Value::as_array)
         .context("the node does not list its compactions")?;
-    // The node writes these numbers as texts.
+    // The node sends these numbers as texts.
     let sum = |key: &str| {
         let number = |task: &Value| task[key].as_str()?.parse::<u64>().ok();
         running.iter().filter_map(number).sum()
@@ -330,7 +330,7 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
     })
 }
 
-/// Reads what metrics report: everything but the running compactions.
+/// Reads everything that metrics report: all values except the running compactions.
 fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample> {
     let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");
     let (pending, bytes) = (
@@ -351,7 +351,7 @@ fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample>
     })
 }
 
-/// Samples by virtual tables alone, which in older releases show only running compactions.
+/// Takes samples from virtual tables alone. In older releases, these show only running compactions.
 fn look_by_tables(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Result<Vec<Sample>> {
     let look = |node| -> Result<Sample> {
         let mut session = cluster.session_to(node)?;

@@ -1,10 +1,10 @@
 //! Status of a target's nodes as `nodetool status` shows it: state, load, tokens, and ownership of
 //! a keyspace.
 //!
-//! Everything comes over CQL: availability, the ring of `system.local` and `system.peers_v2`, and
-//! gossip from `system_views.gossip_info`, which exists since Cassandra 4.1. With MBeans, the
-//! failure detector's verdict and the exact load come from them. Unknown values are absent, and a
-//! node that is down never makes the whole query fail.
+//! All information comes over CQL: availability, the ring of `system.local` and `system.peers_v2`,
+//! and gossip from `system_views.gossip_info`, which exists since Cassandra 4.1. If MBeans are
+//! accessible, the failure detector's verdict and the exact load come from them. Unknown values are
+//! absent, and a node that is down never makes the whole query fail.
 
 mod gossip;
 
@@ -42,14 +42,14 @@ const SYSTEM_KEYSPACES: [&str; 8] = [
 pub struct NodeState {
     /// Name of the node.
     pub node: String,
-    /// Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool: `UN`, `DN`, `UJ`; `?`
-    /// for an unknown part.
+    /// Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool: `UN`, `DN`, `UJ`. `?`
+    /// stands for an unknown part.
     pub state: String,
     /// True if it answers CQL.
     pub answers: bool,
     /// Bytes of its SSTables. A value from gossip may be a minute old.
     pub load_bytes: Option<u64>,
-    /// Number of tokens that it owns. `None` if no node reports it.
+    /// Number of tokens that the node owns. `None` if no node reports it.
     pub tokens: Option<usize>,
 }
 
@@ -86,7 +86,7 @@ impl Cluster {
         ownership(self, keyspace)
     }
 
-    /// Returns the indices of the nodes that hold a partition of `keyspace`, by its token: its
+    /// Returns the indices of the nodes that hold a partition of `keyspace` with this token, its
     /// owner first.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl KeptCluster {
     }
 }
 
-/// One snapshot of a cluster.
+/// Data of a cluster at one moment.
 struct StatusView {
     states: Vec<NodeState>,
     /// Ring, as the first node that answers knows it.
@@ -309,7 +309,7 @@ fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> O
     overview
 }
 
-/// Returns the shares by the names of `nodes`. The ring may have further nodes.
+/// Returns the shares by the names of `nodes`. The ring may have more nodes than these.
 fn shares(
     nodes: &[NodeInfo],
     ring: &[NodeInfo],

@@ -35,7 +35,7 @@ const ASKED: [(&str, &str); 5] = [
 
 impl Cluster {
     /// Flushes tables of managed nodes and reads their storage. `None` for attached nodes, which
-    /// must not be flushed without permission.
+    /// cassay must not flush without permission.
     ///
     /// # Errors
     /// A node does not answer, or does not report it.

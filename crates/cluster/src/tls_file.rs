@@ -1,5 +1,5 @@
-//! Reads the certificates and private keys of TLS files. A file that cannot be used is refused with
-//! its form, and with the command that writes a usable one.
+//! Reads the certificates and private keys of TLS files. If a file cannot be used, the error names
+//! its form, and the command that writes a usable file.
 //!
 //! All TLS files of a target go through this file. No message repeats any part of a key.
 
@@ -73,8 +73,8 @@ pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'st
 
 /// Returns the error for a certificate and a private key that are not a pair.
 ///
-/// `position` is the position of the certificate to which the key belongs, from 1, if the file has
-/// one.
+/// `position` is the position of the certificate to which the key belongs, counted from 1, if the
+/// file has such a certificate.
 pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) -> anyhow::Error {
     match position {
         Some(position) => anyhow!(
@@ -106,8 +106,8 @@ fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
     anyhow!("{place} looks like {looks}; {wanted} must be here, in PEM form\nhint: {way}")
 }
 
-/// Returns the text without a byte order mark and without blanks around its lines, which a copy out
-/// of another file leaves there.
+/// Returns the text without a byte order mark and without blanks around its lines. Copying from
+/// another file leaves such characters.
 pub(crate) fn plain(bytes: &[u8]) -> Vec<u8> {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);

@@ -24,7 +24,7 @@ pub struct Handshake {
     telling: &'static str,
 }
 
-/// Reasons for which a connection does not open.
+/// Reasons why a connection does not open.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// The node requires credentials, but there are none.
@@ -161,7 +161,7 @@ impl Handshake {
             {
                 error.message.to_owned()
             }
-            // Other errors may come in a version of the server's own.
+            // Other errors may have one of the server's own versions.
             Response::Error(_) => return Ok(()),
             _ if answered != version.number() => format!("it answers in version {answered}"),
             _ => return Ok(()),
@@ -227,8 +227,8 @@ mod tests {
         }
     }
 
-    /// Answers of servers of other versions and makes to a version that they do not accept, from
-    /// their sources. The answer is in a version of their own.
+    /// Answers of other servers and versions to a version that they do not accept, from their
+    /// sources. The answer has one of their own versions.
     #[test]
     fn a_version_that_is_refused_is_told_from_all_else_that_is() {
         for (asked, answers, message) in [

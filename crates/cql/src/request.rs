@@ -101,7 +101,7 @@ pub struct QueryParams<'a> {
 }
 
 impl Default for QueryParams<'_> {
-    /// Returns LOCAL_ONE in version 4, with all else unset.
+    /// Returns LOCAL_ONE in version 4. All other parameters are unset.
     fn default() -> Self {
         QueryParams {
             version: Version::V4,

@@ -22,7 +22,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// All versions, in the order in which they are tried.
+    /// All versions, in the order in which cassay tries them.
     pub const ALL: [Version; 3] = [Version::V4, Version::V5, Version::V3];
 
     /// Returns its number, which is its byte in requests.

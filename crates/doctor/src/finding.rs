@@ -4,11 +4,11 @@ measure::word_enum! {
     /// Severity of a finding.
     #[derive(PartialOrd, Ord)]
     pub enum Severity {
-        /// It reduces performance or stability, or something is lost.
+        /// The setting reduces performance or stability, or loses something.
         Warning = "warning",
-        /// Another value is recommended, and matters in some cases.
+        /// Another value is recommended. It matters in some cases.
         Advice = "advice",
-        /// It could not be determined.
+        /// The value could not be determined.
         NotTold = "not told",
         /// The value is good.
         Ok = "ok",

@@ -3,10 +3,10 @@
 use store::Run;
 use store::record::{JournalEvent, MachineFacts, NodesRecord};
 
-/// Returns, in words, what is missing of the trial `index` of the run at `path`. Empty if nothing
-/// is.
+/// Describes the missing parts of the record of trial `index` in the run at `path`. Empty if it is
+/// complete.
 pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<String> {
-    // Each trial calls this: comparing every byte of all earlier trials would take longer and
+    // Each trial calls this. A comparison of every byte of all earlier trials would take longer and
     // longer.
     let run = match Run::look(path) {
         Ok(run) => run,
@@ -37,7 +37,7 @@ pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<Strin
     missing
 }
 
-/// Returns facts about the machine for the report: those that decide its speed.
+/// Returns the facts about the machine that decide its speed, for the report.
 pub fn machine() -> MachineFacts {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(missing_of_machine(&MachineFacts::default()).len(), 4);
     }
 
-    /// One node with settings was enough for the settings of all to count as recorded.
+    /// Settings from one node were enough for the settings of all nodes to count as recorded.
     #[test]
     fn each_node_must_have_its_settings() {
         let node = |name: &str, settings: &[(&str, &str)]| NodeRecord {

@@ -1,9 +1,9 @@
-//! Checks that the tables have the types that the statements expect, by preparing every statement
-//! on the server before any is executed.
+//! Checks that the tables have the types that the statements expect. It prepares every statement on
+//! the server before the load executes any.
 //!
-//! Invariants: nothing is executed. A value of another type than the column's is refused before it
-//! is sent, because a server may read its bytes as something else. Reads whose rows the workload
-//! cannot know are not compared, which is reported.
+//! Invariants: the check executes nothing. It refuses a value whose type differs from the column's,
+//! because a server may misread its bytes. Reads whose rows the workload cannot know are not
+//! compared, and the check reports this.
 
 use anyhow::{Context, Result};
 use cluster::Session;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::{Definitions, Expectation, Program, Statement, is_taken, table_of};
 
-/// Maximum number of statements to prepare: a workload may have one for each of thousands of
+/// Maximum number of statements to prepare. A workload may have one for each of thousands of
 /// fields.
 const STATEMENTS_MAX: usize = 500;
 
@@ -85,7 +85,7 @@ fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Progra
     (Arc::new(program.without_judging(&statements)), why)
 }
 
-/// Returns the seconds after which rows expire, by name of table, for tables whose rows do.
+/// Returns the seconds after which rows expire, by name of table, for tables whose rows expire.
 fn expiring(session: &mut Session, program: &Program) -> Result<BTreeMap<String, i64>> {
     let found = session.query(&format!(
         "SELECT table_name, default_time_to_live FROM system_schema.tables \
@@ -125,8 +125,8 @@ fn other_types(
     differing.collect()
 }
 
-/// Returns true if a marker for a column of the type `made` may have the type `takes`: `IN ?` takes
-/// a list, `CONTAINS ?` and `m[?]` an element.
+/// Returns true if a marker for a column of type `made` may have the type `takes`. `IN ?` takes a
+/// list; `CONTAINS ?` and `m[?]` take an element.
 fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     let is_element = match made {
         CqlType::List(element) | CqlType::Set(element) => is_taken(takes, element),
@@ -137,7 +137,7 @@ fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     is_element || is_list || is_taken(takes, made)
 }
 
-/// Returns why the rows of a read are not those that the workload knows.
+/// Returns the reason why the workload does not know the rows of a read.
 fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<String> {
     let known = expected.all_columns.as_ref()?;
     let shown: Vec<&ColumnSpec> = found.result_columns.iter().collect();

@@ -23,7 +23,7 @@ pub(crate) trait Fault {
         "what was done is undone"
     }
 
-    /// Returns true if its nodes are managed, so that they are restarted if they do not come back.
+    /// Returns true if the nodes are managed. Then they are restarted if they do not come back.
     fn is_ours(&self) -> bool {
         true
     }
@@ -65,8 +65,8 @@ pub(crate) type Tell<'a> = &'a mut dyn FnMut(u64, String);
 pub(crate) enum Work {
     /// It continues.
     Going,
-    /// It continues, and this was done since.
+    /// The fault continues. Holds the actions since the last call.
     Did(String),
-    /// It has ended with this result.
+    /// The fault has ended. Holds the result.
     Done(String),
 }

@@ -1,4 +1,4 @@
-//! Operations on a node by its MBeans. Shared by several kinds of faults.
+//! Operations on a node by its MBeans. Several kinds of faults use them.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Mbeans, World};
@@ -58,11 +58,12 @@ impl Task {
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
 
-    /// Requests the node to stop the operation until it has ended. Does nothing if it has.
+    /// Asks the node repeatedly to stop the operation, until it has ended. Does nothing if it has
+    /// already ended.
     pub fn end(&mut self, world: &mut dyn World, stop: &Operation) -> Result<()> {
         let until_ns = world.now_ns() + ENDED_WITHIN.as_nanos() as u64;
         while self.is_at_work {
-            // An error now is that of the stopped operation.
+            // An error at this point is that of the stopped operation.
             if world.operated(self.node).is_some() {
                 self.is_at_work = false;
                 break;

@@ -20,7 +20,7 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    /// Combines two independent observations: broken, or whole, if both agree.
+    /// Combines two independent observations: broken or whole only if both agree.
     pub fn combine(one: Observation, other: Observation) -> Observation {
         Observation {
             broken: both(one.broken, other.broken),
@@ -29,7 +29,8 @@ impl Observation {
         }
     }
 
-    /// Adds another observer that must also confirm the whole state. It is asked only then.
+    /// Adds another observer, which must confirm the whole state. It is asked only if the others
+    /// see the target whole.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.whole != Some(true) {
             return self;
@@ -60,8 +61,8 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     }
 }
 
-/// Observes a node's process in the kernel. `is_broken` judges its state letter, or `None` if there
-/// is not a process.
+/// Observes a node's process in the kernel. `is_broken` judges its state letter, or `None` without
+/// a process.
 pub(crate) fn process(
     world: &mut dyn Agents,
     node: usize,
@@ -111,7 +112,7 @@ pub(crate) fn process_of(world: &dyn Agents, node: usize) -> Option<Identity> {
     world.nodes().get(node).and_then(|node| node.process)
 }
 
-/// Refuses to wait further for a starting node whose process has ended.
+/// Refuses to wait any longer for a starting node whose process has ended.
 pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) -> Result<()> {
     let ended = process(world, node, |state| state.is_none()).broken == Some(true);
     ensure!(
@@ -289,7 +290,7 @@ impl DiskTest {
         took(self.write, limit)
     }
 
-    /// Returns the duration of the read likewise.
+    /// Returns the duration of the read in the same way.
     pub fn read_took(self, limit: Duration) -> Option<Duration> {
         took(self.read, limit)
     }
@@ -372,7 +373,7 @@ pub(crate) fn other_answer(seen: &QueryAnswer) -> Error {
     anyhow::anyhow!("an agent has answered another question: {seen:?}")
 }
 
-/// Converts an error of an observation into one without result.
+/// Converts an error of an observation into an observation without a result.
 pub(crate) fn or_unseen(who: &str, looked: Result<Observation>) -> Observation {
     looked.unwrap_or_else(|error| unseen(who, &error))
 }

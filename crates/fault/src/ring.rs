@@ -1,5 +1,5 @@
-//! Observations of a node that leaves the ring, loses its data, or comes back. Every node is asked
-//! separately, and the node that received the operation is not trusted.
+//! Observations of a node that leaves the ring, loses its data, or comes back. The observer asks
+//! every node separately, and does not trust the node that received the operation.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};
@@ -114,7 +114,7 @@ pub(crate) fn and_back(
     and_settled(world, back, node, limit)
 }
 
-/// As `and_back`, but a node without peers needs no such confirmation.
+/// Like `and_back`, but a node without peers needs no confirmation.
 pub(crate) fn and_known(
     world: &mut dyn World,
     seen: Observation,

@@ -1,5 +1,5 @@
-//! Rolling restarts: nodes restart one after the other, each once the one before is up. Shared by
-//! several kinds of faults.
+//! Rolling restarts: nodes restart one after the other, each once the previous one is up. Several
+//! kinds of faults use this module.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
@@ -54,15 +54,15 @@ impl Round {
         self.nodes[..count.min(self.nodes.len())].to_vec()
     }
 
-    /// Heals what is left, and reports the affected nodes as possibly starting.
+    /// Heals the remaining nodes, and reports the affected nodes as possibly starting.
     pub fn heal(&self, world: &mut dyn Agents) -> Result<HealResult> {
         let mut mended = world.heal()?;
         mended.started.extend(self.touched());
         Ok(mended)
     }
 
-    /// Continues. `restart` stops and starts the next node if none is restarting. `holds` checks
-    /// further conditions of a node that is up.
+    /// Continues the restart. `restart` stops and starts the next node if none is restarting.
+    /// `holds` checks further conditions of a node that is up.
     pub fn proceed(
         &mut self,
         world: &mut dyn World,
@@ -166,8 +166,8 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     }
 }
 
-/// Observes which nodes have a process other than `before`, from the kernels of their hosts: broken
-/// if one does. The whole state is left to other observers.
+/// Observes from the kernels of the hosts which nodes have a process other than `before`: broken if
+/// any node does. Other observers judge the whole state.
 pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Observation {
     let (mut new, mut unknown) = (Vec::new(), Vec::new());
     for (node, process) in before.iter().enumerate() {
@@ -198,8 +198,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
     }
 }
 
-/// Keeps the broken state of an observation, and requires that all nodes are up for the whole
-/// state.
+/// Keeps the broken state of an observation. The whole state requires that all nodes are up.
 pub(crate) fn and_all_up(world: &mut dyn World, seen: Observation, limit: Duration) -> Observation {
     let up = all_up(world, limit);
     Observation {

@@ -86,7 +86,7 @@ fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
         for (_, loss) in &sim.own_losses {
             assert!(loss.tcp_ports.iter().all(|port| ports.contains(port)));
             assert!(!loss.tcp_ports.is_empty() && loss.peers.iter().all(|one| hosts.contains(one)));
-            // Packets of any peer may match only if the port is on our side.
+            // Packets of any peer may match only if the port is on the side of cassay.
             assert!(
                 !loss.peers.is_empty() || loss.end == PortEnd::Ours,
                 "{loss:?}"

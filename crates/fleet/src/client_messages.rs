@@ -1,6 +1,6 @@
 //! Reads the messages of clients under load, and merges them.
 //!
-//! Invariants: each interval is returned once, in order, when no client can add to it any more.
+//! Invariants: each interval is returned once, in order, when no client can add to it any longer.
 //! Every message is part of an interval.
 
 use crate::codec::{add_kinds, unpack_client};
@@ -22,11 +22,12 @@ const SET_NS: u64 = 30_000_000;
 
 /// Messages of one client so far.
 pub(crate) struct ClientCourse {
-    /// Its own start line, by its clock.
+    /// Start line of the client, by its own clock.
     pub theirs_start_ns: u64,
-    /// Lowest interval to which it may still add. `None` once it has ended, or is lost.
+    /// Lowest interval to which the client may still add. `None` once the client has ended or is
+    /// lost.
     pub next: Option<u64>,
-    /// Time when it was last heard, local monotonic clock.
+    /// Time of its last message, local monotonic clock.
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
@@ -54,7 +55,7 @@ impl ClientCourse {
     }
 }
 
-/// Intervals that are not complete yet.
+/// Intervals that are not yet complete.
 pub(crate) struct Merging {
     pending: BTreeMap<u64, Interval>,
     pub seconds: Vec<ClientSecond>,
@@ -159,7 +160,7 @@ impl Merging {
         })
     }
 
-    /// Returns the next interval to which no client can add any more.
+    /// Returns the next interval to which no client can still add.
     pub fn next(&mut self, all: &[ClientCourse]) -> Option<Interval> {
         let open_from = all.iter().filter_map(|said| said.next).min().unwrap_or(u64::MAX);
         loop {

@@ -18,7 +18,7 @@ trait Visit {
     fn signed(&mut self, number: &mut i64) -> Option<()>;
     fn flag(&mut self, flag: &mut bool) -> Option<()>;
 
-    /// Returns whether an optional part is present. `here` tells this on writing.
+    /// Returns true if an optional part is present. On writing, `here` gives the answer.
     fn is_there(&mut self, here: bool) -> Option<bool>;
 }
 
@@ -51,8 +51,7 @@ impl Visit for Writer {
     }
 }
 
-/// Adds the values that it reads, so that no separate value is allocated for a client's part of an
-/// interval.
+/// Adds the values that it reads, so that a client's part of an interval needs no separate value.
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {

@@ -1,11 +1,12 @@
 //! The only crate that knows how to open a file that others may have made, with limits on type,
 //! size and time.
 //!
-//! Files are named by a user, a study, another tool or a shared results folder. Such a file may be
-//! a pipe that never delivers anything, a device without an end, or larger than memory. [`open`]
-//! does not wait for any of these: it refuses anything that is not a plain file, and files that are
-//! larger than their [`FileKind`] allows. The opened file reads no more than that, and fails if a
-//! disk does not answer. `cargo xtask tidy` refuses every other way to open a file.
+//! A user, a study, another tool or a shared results folder names these files. A file of this kind
+//! may be a pipe that never delivers anything, a device without an end, or larger than memory.
+//! [`open`] does not wait for any of these: it refuses anything that is not a plain file, and files
+//! that are larger than their [`FileKind`] allows. An opened file reads no more than its kind
+//! allows, and fails if a disk does not answer. `cargo xtask tidy` refuses every other way to open
+//! a file.
 
 mod kind;
 
@@ -186,7 +187,7 @@ impl OpenFile {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Fails if the disk has not answered for too long.
+    /// Fails if the disk takes too long to answer.
     fn check_wait(&self) -> io::Result<()> {
         let allowed = WAIT + Duration::from_secs(self.bytes / BYTES_PER_S_MIN);
         if Duration::from_nanos(self.waited_ns) <= allowed {
@@ -217,7 +218,7 @@ impl Read for OpenFile {
         self.at += count as u64;
         self.bytes += count as u64;
         if self.at > self.kind.bytes_max() {
-            // It has grown since it was opened, or its size was not known before.
+            // The file has grown since it was opened, or its size was unknown before.
             let what = format!("it has more than {} bytes", self.kind.bytes_max());
             return Err(too_large(self.kind, &what));
         }

@@ -26,8 +26,8 @@ use target_spec::{CapabilityStatus, RemoteHost};
 /// Environment variable that marks an agent and its guard. Its value is the cluster's id.
 pub const MARK: &str = "CASSAY_AGENT";
 
-/// Variable that marked the processes of kept hosts in versions before agents, so that such
-/// clusters can still be ended.
+/// Variable that marked the processes of kept hosts in versions without agents. With it, clusters
+/// of these versions can still be ended.
 const MARK_BEFORE: &str = "CASSAY_HOLDS";
 
 /// Time without contact to its controller after which an agent ends the nodes that it started, in
@@ -79,7 +79,8 @@ impl Agent {
     /// # Errors
     /// As [`Agent::start_on_machine`], or this machine does not permit it.
     pub fn start_switch(cluster: &str, folder: &Path) -> Result<Agent> {
-        // Done before this command has a second process, because all would have to move.
+        // This happens before this command has a second process, because all of them would have to
+        // move.
         cgroup::step_aside()?;
         Agent::begin(cluster, SWITCH, folder)
     }
@@ -94,8 +95,8 @@ impl Agent {
         Ok(Agent::new(link, begin, false))
     }
 
-    /// Starts agents in several such places. Returns them in order, or why one could not be
-    /// started.
+    /// Starts agents in several such places. Returns them in order, or the reason why one could not
+    /// be started.
     pub fn to_each(wanted: &[Destination]) -> Vec<Result<Agent, Refusal>> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
         let links = Link::to_each(&wanted);
@@ -233,7 +234,7 @@ impl Agent {
         self.link.call(call, LIMIT)
     }
 
-    /// Makes a call that may take as long as `limit`.
+    /// Makes a call that may take up to `limit`.
     pub(crate) fn call_for<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         self.link.call(call, limit)
     }
@@ -290,7 +291,7 @@ impl Agent {
         }
     }
 
-    /// Returns why the agent can no longer be reached. `None` while it can.
+    /// Returns the reason why the agent can no longer be reached. `None` while it can.
     pub fn lost(&self) -> Option<String> {
         self.link.lost()
     }
@@ -338,7 +339,7 @@ impl Drop for Agent {
         if self.kept.load(Ordering::Relaxed) {
             return self.link.leave();
         }
-        // No caller can get the error. The next command removes what remains.
+        // No caller can receive the error. The next command removes the leftovers.
         let _ = self.end();
     }
 }
@@ -442,7 +443,7 @@ fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Re
 }
 
 /// Kills the remaining agents of a cluster and their guards, without asking them to end. The caller
-/// must undo what they did. Call it only when their owner has ended.
+/// must undo their changes. Call it only when their owner has ended.
 ///
 /// # Errors
 /// One of them does not end.
@@ -479,7 +480,7 @@ fn name_there(host: &str, cluster: &str) -> String {
 }
 
 fn end_those(is_one: impl Fn(u32) -> bool) -> Result<()> {
-    // Reads the identity first: if the process id is reused later, the start time differs.
+    // The identity is read first: if the process id is reused later, the start time differs.
     let all = process::all_pids().into_iter().filter_map(Identity::read);
     let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();
     for agent in &agents {

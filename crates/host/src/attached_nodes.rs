@@ -23,7 +23,7 @@ calls! {
     UndoLeftovers = "undo-what-was-left" -> Vec<String>;
 }
 
-/// Returns those of these addresses that are the host's own.
+/// Returns those of these addresses that belong to the host.
 #[derive(Serialize, Deserialize)]
 pub struct OwnAddresses(pub Vec<IpAddr>);
 
@@ -44,7 +44,7 @@ pub struct StartService(pub Service);
 pub struct ReadWallClock;
 
 /// Undoes what earlier agents left behind if their guards were killed too, or their machine lost
-/// power. From now on, this agent's undo list is written to the same place.
+/// power. From now on, this agent also writes its undo list there.
 #[derive(Serialize, Deserialize)]
 pub struct UndoLeftovers {
     /// Folder of all cassay files. `None` for one of the user's.
@@ -71,7 +71,7 @@ impl Agent {
     /// Returns the process of a server on its host. `None` if it does not run.
     ///
     /// # Errors
-    /// As [`Service::process`]; or the agent is gone.
+    /// As [`Service::process`], or the agent has ended.
     pub fn find(&self, service: &Service) -> Result<Option<Identity>> {
         self.call(&FindService(service.clone()))
     }
@@ -104,7 +104,8 @@ impl Agent {
     /// each action.
     ///
     /// # Errors
-    /// Something cannot be undone, or nothing can be written there.
+    ///
+    /// Something cannot be undone, or the agent cannot write there.
     pub fn mend(&self, folder: Option<&Path>) -> Result<Vec<String>> {
         let folder = folder.map(Path::to_owned);
         self.call_for(&UndoLeftovers { folder }, MEND_LIMIT)

@@ -19,7 +19,7 @@ const TELL_LIMIT: Duration = Duration::from_secs(10);
 /// Time limit of a program that stops a server: it drains, and systemd waits 90 s by default.
 const STOP_LIMIT: Duration = Duration::from_secs(120);
 
-/// Time that a process may remain after the stop program has ended.
+/// Time for which a process may remain after the stop program has ended.
 const GONE_LIMIT: Duration = Duration::from_secs(20);
 
 /// Time to wait for the process of a started server. If it is found only by its socket, it may
@@ -42,7 +42,8 @@ impl Service {
             }
             Some(ProcessControl::Systemd(unit)) => match listener::pid(self.serves) {
                 Ok(Some(pid)) => Some(pid),
-                // It does not serve yet or any more, or this user may not see the owner.
+                // The server does not serve yet or no longer serves, or this user may not see the
+                // owner.
                 _ => {
                     let words = ["systemctl", "show", "--property=MainPID", "--value", unit];
                     told_pid(&words)?
@@ -98,7 +99,7 @@ impl Service {
     /// # Errors
     /// The start program fails.
     pub(crate) fn start_again(&self) -> Result<()> {
-        // If it is unknown whether it runs, starting it does no harm.
+        // If its state is unknown, starting it does no harm.
         if matches!(self.process(), Ok(Some(_))) {
             return Ok(());
         }

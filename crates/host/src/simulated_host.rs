@@ -1,4 +1,5 @@
-//! A host, simulated or a remote machine: its agent, its limits, and the sources of its metrics.
+//! A host, which is simulated or a remote machine: its agent, its limits, and the sources of its
+//! metrics.
 
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
@@ -114,7 +115,7 @@ impl Host {
     /// Changes the limits of this host while it runs. Its volume stays as it is.
     ///
     /// # Errors
-    /// This machine cannot do it (limits may be changed in part then), or another volume size is
+    /// This machine cannot do it (then some limits may have changed), or another volume size is
     /// requested.
     pub fn set_limits(&self, spec: &HostSpec) -> Result<()> {
         anyhow::ensure!(
@@ -132,7 +133,8 @@ impl Host {
             ..spec.clone()
         })?;
         self.agent.call(&Limit(spec.clone()))?;
-        // Limits what the switch sends to the host. The host itself limits what it sends.
+        // Limits the traffic that the switch sends to the host. The host itself limits what it
+        // sends.
         let (number, link) = (self.number, spec.link);
         switch.call(&LimitPort { number, link })
     }

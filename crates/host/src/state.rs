@@ -1,4 +1,4 @@
-//! Persistent state of hosts, by which another command can end or reach them.
+//! Persistent state of hosts, with which another command can end or reach them.
 
 use crate::undo::Undo;
 use anyhow::{Context, Result, ensure};
@@ -101,7 +101,7 @@ impl HostsState {
         !self.machines.is_empty()
     }
 
-    /// Returns what remains of the hosts if the agents of this machine are killed. Empty for remote
+    /// Returns the remains of the hosts if the agents of this machine are killed. Empty for remote
     /// machines, where nothing remains here.
     pub(crate) fn undo(&self) -> Vec<Undo> {
         if self.are_machines() {
@@ -122,7 +122,7 @@ impl HostsState {
     /// control groups.
     ///
     /// # Errors
-    /// The state names anything else.
+    /// The state contains anything else.
     pub fn check(&self, id: &str, folder: &Path) -> Result<()> {
         ensure!(self.id == id, "its hosts are those of {:?}", self.id);
         ensure!(

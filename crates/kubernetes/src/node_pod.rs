@@ -1,8 +1,8 @@
-//! Faults of the pod of a node: it is deleted, evicted, or cut off by a network policy. Also reads
-//! the cluster's reports on it meanwhile.
+//! Faults of the pod of a node: cassay deletes it, evicts it, or cuts it off by a network policy.
+//! Also reads the cluster's reports on the pod.
 //!
-//! Invariants: no pod is removed that no controller recreates, or whose data would go with it. A
-//! policy that cuts one off goes by itself within a minute when its creator is gone.
+//! Invariants: cassay removes a pod only if a controller recreates it and its data survives. A
+//! policy that cuts a pod off disappears within a minute after its creator is gone.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::{Kubectl, Selector};
@@ -18,11 +18,11 @@ use target_spec::PodPlace;
 /// Time limit for the cluster's first report on a pod.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);
 
-/// Label that a StatefulSet gives each of its pods. It is the only one by which a policy can select
-/// a single pod.
+/// Label that a StatefulSet gives to each of its pods. Only with this label can a policy select a
+/// single pod.
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 
-/// Volumes that outlive their pod: the others are part of it.
+/// Volumes that outlive their pod. Other volumes are a part of the pod.
 const LASTING: [&str; 2] = ["persistentVolumeClaim", "hostPath"];
 
 /// Way to delete a pod.
@@ -32,7 +32,7 @@ pub enum Deletion {
     InOrder,
     /// Without a grace period.
     AtOnce,
-    /// By eviction, as a drain does it, so that disruption budgets are kept.
+    /// By eviction, as in a drain, so that disruption budgets are respected.
     Eviction,
 }
 
@@ -40,7 +40,7 @@ pub enum Deletion {
 pub struct NodePod {
     kubectl: Kubectl,
     name: String,
-    /// Reports on it, from the first question on.
+    /// Reports on the pod, from the first query on.
     told: Mutex<Option<Pods>>,
 }
 
@@ -54,7 +54,7 @@ impl NodePod {
     /// Opens the existing pod.
     ///
     /// # Errors
-    /// Its place has no names.
+    /// Its location contains no names.
     pub fn open(place: &PodPlace) -> Result<NodePod> {
         let kubectl = Kubectl::new(place.context.as_deref(), Some(&place.namespace))?;
         Ok(NodePod {
@@ -72,6 +72,7 @@ impl NodePod {
     /// Returns the cluster's last report on it, or on the last pod of its name.
     ///
     /// # Errors
+    ///
     /// The cluster sends no report.
     pub fn status(&self) -> Result<PodSeen> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +96,8 @@ impl NodePod {
     /// Returns true if pods may be scheduled on a node of its cluster.
     ///
     /// # Errors
-    /// It does not exist, or may not be read.
+    ///
+    /// The Kubernetes node does not exist, or the user may not read it.
     pub fn is_schedulable(&self, node: &str) -> Result<bool> {
         let node = self.kubectl.get("node", node)?;
         Ok(node["spec"]["unschedulable"] != true)
@@ -104,7 +106,7 @@ impl NodePod {
     /// Returns the StatefulSet that creates it.
     ///
     /// # Errors
-    /// It belongs to none.
+    /// It does not belong to a StatefulSet.
     pub(crate) fn set(&self) -> Result<String> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let owners = pod["metadata"]["ownerReferences"].as_array();
@@ -114,10 +116,11 @@ impl NodePod {
         set.map(str::to_owned).with_context(none)
     }
 
-    /// Deletes it without waiting for that.
+    /// Deletes the pod without waiting for its end.
     ///
     /// # Errors
-    /// No controller would recreate it, or its data would go with it; the cluster refuses it.
+    ///
+    /// No controller would recreate it, or its data would be lost; or the cluster refuses it.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         let pod = self.kubectl.get("pod", &self.name)?;
         may_go(&pod)?;
@@ -157,7 +160,8 @@ impl NodePod {
     /// most do.
     ///
     /// # Errors
-    /// It belongs to no StatefulSet, so that no label selects it alone; the cluster refuses it.
+    ///
+    /// It belongs to no StatefulSet, so no label selects it alone. Or the cluster refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let unlabelled = || {
@@ -208,7 +212,7 @@ impl Isolation {
     /// Removes the policy.
     ///
     /// # Errors
-    /// The cluster refuses it. It goes by itself within a minute.
+    /// The cluster refuses it. It disappears by itself within a minute.
     pub fn end(mut self) -> Result<()> {
         self.remove()
     }
@@ -224,12 +228,12 @@ impl Isolation {
 
 impl Drop for Isolation {
     fn drop(&mut self) {
-        // If the cluster cannot be reached, it goes by itself.
+        // If the cluster cannot be reached, the policy disappears by itself.
         let _ = self.remove();
     }
 }
 
-/// Checks that a controller recreates a pod when it is gone, and that its data is still there then.
+/// Checks that a controller will recreate a pod, and that its data will still exist then.
 fn may_go(pod: &Value) -> Result<()> {
     let name = pod["metadata"]["name"].as_str().unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

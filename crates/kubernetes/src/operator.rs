@@ -9,10 +9,10 @@ use measure::clock;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Time that a finished task can still be read, s.
+/// Time for which a finished task can still be read, s.
 const TASK_KEPT_S: u64 = 600;
 
-/// Annotation by which `kubectl rollout restart` changes a template.
+/// Annotation with which `kubectl rollout restart` changes a template.
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// Controller of the pods of a cluster.
@@ -24,8 +24,8 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Returns the operator of the CassandraDatacenters of these names; without any, the
-    /// StatefulSets.
+    /// Returns the operator of the CassandraDatacenters with these names. Without names, returns
+    /// the StatefulSets.
     pub fn find(kubectl: &Kubectl, datacenters: &[String]) -> Operator {
         Operator {
             kubectl: kubectl.clone(),
@@ -55,8 +55,8 @@ impl Operator {
         Ok(made.join(", "))
     }
 
-    /// Gives the templates of their StatefulSets another time, so that each recreates its pods: the
-    /// last first, each when the one before it is ready.
+    /// Sets a new time in the templates of their StatefulSets, so that each recreates its pods, the
+    /// last one first. Each pod is recreated when the previous one is ready.
     fn roll_out(&self, pods: &[&NodePod]) -> Result<String> {
         let mut sets = BTreeSet::new();
         for pod in pods {
@@ -79,7 +79,7 @@ impl Operator {
     }
 }
 
-/// Returns the task by which cass-operator restarts a data center.
+/// Returns the task with which cass-operator restarts a data center.
 fn task(name: &str, datacenter: &str, namespace: &str) -> Value {
     json!({
         "apiVersion": "control.k8ssandra.io/v1alpha1",

@@ -3,7 +3,7 @@
 //!
 //! These settings turn parts of a machine into simulated hosts. This crate does not know which code
 //! applies and undoes them. [`capability`] reports the capabilities of this machine, [`settings`]
-//! reads its settings once, and [`probe`] reads its counters again and again.
+//! reads its settings once, and [`probe`] reads its counters repeatedly.
 
 pub mod capability;
 pub mod cgroup;

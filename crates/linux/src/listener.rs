@@ -1,5 +1,5 @@
 //! Finds the process that accepts connections at an address, from the kernel's tables. The process
-//! may be any user's; it is identified by its socket and not by its name.
+//! may belong to any user. Its socket identifies it, not its name.
 
 use anyhow::{Context, Result, ensure};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,7 +19,8 @@ struct Listening {
 /// the processes that the calling one sees. `None` if no process does.
 ///
 /// # Errors
-/// A process does, and its files may not be read; or the kernel's tables cannot be read.
+///
+/// There is one, but its files may not be read. Or the kernel's tables cannot be read.
 pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
     let mut known = socket_at(address)?;
     loop {
@@ -30,7 +31,7 @@ pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
             Ok(pid) => return Ok(Some(pid)),
             Err(error) => error,
         };
-        // Its process may just have ended, and another one may serve there.
+        // The process may just have ended, and another one may serve there.
         let now = socket_at(address)?;
         if now == known {
             return Err(error).with_context(|| {
@@ -105,7 +106,7 @@ fn holder(inode: u64) -> Result<u32> {
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     for pid in pids {
         let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
-            // A process that has ended is not counted: its folder is gone.
+            // A process that has ended does not count: its folder is gone.
             hidden += u32::from(Path::new(&format!("/proc/{pid}")).exists());
             continue;
         };

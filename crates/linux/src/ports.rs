@@ -3,8 +3,8 @@
 
 use std::net::{SocketAddrV4, TcpListener};
 
-/// Returns the first of these addresses that cannot be listened at, with its process. `None` if all
-/// can.
+/// Returns the first of these addresses on which no program can listen now, with the process that
+/// uses it. `None` if all are free.
 pub fn taken(addresses: &[SocketAddrV4]) -> Option<String> {
     let taken = addresses.iter().find(|address| TcpListener::bind(address).is_err());
     taken.map(|address| describe(*address))

@@ -1,9 +1,9 @@
 //! Opens a connection: TCP, TLS, STARTUP, authentication, and PREPARE for every statement that is
 //! not sent as text.
 //!
-//! Control plane: it blocks, with a time-out, on the calling thread. Before the start line that is
-//! the caller's thread. After a node went away, one thread per connection tries again with back-off
-//! and follows the node if it has moved. It hands the finished link to the worker.
+//! This is control plane: it blocks the calling thread, with a timeout. Before the start line, this
+//! is the caller's thread. After a node has disappeared, one thread per connection tries again with
+//! back-off, and follows the node if it has moved. It passes the finished link to the worker.
 
 use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;
@@ -27,7 +27,7 @@ use workload::{Program, Statement};
 
 /// Time without a response after which a node counts as absent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// First pause before a lost connection is retried; doubled up to [`BACKOFF_MAX`].
+/// First pause before a lost connection is retried. It doubles up to [`BACKOFF_MAX`].
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
 /// Longest pause, so that a restarted node is noticed within two seconds.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
@@ -176,7 +176,7 @@ impl Wire {
         let mut frame = Vec::new();
         let begun = Handshake::begin(&mut frame, self.version, access.compression);
         let mut handshake = begun.map_err(io::Error::other)?;
-        // The server may refuse the version, and then responds in a version of its own.
+        // The server may refuse the version, and then responds in one of its own versions.
         let mut version = None;
         loop {
             let (header, body) = self.exchange_in(version, &frame)?;
@@ -343,7 +343,7 @@ impl Reconnector {
                 }
             }
         });
-        // If no thread can be started, the connection stays closed, and the report says so.
+        // If no thread can be started, the connection stays closed, and the report shows it.
         drop(spawned);
     }
 

@@ -3,8 +3,8 @@
 //!
 //! The crate does not know that the target is Cassandra, which program started it, or that a fault
 //! is active. It gets nodes, a program and a schedule. [`Load`] is the main entry point. The
-//! boundary between the control plane (`connect`, `run`: convenient, may block and allocate) and
-//! the data plane (`worker` and its callees: spartan) runs between files.
+//! control plane (`connect`, `run`) is convenient, and may block and allocate. The data plane
+//! (`worker` and its callees) is spartan. They are in different files.
 
 mod answer;
 mod build;

@@ -130,7 +130,7 @@ impl Runs {
     }
 }
 
-/// Runs one seed by itself and panics with the reason of its failure.
+/// Runs one seed alone, and panics with the reason if it fails.
 fn alone(seed: u64) {
     let found = std::panic::catch_unwind(|| Runs::new().run_all(seed..seed + 1));
     match found {
@@ -215,7 +215,7 @@ fn is_found(seed: u64, planted: Option<InjectedDefect>) -> Option<bool> {
     }
 }
 
-/// In most runs the times are such that a histogram keeps them to the nanosecond.
+/// In most runs, a histogram can keep the times to the nanosecond.
 #[test]
 fn an_operation_counted_twice_never_or_late_is_found() {
     for planted in [

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a quantile of all values, with censored ones at their lower bounds, is a lower bound
 //! of the true quantile. It *is* the true quantile if it does not change when every censored value
-//! is taken as infinite. Otherwise it is shown as "at least".
+//! becomes infinite. Otherwise, it is shown as "at least".
 
 use crate::{Histogram, Known};
 
@@ -48,7 +48,7 @@ impl Times {
         self.value(self.is_at_least(q, value), value as f64)
     }
 
-    /// Returns the arithmetic mean, ns; a lower bound if any value is.
+    /// Returns the arithmetic mean, ns. It is a lower bound if any value is one.
     pub fn mean_ns(&self) -> Known {
         let mean = if self.all.is_empty() {
             0.0
@@ -58,7 +58,7 @@ impl Times {
         self.value(!self.censored.is_empty(), mean)
     }
 
-    /// Returns the largest value, ns; a lower bound if any value is.
+    /// Returns the largest value, ns. It is a lower bound if any value is one.
     pub fn max_ns(&self) -> Known {
         self.value(!self.censored.is_empty(), self.all.max_ns() as f64)
     }

@@ -1,8 +1,8 @@
 //! The only crate that knows how to answer CQL at once without storing anything: the null target.
 //!
-//! It exists to measure the client: the whole cost of a run against it is the client's own. It
-//! speaks protocol version 4 on loopback. It remembers the keyspaces and tables that are created on
-//! it (so that drivers find their metadata), and prepares any statement. It acknowledges every
+//! It exists to measure the client: the whole cost of a run against it is the cost of the client.
+//! It speaks protocol version 4 on loopback. It remembers the keyspaces and tables that clients
+//! create (so that drivers find their metadata), and prepares any statement. It acknowledges every
 //! write and batch, reports every condition as applied, and answers every read with a canned
 //! result. It can add a known latency, stall periodically, and refuse an exact share of the
 //! operations, so that the measurement itself can be tested against known values.
@@ -98,8 +98,8 @@ fn check_drift(spec: &NullSpec, drift: Drift) -> Result<(), String> {
     })
 }
 
-/// Maximum bytes of a cell. A row of 100 such cells still fits a frame that every driver accepts
-/// (256 MiB).
+/// Maximum bytes of a cell. A row of 100 cells of this size still fits into a frame that every
+/// driver accepts (256 MiB).
 const CELL_BYTES_MAX: u32 = 1 << 20;
 
 /// Counters of a null server since its start. They never decrease.

@@ -1,9 +1,9 @@
 //! Executes statements: prepared ones without a ready-made answer, texts, batches and schema
 //! changes.
 //!
-//! A repeated text is not parsed again. Its answer is stored under the hash of the text, as that of
-//! a prepared statement is under its id. The null target therefore does not slow down workloads
-//! that do not prepare more than any other server does.
+//! A repeated text is not parsed again: its answer is stored under the hash of the text, just as
+//! the answer to a prepared statement is stored under its id. So the null target does not slow down
+//! unprepared workloads more than other servers do.
 
 use super::answer_request::{Engine, Peer};
 use super::catalog::{ID_BYTES, Refusal, Text, text_id};
@@ -18,7 +18,7 @@ use cql::response::{ColumnSpec, ErrorCode, ErrorDetail};
 use std::sync::Arc;
 
 /// Maximum number of stored texts. A client that writes values into texts always sends new ones, so
-/// all are dropped when the limit is reached.
+/// the limit drops all of them.
 const TEXTS_MAX: usize = 4096;
 
 /// Key of a stored effect.
@@ -144,7 +144,7 @@ impl Engine {
     }
 
     /// Executes a batch: acknowledges it, or answers with the result of its conditional statements.
-    /// As in Cassandra, it counts once per table, and a conditional one counts as one read.
+    /// As in Cassandra, it counts once per table, and a conditional batch counts as one read.
     pub(super) fn batch<'a>(
         &mut self,
         in_use: &str,

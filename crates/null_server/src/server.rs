@@ -46,8 +46,8 @@ impl NullServer {
         NullServer::start_telling(address, spec, None)
     }
 
-    /// Like [`NullServer::start`], and reports when requests came. Reports that do not fit into the
-    /// channel are dropped, so that a slow reader delays nothing.
+    /// Like [`NullServer::start`], but also reports the arrival times of requests. Reports that do
+    /// not fit into the channel are dropped, so that a slow reader delays nothing.
     ///
     /// # Errors
     /// As for [`NullServer::start`].

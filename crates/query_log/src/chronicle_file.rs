@@ -2,11 +2,11 @@
 //!
 //! A document is a header of four bytes, followed by as many bytes as the header states. Two bits
 //! of the header mark the queue's own documents (its settings, its index) and documents that are
-//! still being written. A file is larger than its content, and filled with zeros: a header of zero
-//! is the end.
+//! not finished. A file is larger than its content, and filled with zeros: a header of zero is the
+//! end.
 //!
 //! Invariants: memory for a document grows as its bytes arrive, up to the size of a request to
-//! Cassandra. A document that is cut off ends the file, and this is reported.
+//! Cassandra. A document that is cut off ends the file, and the reader reports this.
 
 use std::io::{self, Read};
 
@@ -32,20 +32,20 @@ const MAGIC: &[u8] = b"SCQStore";
 pub enum QueueEnd {
     /// The normal end: an end mark, zeros that were never written, or the end of the file.
     Whole,
-    /// The last document is incomplete: it was being written when the file was copied, or the file
-    /// was cut off.
+    /// The last document is incomplete: the file was copied while it was written, or the file was
+    /// cut off.
     InDocument,
-    /// A header of zero is followed by other bytes: the file was copied while it was written, or
-    /// lost a part.
+    /// Other bytes follow a header of zero: the file was copied while it was written, or a part was
+    /// lost.
     Hole {
         /// Offset of the header in the file.
         at: u64,
-        /// Bytes from there to the last one that is not zero.
+        /// Number of bytes from there to the last byte that is not zero.
         behind: u64,
     },
 }
 
-/// Reasons for which a file is not a queue.
+/// Reasons why a file is not a queue.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// It could not be read.
@@ -123,7 +123,7 @@ impl<R: Read> Queue<R> {
         Ok(None)
     }
 
-    /// Returns why the file has no further document. `None` while it may have one.
+    /// Returns the reason why the file has no further document. `None` while it may have one.
     pub fn end(&self) -> Option<QueueEnd> {
         self.end
     }
@@ -166,7 +166,7 @@ impl<R: Read> Queue<R> {
         Ok(got == bytes as usize)
     }
 
-    /// Reads on after a header of zero, to see whether data follows.
+    /// Continues after a header of zero, to see if data follows.
     fn after_zeros(&mut self) -> Result<QueueEnd, QueueError> {
         let documents_end = self.at;
         let at = documents_end - 4;

@@ -1,17 +1,17 @@
 //! Reads the values in one document of a Chronicle queue: field names, numbers, texts and bytes,
 //! each after a code of one byte.
 //!
-//! Only codes that occur in Cassandra's logs, or that the library may choose for the same values,
-//! are known. Invariants: every length is checked against the remaining bytes, and anything unknown
-//! is an error with its offset, never a guess.
+//! It knows only codes that occur in Cassandra's logs, or that the library may choose for the same
+//! values. Invariants: it checks every length against the remaining bytes. An unknown item is an
+//! error with its offset, never a guess.
 
 use std::borrow::Cow;
 
-/// Reason for which a document cannot be read.
+/// Reason why a document cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at} of the record")]
 pub struct MalformedDocument {
-    /// The error at this place.
+    /// The error at this position.
     pub what: &'static str,
     /// Offset in the document.
     pub at: usize,
@@ -157,7 +157,7 @@ impl<'a> Items<'a> {
                 code::INT_16 => number(i64::from(i16::from_le_bytes(self.array()?))),
                 code::INT_32 => number(i64::from(i32::from_le_bytes(self.array()?))),
                 code::INT_64 | code::INT_64_HEX => number(i64::from_le_bytes(self.array()?)),
-                // A whole number may be written as a shorter float if that holds it exactly.
+                // A whole number may be written as a shorter float, if the float holds it exactly.
                 code::FLOAT_32 => number(f32::from_le_bytes(self.array()?) as i64),
                 code::FLOAT_64 => number(f64::from_le_bytes(self.array()?) as i64),
                 code::FALSE => number(0),
@@ -231,8 +231,8 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Decodes a text as the library writes it: each half of a surrogate pair separately. A character
-/// beyond the first 65,536 therefore takes six bytes instead of four.
+/// Decodes a text as the library writes it: each half of a surrogate pair separately. So a
+/// character beyond the first 65,536 takes six bytes instead of four.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

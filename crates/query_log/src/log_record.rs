@@ -39,11 +39,11 @@ pub enum Why {
     AuditBatch,
     /// It was refused or failed.
     Failed,
-    /// It is not a statement: a log-in, or a statement that was only prepared.
+    /// It is not a statement: a login, or a statement that was only prepared.
     NoStatement,
     /// It names no keyspace, and neither does its connection.
     NoKeyspace,
-    /// The statement is unknown, or its tokens are not closed.
+    /// The statement is unknown, or a token in it is not closed.
     Unknown,
     /// The number of values differs from the number of markers in its statement.
     OtherValues,
@@ -53,7 +53,7 @@ pub enum Why {
     TooManyStatements,
     /// The memory limit was reached.
     NoRoom,
-    /// It is a write and only reads were chosen, or the reverse.
+    /// It is a write, but only reads were chosen, or the reverse.
     NotChosen,
     /// Its keyspace was not chosen.
     OtherKeyspace,
@@ -62,7 +62,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// Returns the reason in words: "… were left out: they …".
+    /// Returns the reason as the end of a sentence: "… were left out: they …".
     pub fn words(self) -> &'static str {
         match self {
             Why::Definition => "they define something (CREATE, ALTER, DROP)",
@@ -150,7 +150,7 @@ pub struct Bound {
 /// Parses a record of a full query log or of a binary audit log.
 ///
 /// # Errors
-/// It is neither, or of a later version.
+/// It is neither, or has a later version.
 pub fn read(document: &[u8]) -> Result<Entry, MalformedDocument> {
     let mut items = Items::new(document);
     items.field("version")?;

@@ -1,7 +1,7 @@
 //! Converts the replayed part of a recording to bytes, for another process of this program.
 //!
-//! Both sides are the same build, so fields are not labelled. Invariants: unpacking gives exactly
-//! the packed operations, which the digest verifies. Bytes never cause a panic, and never reserve
+//! Both sides are the same build, so fields have no labels. Invariants: unpacking gives exactly the
+//! packed operations, and the digest verifies this. Bytes never cause a panic, and never reserve
 //! more memory than they justify.
 
 use crate::builder::digest;

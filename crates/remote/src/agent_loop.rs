@@ -1,4 +1,4 @@
-//! The far side of a conversation.
+//! The agent's side of a conversation.
 
 use crate::call::{FromAgent, Row, ToAgent};
 use crate::{Hello, frame};
@@ -18,9 +18,9 @@ use std::time::Duration;
 /// End of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The controller wants the agent to end what it began.
+    /// The controller wants the agent to end everything that it began.
     Told,
-    /// The controller has left in peace.
+    /// The controller has left normally.
     Left,
     /// The controller hung up: it has ended, or the connection was cut.
     HungUp,
@@ -33,7 +33,7 @@ pub enum Ending {
 pub struct Outbox(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
 
 impl Outbox {
-    /// Sends the controller an unrequested message; there may be no controller.
+    /// Sends an unrequested message to the controller, if there is one.
     pub fn note(&self, note: &impl Serialize) {
         if let Ok(note) = serde_json::to_value(note) {
             self.say(&FromAgent::Note(note));
@@ -42,13 +42,13 @@ impl Outbox {
 
     fn say(&self, message: &FromAgent) {
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A controller that is gone is noticed by its silence.
+        // The silence of a controller that is gone reveals this.
         if let Some(writer) = &mut *writer {
             let _ = frame::write(writer, message);
         }
     }
 
-    /// Reports the result of ending what was begun: the last message.
+    /// Reports the result of ending everything that the agent began. It is the last message.
     pub fn end(&self, ended: &Result<()>) {
         let ended = ended.as_ref().copied();
         self.say(&FromAgent::Ended(
@@ -69,6 +69,7 @@ impl Outbox {
 /// Returns the agent's input and output, moved out of the way of other code that prints or reads.
 ///
 /// # Errors
+///
 /// They cannot be duplicated.
 pub fn pipes() -> Result<(File, File)> {
     let copy = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3).context("copy a pipe");
@@ -114,13 +115,13 @@ impl<R: Read + AsFd> Read for Until<'_, R> {
 
 /// Sends the reason why the agent refuses the conversation.
 pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
-    // A controller that has hung up does not need it.
+    // A controller that has hung up does not need the reason.
     let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));
 }
 
-/// Answers calls until the controller leaves, is gone, or is silent for longer than `lease`; calls
-/// under way are finished first. Each call has a thread of its own. The conversation stays open, so
-/// that the controller sees when the following steps are done.
+/// Answers calls until the controller leaves, is gone, or is silent for longer than `lease`. Calls
+/// in progress finish first. Each call has its own thread. The conversation stays open, so that the
+/// controller sees when the following steps are done.
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,
@@ -241,7 +242,7 @@ mod tests {
         frame::write(&mut theirs, &7).unwrap();
     }
 
-    /// Starts an agent in a thread, at a socket. Returns how its conversations end.
+    /// Starts an agent in a thread, at a socket. Returns the ends of its conversations.
     fn agent(conversations: usize) -> (tempfile::TempDir, std::thread::JoinHandle<Vec<Ending>>) {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("socket")).unwrap();

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{ErrorKind, Read, Write};
 
-/// Length of the longest message: calls are coarse, and none is near it.
+/// Maximum length of a message. Calls are coarse, and none comes near it.
 const BYTES_MAX: usize = 1 << 20;
 
 /// Writes one message.
@@ -21,7 +21,8 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
         "a message of {length} bytes is too long; {BYTES_MAX} is the most"
     );
     bytes[..4].copy_from_slice(&(length as u32).to_le_bytes());
-    // In one piece: if this process is killed here, half a message is unlikely.
+    // The message is written in one piece: if this process is killed here, half a message is
+    // unlikely.
     to.write_all(&bytes).context("send a message")?;
     to.flush().context("send a message")
 }
@@ -29,7 +30,8 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
 /// Reads one message; `None` if the other side has ended between two.
 ///
 /// # Errors
-/// The stream ends within a message, or carries something else.
+///
+/// The stream ends within a message, or contains something else.
 pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     let mut length = [0; 4];
     if !begins(from, &mut length)? {
@@ -54,7 +56,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     Ok(Some(message))
 }
 
-/// Fills `length`; returns false if the stream ends before its first byte.
+/// Fills `length`. Returns false if the stream ends before its first byte.
 fn begins(from: &mut impl Read, length: &mut [u8; 4]) -> Result<bool> {
     let mut have = 0;
     while have < length.len() {
@@ -77,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// Returns its bytes in pieces of the given lengths, again and again.
+    /// Returns its bytes in pieces of the given lengths, repeatedly.
     struct Pieces<'a> {
         bytes: &'a [u8],
         lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,

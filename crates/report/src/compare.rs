@@ -2,7 +2,7 @@
 //! The first run is the baseline.
 //!
 //! Runs were not interleaved, so the machine may have changed between them. Intervals allow for
-//! that, the verdict is at most that two look different, and the page says so.
+//! this. The verdict is at most that two runs look different, and the page says so.
 
 mod costs;
 mod differences;
@@ -71,7 +71,7 @@ pub fn compare_all(sides: &[Side<'_>]) -> Page {
     }
 }
 
-/// Returns the data for `--json`: flat for two runs, a list of contenders for more.
+/// Returns the data for `--json`: flat for two runs, or a list of contenders for more.
 fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRecord>) -> Value {
     let of = |pair: &Pair<'_, '_>| {
         json!({
@@ -94,7 +94,7 @@ fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRe
     data
 }
 
-/// Says how often each verdict was given for one metric.
+/// Describes how often each verdict occurs for one metric.
 fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
     let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
     let mut parts = Vec::new();
@@ -175,7 +175,7 @@ fn headline(
     }
 }
 
-/// Returns the alarms of a run, which must be seen before any comparison with it.
+/// Returns the alarms of a run, which the reader must see before any comparison with it.
 fn alarms(run: &RunView) -> impl Iterator<Item = String> {
     run.findings.alarms.iter().map(|sentence| format!("{}: {sentence}", run.name))
 }

@@ -1,4 +1,5 @@
-//! Tags: names that users give to runs, to compare later ones with, in `results/tags.json`.
+//! Tags, which are names that users give to runs in order to compare later runs with them, in
+//! `results/tags.json`.
 
 use crate::file;
 use crate::name::Name;
@@ -24,7 +25,7 @@ pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
     serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))
 }
 
-/// Gives a tag to a run, and takes it from the run that had it.
+/// E: The tag is not a name, the word already has another meaning, or the file cannot be written.
 ///
 /// # Errors
 /// The tag is not a name, it already means something else, or the file cannot be written.

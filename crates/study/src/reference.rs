@@ -161,7 +161,7 @@ fn table(page: &mut String, path: &str) {
             Some(default) => format!("`{default}`"),
         };
         let words = match &field.typ {
-            // The page has a table of the kinds, so that the cell stays short.
+            // The page has a separate table of the kinds, so that the cell remains short.
             Type::List(Type::Fault(_)) => {
                 "a list, each one of the [kinds of faults](#kinds-of-faults)".to_owned()
             }
@@ -172,7 +172,7 @@ fn table(page: &mut String, path: &str) {
     }
 }
 
-/// Describes in words the values that a type allows, with their limits.
+/// Describes the values that a type allows, with their limits.
 pub fn value_words(typ: &Type) -> String {
     let between = |words: &str, min: String, max: String| format!("{words}, {min} to {max}");
     match typ {

@@ -1,9 +1,9 @@
-//! Reasons for which a file could not be fetched, each a sentence with a hint.
+//! Reasons why a file could not be fetched, each with a sentence and a hint.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Reason for which a file could not be fetched.
+/// Reason why a file could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The server does not answer.
@@ -62,7 +62,7 @@ pub(crate) enum Failure {
         expected: String,
         got: String,
     },
-    /// The file differs, as its size shows.
+    /// The file has another size, so it differs.
     #[error(
         "{name} from {url} is not the file of supply.lock: it has {got} bytes, the lock says \
          {expected}\nhint: try another repository; if it stays different, the download is not the \
@@ -102,7 +102,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of writing to a file.
+    /// Returns the error for a failed write to a file.
     pub fn unwritten(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Failure {
         let path = path.into();
         move |error| Failure::Unwritten { path, error }

@@ -2,8 +2,8 @@
 //! repository and their sizes.
 //!
 //! A line's `supply.lock` has a line for each file: SHA-256, bytes, path in the repository. A path
-//! with `!/` is that of a file within a jar. For versions that are not pinned, the folder contains
-//! a record with lines of SHA-256 and name.
+//! with `!/` names a file within a jar. For versions that are not pinned, the folder contains a
+//! record with lines of SHA-256 and name.
 
 use crate::files::digest_of;
 use anyhow::{Context, Result, bail};
@@ -86,8 +86,8 @@ pub(crate) fn lock_text(lock: &Lock) -> String {
     lock.iter().map(line).collect()
 }
 
-/// Checks a lock that was not made by hand. The server of the version and its agents must be there,
-/// and must match the checked-in lock for files that it contains.
+/// Checks a generated lock. It must contain the server of the version and its agents. Files that
+/// are also in the checked-in lock must match it.
 pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
     for PinnedFile { name, sha256, .. } in parse_pinned(release.line().lock)? {
         // The hints belong to the server, but their name contains no version.
@@ -120,8 +120,8 @@ pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the folder has every file of the lock with its digest, and no other file. `by` names
-/// the source.
+/// Checks that the folder contains every file of the lock with its digest, and no other file. `by`
+/// names the source.
 pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
     for (name, digest) in lock {
         let path = folder.join(name);

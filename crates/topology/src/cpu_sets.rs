@@ -1,5 +1,5 @@
-//! Builds a [`Machine`] from sets of CPUs that belong together, which every source provides. The
-//! rules for missing or contradictory data are here, once for all readers.
+//! Builds a [`Machine`] from sets of CPUs that belong together, which every source provides. It
+//! contains the rules for missing or contradictory data, which all readers share.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub(crate) struct RawNode {
     pub kind: Option<String>,
 }
 
-/// Position of a core, by index in [`Raw`]; `l3` as [`Raw::l3_of`] returns it.
+/// Position of a core, by index in [`Raw`]. `l3` is the result of [`Raw::l3_of`].
 struct CorePosition {
     package: usize,
     node: usize,
@@ -80,8 +80,8 @@ impl Raw {
         }
     }
 
-    /// Builds the machine from the data. 1. Fill in what is missing. 2. Find the position of each
-    /// core. 3. Order. 4. Number.
+    /// Builds the machine from the data in four steps. 1. Add missing data. 2. Find the position of
+    /// each core. 3. Sort. 4. Number.
     pub fn build(mut self) -> Result<Machine, ReadError> {
         self.put_on_one_line();
         self.check()?;
@@ -121,7 +121,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Fills in the data that the source omits, with a note.
+    /// Adds the data that the source leaves out, with a note.
     fn complete(&mut self) {
         self.offline = self.offline.difference(&self.online);
         if self.nodes.iter().all(|node| node.cpus.is_disjoint(&self.online)) {

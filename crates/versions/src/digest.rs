@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes of a file that are read at once.
+/// Number of bytes of a file that are read at once.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Returns the SHA-256 of concatenated texts, in lower-case hexadecimal digits.
@@ -18,7 +18,7 @@ pub fn digest_of_texts(texts: &[&str]) -> String {
     HEXLOWER.encode(&hash.finalize())
 }
 
-/// Returns the SHA-256 of a file, in lower-case hexadecimal digits.
+/// E: The file cannot be read.
 ///
 /// # Errors
 /// It cannot be read.
@@ -26,7 +26,7 @@ pub fn digest_of(path: &Path) -> std::io::Result<String> {
     digest_of_reader(&mut foreign::open(FileKind::Archive, path)?).map(|(digest, _)| digest)
 }
 
-/// Returns the SHA-256 of all bytes of a reader, and their number.
+/// E: The reader cannot be read to its end.
 ///
 /// # Errors
 /// It cannot be read to its end.

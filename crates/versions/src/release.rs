@@ -10,19 +10,18 @@ pub struct Release {
     version: String,
 }
 
-/// Reason why a text names no usable release.
+/// Reason why a text does not name a usable release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct UnknownRelease {
     /// The error, with the text.
     pub why: String,
-    /// Advice on what to do.
+    /// Advice on the next step.
     pub hint: String,
 }
 
 impl Release {
-    /// Parses a release. The name of a line stands for its pinned release, such as `4.1` for
-    /// `4.1.10`.
+    /// E: The text belongs to no known line, or is not the name of a release.
     ///
     /// # Errors
     /// It belongs to no known line, or is not the name of a release.
@@ -54,8 +53,8 @@ impl Release {
         })
     }
 
-    /// Returns the release of a user's build, from the name of its jar: of a known line, with any
-    /// suffix.
+    /// Returns the release of a user's build, from the name of its jar. It must belong to a known
+    /// line, and may have any suffix.
     pub fn built(version: &str) -> Option<Release> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-+_".contains(c);
         let is_known = Line::find(version).is_some() && version.chars().all(is_plain);
@@ -78,7 +77,7 @@ impl Release {
         }
     }
 
-    /// Returns true if it existed when the facts of its line were recorded.
+    /// Returns true if the release existed when the facts about its line were recorded.
     pub fn is_known(&self) -> bool {
         self.line().releases().any(|known| known == self.version)
     }
@@ -101,7 +100,8 @@ impl Release {
 }
 
 impl Line {
-    /// Returns the releases that existed when its facts were recorded, the oldest first.
+    /// Returns the releases that existed when the facts about this line were recorded, the oldest
+    /// first.
     pub fn releases(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.releases.lines()
     }

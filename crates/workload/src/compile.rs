@@ -1,4 +1,4 @@
-//! Checks a spec and builds a program from it. All mistakes are reported together.
+//! Checks a specification and builds a program from it. All mistakes are reported together.
 
 use crate::counters;
 use crate::iot;
@@ -15,7 +15,8 @@ use crate::workload_parts::{
     Draft, KEYSPACE_CHARACTERS_MAX, NamedWorkload, ROWS_MAX, is_identifier, keyspace_statements,
 };
 
-/// Compiles a spec.
+/// E: All mistakes in the specification, each with its path below the workload section of the
+/// study.
 ///
 /// # Errors
 /// Every mistake in the spec, each with its path below the study's workload section.
@@ -72,7 +73,7 @@ fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
             ),
             hint,
         );
-        // Report the other mistakes of the section too, as far as they can be told.
+        // It also reports the other mistakes of the section, as far as they can be detected.
         if let Some(meant) = names().iter().find(|named| Some(&named.name) == meant) {
             let spec = params.spec;
             for (kind, _) in &spec.mix {

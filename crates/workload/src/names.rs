@@ -1,5 +1,5 @@
-//! The named workloads with their descriptions, kinds and parameters: the source of error messages,
-//! did-you-mean hints and the generated reference.
+//! The named workloads with their descriptions, kinds and parameters. They are the source of error
+//! messages, did-you-mean hints and the generated reference.
 
 use crate::workload_parts::NamedWorkload;
 use crate::{counters, iot, keyvalue, kv, registers, standard1, tabular};
@@ -19,7 +19,7 @@ const COMPRESSIBLE_MEANING: &str = "share of the values' bytes that compression 
                                     with 0, random bytes, no compressor removes any; with 0.7, \
                                     about a third remains";
 
-/// A parameter: name, default, meaning.
+/// A parameter, with its name, default and meaning.
 type Param = (&'static str, &'static str, &'static str);
 
 const IOT_PARAMS: &[Param] = &[

@@ -36,7 +36,7 @@ impl Breakable for Down {
 
     fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
         if self.is_down {
-            // The host announces itself to its neighbours again.
+            // The host announces its address to its neighbours again.
             Netlink::open()?.up(&links::port(self.number), None)?;
             self.is_down = false;
         }
@@ -46,15 +46,15 @@ impl Breakable for Down {
 
 /// Limits of one end of a host's link.
 pub(super) struct Slow {
-    /// Number of the host to which the switch sends. `None` for the link end of the agent's own
-    /// host.
+    /// Number of the destination host, if the switch sends. `None` for the agent's own end of the
+    /// link.
     number: Option<usize>,
     link: LinkSpec,
     before: Option<LinkSpec>,
 }
 
 impl Slow {
-    /// Limits what the switch sends to a host.
+    /// Limits the traffic from the switch to a host.
     pub fn to(number: usize, link: LinkSpec) -> Slow {
         Slow {
             number: Some(number),
@@ -63,7 +63,7 @@ impl Slow {
         }
     }
 
-    /// Limits what the host itself sends.
+    /// Limits the traffic that the host itself sends.
     pub fn from_here(link: LinkSpec) -> Slow {
         Slow {
             number: None,

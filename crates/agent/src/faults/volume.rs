@@ -16,20 +16,21 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// File that fills the disk. It is beside the nodes' folders, in none of them.
+/// File that fills the disk. It is beside the nodes' folders, not in one of them.
 const FILLER: &str = ".cassay-filler";
 
-/// Maximum number of adjustments of the free space, because others write and delete meanwhile.
+/// Maximum number of adjustments of the free space: other processes write and delete at the same
+/// time.
 const TURNS_MAX: usize = 32;
 
-/// Tolerance of the free space: the file system's needs for its own tables.
+/// Tolerance of the free space: the file system needs space for its own tables.
 const NEAR_BYTES: u64 = 64 << 10;
 
 /// A fault of the host's volume, which can have only one at a time.
 pub(super) struct Alone<B> {
     what: B,
     is_begun: bool,
-    /// Lock on a volume that this agent has made. A provided volume has no other users.
+    /// Lock on a volume that this agent created. A provided volume has no other users.
     claim: Option<Claim>,
 }
 
@@ -69,7 +70,7 @@ pub(super) enum DiskFailure {
     Removed,
     /// The disk is read-only.
     ReadOnly,
-    /// The disk fails from the location of a file's byte on.
+    /// The disk fails from the location of a file's byte onwards.
     From(PathBuf, u64),
 }
 
@@ -111,12 +112,12 @@ impl Breakable for Failing {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // Processes that still live have open files.
+        // Processes that still run have open files.
         let processes: Vec<Identity> = self.processes.iter().map(|one| one.process).collect();
         here.files.bar(volume.folder(), Bar::Away);
         here.children.end_all(&processes, Duration::ZERO)?;
         if volume.unmount().is_err() {
-            // Other processes on this host keep it, but cannot use it.
+            // Other processes on this host keep the volume mounted, but cannot use it.
             here.group()?.empty()?;
         }
         volume.renew()?;
@@ -197,7 +198,8 @@ impl Full {
 
 impl Breakable for Full {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        // Only on a disk of its own, because the space may be freed only with the volume.
+        // This is done only on a disk of the host's own, because the space may be freed only with
+        // the volume.
         let root = own_disk(here)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
@@ -219,8 +221,8 @@ impl Breakable for Full {
     }
 }
 
-/// Returns the root of the host's own disk: its volume, or a file system that was mounted for its
-/// data before, as for a pod.
+/// Returns the root of the host's own disk: its volume, or a file system that was already mounted
+/// for its data, as in a pod.
 fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     if let Some(volume) = here.volume.get() {
         return volume.root();
@@ -246,7 +248,7 @@ fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
         Ok(volume::use_of(&stat).available_bytes)
     };
     let mut taken = 0;
-    // A refused size is not tried again, because file system tables take space too.
+    // A size that was refused is not tried again, because the file system's tables take space too.
     let mut most = u64::MAX;
     for _ in 0..TURNS_MAX {
         let available = available()?;

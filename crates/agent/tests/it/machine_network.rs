@@ -261,7 +261,7 @@ fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
     assert!(lab.reach(CQL, LIMIT).is_open());
 }
 
-/// An attached machine, which is not one of our hosts: its packet losses are recorded on its disk,
+/// An attached machine, which is not a host of cassay: its packet losses are recorded on its disk,
 /// and the next agent removes them.
 #[test]
 fn losses_of_an_attached_machine_are_recorded_on_its_disk() {

@@ -85,7 +85,7 @@ fn a_refused_connection_reports_its_reason() {
     assert_eq!(said, ended);
 }
 
-/// Creates an `ssh` whose far side hangs up `count` times before login.
+/// Creates an `ssh` which ends the connection `count` times before login.
 fn hung_up_on(folder: &Path, count: u32) -> PathBuf {
     let text = format!(
         "echo x >> {0}/tried; [ $(wc -l < {0}/tried) -gt {count} ] || {{ echo \

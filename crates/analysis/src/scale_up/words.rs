@@ -7,7 +7,7 @@ use crate::curves::{OFF_MAX, Peak};
 use measure::number::{significant, whole};
 
 impl Of {
-    /// Returns the words for the subject.
+    /// Returns the noun phrase for the subject.
     pub fn words(self) -> &'static str {
         match self {
             Of::Unit => "one unit by itself",
@@ -20,7 +20,7 @@ impl Of {
 }
 
 impl MissingRatio {
-    /// Returns the reason in words.
+    /// Describes the reason.
     pub fn words(self) -> String {
         match self {
             MissingRatio::OneSocket => "the machine has one socket".to_owned(),
@@ -37,7 +37,7 @@ impl MissingRatio {
 }
 
 impl NoFit {
-    /// Returns the reason in words.
+    /// Describes the reason.
     pub fn words(self) -> String {
         match self {
             NoFit::FewPoints { points: 1, needed } => {
@@ -60,7 +60,7 @@ impl NoFit {
 }
 
 impl NoBest {
-    /// Returns the reason in words.
+    /// Describes the reason.
     pub fn words(self) -> &'static str {
         match self {
             NoBest::NoCurve => "there is no curve to choose from",
@@ -183,7 +183,7 @@ impl ScaleUp {
         said
     }
 
-    /// Says, for the only curve, why the others are missing.
+    /// Explains, for the only curve, why the others are missing.
     fn only(&self, model: Model) -> String {
         let title = model.title();
         let others = || self.fits.iter().filter(|(_, fit)| fit.is_err());

@@ -1,4 +1,4 @@
-//! `cassay compare`: finished runs beside the first of them.
+//! `cassay compare`: compares finished runs with the first of them.
 
 use super::show::{print, say_notes};
 use crate::args::{Common, CompareArgs};

@@ -60,12 +60,12 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     )
 }
 
-/// Returns true if `make` runs this: then the command to repeat is one of `make`.
+/// Returns true if `make` runs this command: then `make` must repeat it.
 fn is_made() -> bool {
     std::env::var_os("MAKELEVEL").is_some()
 }
 
-/// Prints the command that does the same again.
+/// Prints the command that runs the demo again.
 fn say_command(study: &Path, target: Option<&str>, scale: &str) {
     let target = target.map(|target| format!(" --target {target}")).unwrap_or_default();
     let study = study.display();

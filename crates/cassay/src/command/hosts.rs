@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// Default heap of a node, by which memory is checked here.
+/// Default heap of a node, which the memory check assumes here.
 const HEAP_BYTES: u64 = 1 << 30;
 
 /// Runs the command.
@@ -59,7 +59,7 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     )
 }
 
-/// A machine that cannot be reached, or does not describe itself.
+/// A machine that cannot be reached, or that does not describe itself.
 struct Away {
     name: String,
     why: String,
@@ -168,7 +168,7 @@ fn table(seen: &[MachineSeen]) -> String {
     terminal::table(&rows, &right)
 }
 
-/// Formats the precision of its clock, by which readings are aligned, and the offset of its wall
+/// Formats the precision of the machine's clock, which aligns readings, and the offset of its wall
 /// clock.
 fn clock(machine: &MachineSeen) -> String {
     let known = machine.clock.monotonic.map_or("unknown".to_owned(), |offset| {

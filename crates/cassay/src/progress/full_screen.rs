@@ -15,20 +15,20 @@ use measure::clock::SECOND_NS;
 use measure::number::{count, significant, whole};
 use study::units;
 
-/// Minimum size: below it, lines say more than a screen.
+/// Minimum size of the screen. On a smaller one, lines show more.
 const LEAST: Size = Size {
     columns: 60,
     rows: 16,
 };
 /// Minimum width for messages beside the trials.
 const WIDE: usize = 140;
-/// Minimum width for a phase's progress bar, and for the time of the run's end.
+/// Minimum width for a phase's progress bar, and for the expected end time of the run.
 const ROOMY: usize = 80;
 /// Minimum height for empty lines between the parts, and for the CPUs.
 const AIRY: usize = 20;
 /// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
-/// Number of future trials that are shown before earlier ones are left out.
+/// Number of future trials that remain visible before earlier ones are left out.
 const COMING: usize = 2;
 
 const THROUGHPUT: Curve = Curve {
@@ -50,7 +50,7 @@ pub struct Now {
     pub local: Zoned,
     /// True if the user asked the run to end.
     pub is_ending: bool,
-    /// True if the keys are explained.
+    /// True if the screen explains the keys.
     pub has_help: bool,
 }
 
@@ -61,7 +61,7 @@ pub fn has_room(size: Size) -> bool {
 
 /// Returns as many lines as the screen has rows, each as wide as the screen.
 pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
-    // With little room, no line is left empty.
+    // With little room, no line stays empty.
     let space = (size.rows >= AIRY).then(Line::default);
     let mut lines = vec![title(state, size, now), phase(state, size, now)];
     lines.extend(space.clone());
@@ -317,7 +317,7 @@ fn row(figures: &FigureColumns, trial: &TrialState, is_current: bool, columns: u
     }
 }
 
-/// Returns the newest messages, one below the other.
+/// Returns the newest messages, one per line.
 fn messages(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let first = state.messages.len().saturating_sub(rows);
     let said = state.messages.iter().skip(first);

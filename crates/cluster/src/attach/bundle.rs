@@ -28,17 +28,17 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Study key that names the bundle.
 const KEY: &str = "target.attach.secure_connect_bundle";
 
-/// Connection data obtained from a bundle and its metadata service.
+/// Connection data from a bundle and its metadata service.
 #[derive(Debug)]
 pub(super) struct BehindProxy {
     pub tls: Tls,
     pub moves: NodeAddressMap,
-    /// Host ids of the nodes, with each of which a session can be opened.
+    /// Host ids of the nodes. A session can be opened with each of them.
     hosts: Vec<String>,
     datacenter: Option<String>,
 }
 
-/// Used fields of the bundle's `config.json`.
+/// Fields of the bundle's `config.json` that cassay uses.
 #[derive(Debug, Deserialize)]
 struct BundleConfig {
     host: String,
@@ -115,8 +115,8 @@ impl BehindProxy {
     }
 }
 
-/// Returns the nodes that have joined, the queried one first. Each is known by its address in the
-/// cluster, and to the proxy by its host id.
+/// Returns the nodes that have joined, the queried one first. The cluster knows each by its
+/// address, and the proxy by its host id.
 pub(super) fn nodes(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo>> {
     let columns = "host_id, data_center, rack, tokens, release_version";
     let mut all = Vec::new();
@@ -169,8 +169,8 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     Ok((config, material))
 }
 
-/// Builds the TLS configuration. No command mends a file inside a bundle, so the hint differs from
-/// that for a file of its own.
+/// Builds the TLS configuration. No command can repair a file inside a bundle, so the hint differs
+/// from the one for a separate file.
 fn usable(material: &TlsMaterial) -> Result<Tls> {
     material.clone().tls().map_err(|error| {
         let said = format!("{error:#}");

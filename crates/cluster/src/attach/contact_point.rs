@@ -1,4 +1,4 @@
-//! Contact points: addresses by which an attached cluster is named.
+//! Contact points: addresses by which the user names an attached cluster.
 
 use crate::address_map::CQL_PORT;
 use anyhow::{Context, Result, bail};

@@ -1,5 +1,4 @@
-//! Discovers an attached cluster from its Kubernetes service, and completes its description from
-//! that.
+//! Discovers an attached cluster from its Kubernetes service, and completes its description.
 
 use super::pods::{self, Pods};
 use anyhow::{Context, Result};
@@ -60,7 +59,7 @@ pub(super) fn spec(
 fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
     let offered = first(|node| node.metrics_ports.first().copied());
-    // Metrics that are read are reported elsewhere, with the port that answers.
+    // The metrics that cassay reads are reported elsewhere, with the port that answers.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
             "its pods may offer metrics at port {port}, which `metrics` of \

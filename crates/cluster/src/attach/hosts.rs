@@ -1,7 +1,7 @@
 //! Agents on the machines of an attached cluster, and the assignment of nodes to machines.
 //!
-//! Invariants: all machines are contacted in parallel, and unreachable ones are reported together.
-//! Nothing is changed there, and files that agents write are removed with them.
+//! Invariants: cassay contacts all machines in parallel, and reports the unreachable ones together.
+//! It changes nothing there, and the agents' own files disappear with the agents.
 
 use crate::log_position::Marks;
 use crate::node::NodeInfo;
@@ -31,7 +31,8 @@ pub(crate) struct AttachedHosts {
 struct Home {
     /// Index of its machine.
     host: usize,
-    /// Log folder and the lengths of its files when cassay attached, or why it cannot be read.
+    /// Log folder, with the lengths of its files at the time of attaching. Otherwise, the reason
+    /// why it cannot be read.
     logs: Result<(PathBuf, Marks), String>,
 }
 
@@ -42,7 +43,8 @@ pub(crate) struct ReachedHost {
     pub name: String,
     pub agent: Arc<Agent>,
     spec: AttachedHost,
-    /// `Ok` if changes on the machine are undone even if processes are killed. Otherwise, why not.
+    /// `Ok` if changes on the machine are undone even if processes are killed. Otherwise, the
+    /// reason why not.
     pub undoes: Result<(), String>,
     /// True if a leftover of an earlier command was undone.
     is_mended: bool,
@@ -108,8 +110,8 @@ impl AttachedHosts {
         self.of_nodes.get(node)?.as_ref().map(|home| home.host)
     }
 
-    /// Returns the log folder of a node and the first lengths of its files, or why it cannot be
-    /// read. `None` if its machine is unknown.
+    /// Returns the log folder of a node and the initial lengths of its files, or the reason why it
+    /// cannot be read. `None` if its machine is unknown.
     pub fn logs(&self, node: usize) -> Option<Result<(&Path, &Marks), String>> {
         let home = self.of_nodes.get(node)?.as_ref()?;
         let logs = home.logs.as_ref().map_err(String::clone);
@@ -145,7 +147,7 @@ impl AttachedHosts {
         .collect()
     }
 
-    /// Checks `of` for every node with its machine. Returns the failures of all nodes.
+    /// Calls `of` for every node with its machine. Returns the failures of all nodes.
     pub fn every(
         &self,
         nodes: &[NodeInfo],
@@ -169,7 +171,8 @@ impl AttachedHosts {
     /// Ends all agents in parallel. Each undoes its changes first.
     ///
     /// # Errors
-    /// The first failure. The other agents have ended all the same.
+    ///
+    /// The first failure. All other agents have still ended.
     pub fn end(&self) -> Result<()> {
         let end = |host: &ReachedHost| {
             let ended = host.agent.end();
@@ -229,7 +232,7 @@ impl ReachedHost {
         }
     }
 
-    /// Returns the service of a node, by which the agent finds, stops and starts it.
+    /// Returns the service of a node. The agent uses it to find, stop and start the node.
     pub fn service(&self, address: SocketAddr) -> Service {
         let control = self.spec.control.as_ref();
         Service {
@@ -258,7 +261,8 @@ impl ReachedHost {
     /// Returns the commands that stop and start a node.
     ///
     /// # Errors
-    /// The study names none.
+    ///
+    /// The study names no such commands.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
         let missing = "`hosts` does not say what stops and starts it (`control`)";
         let control = self.spec.control.as_ref().ok_or(missing)?;
@@ -291,7 +295,7 @@ fn names(specs: &[AttachedHost]) -> Vec<String> {
     all.iter().zip(specs).map(or_whole).collect()
 }
 
-/// Assigns nodes to machines, by the given addresses or else by the addresses of the machine's
+/// Assigns nodes to machines, by the given addresses, or else by the addresses of the machines'
 /// interfaces.
 ///
 /// # Errors
@@ -344,7 +348,7 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
     )
 }
 
-/// Checks that the command which stops a node stops no other node.
+/// Checks that the command that stops a node stops no other node.
 fn check_controls(
     all: &[ReachedHost],
     of_nodes: &[Option<usize>],

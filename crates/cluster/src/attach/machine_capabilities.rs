@@ -1,5 +1,5 @@
-//! Capabilities on the machines of an attached cluster: expected ones from a description, and
-//! actual ones once the machines are reached.
+//! Capabilities on the machines of an attached cluster: the expected ones from a description, and
+//! the actual ones once the machines are reached.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use crate::capability::{Answer, OF_NETWORK, OnMachines};
@@ -19,7 +19,7 @@ const NETWORK: &str = "the packet filters and sockets of the nodes' machines, wh
 const CONTROL: &str = "by `control` on the nodes' machines, where the command line says --allow \
                        restart";
 
-/// Returns the capabilities expected of such machines before they are reached.
+/// Returns the capabilities to expect from these machines before they are reached.
 pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     let lacks = |has: fn(&AttachedHost) -> bool, key: &str| -> Result<(), String> {
         let without: Vec<&str> = hosts

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::PodPlace;
 
-/// Means of deleting and isolating pods, for capabilities.
+/// Ways to delete and isolate pods, as capabilities name them.
 pub(crate) const BY_CLUSTER: &str = "by the cluster that they are in, where the command line \
                                      allows it";
 
-/// Reason for missing pods.
+/// Reason why there are no pods.
 pub(crate) const NO_PODS: &str = "nothing says that the nodes are pods; \
      `attach: {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}` would";
 
@@ -61,7 +61,7 @@ impl Pods {
     }
 
     /// Returns the metrics endpoints by node name: for each node the first port that accepts a
-    /// connection. All nodes are tried in parallel.
+    /// connection. The function tries all nodes in parallel.
     pub fn metrics_of(
         &self,
         nodes: &[NodeInfo],

@@ -97,7 +97,7 @@ impl ClientIdentity {
         tls_file::private_key(place, pem)
     }
 
-    /// Explains why certificate and key cannot be used together.
+    /// Explains why a certificate and its key cannot be used together.
     fn refusal(&self, error: rustls::Error) -> anyhow::Error {
         let (certificate, key) = (&self.certificates.0, &self.key.0);
         if !matches!(error, rustls::Error::InconsistentKeys(_)) {
@@ -166,8 +166,8 @@ fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
     Ok(roots)
 }
 
-/// Usual verification, except that every certificate must carry one fixed name, whatever name was
-/// asked for.
+/// The usual verification, except that every certificate must carry one fixed name. The requested
+/// name does not matter.
 #[derive(Debug)]
 struct OneName {
     usual: Arc<rustls::client::WebPkiServerVerifier>,
@@ -228,8 +228,8 @@ impl ServerCertVerifier for OneName {
     }
 }
 
-/// Accepts any certificate, as `verify: false` asks, for laboratories with self-signed ones.
-/// Signatures of the handshake are still checked.
+/// Accepts any certificate, as `verify: false` requests, for laboratories with self-signed
+/// certificates. It still checks the signatures of the handshake.
 #[derive(Debug)]
 struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
 

@@ -1,5 +1,5 @@
-//! Plans one more node on a host that has others: its layout and its start command. Nothing is
-//! created until the node is added.
+//! Plans another node on a host that already has nodes: its layout and its start command. Nothing
+//! is created until the node is added.
 
 use super::node::LocalNode;
 use super::nodes::Nodes;
@@ -11,7 +11,7 @@ use host::{Join, Start};
 use std::net::SocketAddrV4;
 use target_spec::{LocalSpec, memory_bytes};
 
-/// Returns why no node can be added to a cluster of `spec` on hosts.
+/// Returns the reason why no node can be added to a cluster of `spec` on hosts.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
@@ -55,7 +55,7 @@ impl Nodes {
         let count = self.nodes.len();
         let name = format!("node{}", count + 1);
         let tokens = settings::tokens_count(&self.spec.yaml);
-        // On a machine it shares the others' address, with ports of its own.
+        // On a machine, it shares the address of the other nodes, but has its own ports.
         let ports = if hosts.are_machines() {
             beside.ports.for_slot(slot)
         } else {

@@ -1,9 +1,9 @@
 //! Assigns hosts, addresses, racks and folders to nodes: isolated hosts where this machine permits
 //! them, otherwise loopback addresses.
 //!
-//! Nodes are dealt to the hosts in turn. Tokens are dealt to the nodes in turn as well. So
-//! neighbours on the ring are on different hosts and racks, and every node owns the same share of
-//! the data, whatever the number of replicas.
+//! The module deals nodes to the hosts in turn, and tokens to the nodes in turn. So neighbours on
+//! the ring are on different hosts and racks. Every node owns the same share of the data, whatever
+//! the number of replicas.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -21,7 +21,7 @@ use target_spec::{
     Capability, CapabilityStatus, HostsSpec, Isolation, LocalSpec, Seat, memory_bytes,
 };
 
-/// Refuses a number of nodes that does not fit the hosts.
+/// Refuses a number of nodes that does not fit the number of hosts.
 ///
 /// # Errors
 /// The spec has no host, or the nodes cannot be spread evenly.
@@ -61,7 +61,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     }
 }
 
-/// Returns the hosts to create for `spec`, if it asks for any and this machine permits them.
+/// Returns the hosts to create for `spec`, if it requests any and this machine permits them.
 ///
 /// # Errors
 /// Isolation is requested but not available.
@@ -93,7 +93,7 @@ pub(super) fn wanted<'a>(
     }
 }
 
-/// Returns why there can be no isolated hosts.
+/// Returns the reason why isolated hosts are impossible.
 fn network_refusal(capabilities: &[CapabilityStatus]) -> Option<String> {
     let network = capabilities.iter().find(|one| one.capability == Capability::Hosts);
     match network {
@@ -154,8 +154,8 @@ pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, An
     }
 }
 
-/// Derives the layout of each node from the spec and its host. `folder` is the cluster's; `places`
-/// are the addresses and ports of the nodes in order.
+/// Derives the layout of each node from the spec and its host. `folder` is the cluster's folder.
+/// `places` are the addresses and ports of the nodes in order.
 ///
 /// # Errors
 /// The size of a disk cannot be determined.
@@ -221,8 +221,8 @@ fn rack(spec: &LocalSpec, index: usize, host: usize) -> String {
 }
 
 /// Returns addresses and ports of the nodes on hosts. A simulated host has its own address for its
-/// first node, and further addresses on the same link for others. A machine has one address, and
-/// different ports for each node.
+/// first node, and further addresses on the same link for other nodes. A machine has one address,
+/// and different ports for each node.
 ///
 /// # Errors
 /// The network has no free address, the kernel refuses, or no ports are free.

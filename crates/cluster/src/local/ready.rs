@@ -1,5 +1,5 @@
-//! Checks that nodes are ready, by CQL queries like those of clients: a log line says what a node
-//! believes, an answer what it does.
+//! Checks that nodes are ready, by CQL queries like those of clients: a log line shows the node's
+//! own opinion, but an answer shows that it works.
 
 use super::node::LocalNode;
 use crate::credentials::Access;
@@ -9,8 +9,8 @@ use cql::Consistency;
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// Interval between two checks: short against a node's start of seconds, long against their CPU
-/// cost.
+/// Interval between two checks: short compared with a node's start of seconds, but long compared
+/// with the CPU cost of a check.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Time limit of one attempt. A starting node may accept a connection and answer slowly.
@@ -37,6 +37,7 @@ pub(super) fn answers(
 /// Waits until one node asks for a password over CQL. Without roles it can do no more.
 ///
 /// # Errors
+///
 /// As [`answers`].
 pub(super) fn asks_for_password(
     nodes: &mut [LocalNode],
@@ -93,7 +94,7 @@ pub(super) fn see_each_other(
 }
 
 /// Checks that a node's failure detector considers `count` nodes up, itself included. After a
-/// restart, a peer is listed long before it is considered up.
+/// restart, a node lists a peer long before it considers the peer up.
 pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     let Some(jolokia) = &node.jolokia else {
         return Ok(());

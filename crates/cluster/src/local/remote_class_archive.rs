@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use target_spec::{HostsSpec, LocalSpec, RemoteHost};
 
 impl Nodes {
-    /// Enables or disables class sharing for nodes that are started from now on, as the spec asks.
+    /// Enables or disables class sharing for nodes that start from now on, as the spec requests.
     ///
     /// # Errors
+    ///
     /// An archive cannot be dumped, with the output of the node that should dump it.
     pub(super) fn share_classes_there(
         &mut self,

@@ -1,6 +1,6 @@
 //! Upgrades of managed nodes one by one: the program of each node after the upgrade.
 //!
-//! Invariant: a node's own configuration is not changed before the node is stopped, since its agent
+//! Invariant: a node's own configuration does not change before the node stops, because its agent
 //! may restart it. The configuration of the other release is in a separate folder.
 
 use super::node::LocalNode;
@@ -18,7 +18,7 @@ use versions::Release;
 
 impl Cluster {
     /// Makes everything for an upgrade available on every machine: the jars, and an archive of the
-    /// classes. `yaml` has the settings that upgraded nodes have in addition.
+    /// classes. `yaml` contains the additional settings of upgraded nodes.
     ///
     /// # Errors
     /// The nodes are not managed, or something is not available.
@@ -92,8 +92,8 @@ impl Nodes {
         (upgrade.spec.release == node.layout.release).then_some(upgrade)
     }
 
-    /// Returns the start of a node as the release of the prepared upgrade. `None` if no upgrade was
-    /// prepared, or the node runs that release already.
+    /// Returns the start of a node with the release of the prepared upgrade. `None` if no upgrade
+    /// was prepared, or if the node already runs that release.
     pub(super) fn upgraded(&self, node: &LocalNode) -> Result<Option<UpgradedNode>> {
         let Some(upgrade) = &self.upgrade else {
             return Ok(None);

@@ -1,11 +1,11 @@
 //! Snapshots of an attached cluster: the server's own, in its own folders.
 //!
-//! No file of them is on this machine. So the expected result of a restore is in the name of the
+//! Their files are not on this machine. So the expected result of a restore is in the name of the
 //! server's snapshot, one per table and node: `cassay-NAME-COUNT-BYTES[-LEVELS]`, for example
 //! `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore and compare.
 //!
-//! The cluster belongs to another user: its hints and caches are not touched (the server itself
-//! ignores hints older than a TRUNCATE), and compactions that an operator has disabled stay
+//! The cluster belongs to another user. So cassay leaves its hints and caches alone (the server
+//! itself ignores hints older than a TRUNCATE). Compactions that an operator has disabled stay
 //! disabled.
 
 use super::schema::Tables;
@@ -66,8 +66,8 @@ impl Tag {
         }
     }
 
-    /// Parses a snapshot name. `None` if it is not cassay's. NAME may contain dashes, the other
-    /// parts have none. Levels are told from bytes by their underscore.
+    /// Parses a snapshot name. `None` if it is not cassay's. NAME may contain dashes, but the other
+    /// parts have none. An underscore distinguishes levels from bytes.
     fn parse(text: &str) -> Option<Tag> {
         let mut rest = text.strip_prefix(OURS)?;
         let mut levels = None;
@@ -123,7 +123,8 @@ fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)>
 }
 
 /// Returns each node's snapshots made by cassay, in node order. They come from its snapshot table,
-/// or from its MBean if its line has no such table. Only the table has their creation time.
+/// or from its MBean if its release line has no snapshot table. Only the table has their creation
+/// time.
 ///
 /// # Errors
 /// A node does not answer, or this user may not read the table.
@@ -386,7 +387,8 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let tag = row.tag.text();
     let mut failures = Vec::new();
     for folder in &node.folders {
-        // With several data folders, a table has its snapshot in those that had SSTables of it.
+        // With several data folders, the snapshot of a table is in those folders that had SSTables
+        // of it.
         let path = format!("{folder}/{keyspace}/{table}-{id}/snapshots/{tag}").replace("//", "/");
         if let Err(error) = mbeans::import(node.agent, &node.info.version, keyspace, table, &path) {
             failures.push(error);
@@ -435,7 +437,7 @@ pub(crate) fn fingerprints(
     nodes.into_iter().map(of_node).collect()
 }
 
-/// Returns the layout of a node's tables by the server's own counts.
+/// Returns the layout of a node's tables according to the server's own counts.
 fn fingerprint(agent: &Jolokia, keyspace: &str, tables: &Tables) -> Result<Fingerprint> {
     let layout = |table: &String| Ok((table.clone(), layout_of(agent, keyspace, table)?));
     let layouts: Result<_> = tables.keys().map(layout).collect();

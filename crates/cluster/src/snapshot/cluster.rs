@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 
 impl Cluster {
     /// Takes the snapshot `name` of `tables` (all if empty) of `keyspace`: flushes, and links every
-    /// SSTable. Settle first: pending compactions would come back with a restore.
+    /// SSTable. The caller settles the cluster first, because a restore would bring back pending
+    /// compactions.
     ///
     /// # Errors
     /// The name is taken or invalid, a table does not exist, or the cluster lacks the required
-    /// access. The message names the node and what is missing.
+    /// access. The message names the node and the missing access.
     pub fn snapshot_create(
         &self,
         name: &str,
@@ -47,7 +48,7 @@ impl Cluster {
     /// # Errors
     /// The snapshot does not exist, a file of it is damaged, a volume is too small, or a node is
     /// down, refuses, or has other SSTables afterwards. The message names the node and the table or
-    /// file. If anything was changed, it says what remains and how to go on.
+    /// file. If anything has changed, it describes the remains and the next step.
     pub fn snapshot_restore(
         &mut self,
         name: &str,

@@ -57,8 +57,8 @@ pub(super) fn refuse_different(
     }
 }
 
-/// Returns the first difference between existing and required definitions. Replication of the
-/// keyspace is ignored, because the ranges of each node are compared elsewhere.
+/// Returns the first difference between existing and required definitions. It ignores the
+/// replication of the keyspace, because another check compares the ranges of each node.
 fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<String> {
     let definitions = |all: &[String]| -> Vec<Definition> {
         let each = all.iter().map(|one| Definition::parse(one));

@@ -1,8 +1,8 @@
 //! Exports a snapshot to a folder on this machine, which any tool can move.
 //!
-//! The agents of the nodes' hosts send the files in pieces, and checksums are computed on the way.
-//! A mismatch ends the export. The folder gets its final name once everything is on disk, so a
-//! folder of that name is complete.
+//! The agents of the nodes' hosts send the files in pieces, and the export computes their checksums
+//! during the transfer. A mismatch ends the export. The folder gets its final name once everything
+//! is on disk, so a folder with that name is complete.
 
 use super::contents;
 use super::export_json::{Export, ExportedNode, FILE};
@@ -22,10 +22,10 @@ use measure::number::{bytes, counted};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file held in memory: the size of an agent's piece.
+/// Number of bytes of a file held in memory: the size of an agent's piece.
 const BUFFER_BYTES: usize = host::files::PIECE_BYTES;
 
-/// Bytes kept free for `export.json` and for other users of the disk.
+/// Number of bytes kept free for `export.json` and for other users of the disk.
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// Exports the snapshot `name` to the new folder `to`.
@@ -42,7 +42,7 @@ pub(super) fn export(
 ) -> Result<Export> {
     let manifests = hard_links::read(places, name)?;
     let above = above(to)?;
-    // Comes first, because it frees space by removing leftovers.
+    // This comes first, because removing leftovers frees space.
     let making = Making::within(&above, say)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
     let disk = rustix::fs::statvfs(&above)
@@ -86,8 +86,8 @@ pub(super) fn export(
 
 /// Writes the description of the export, and renames its folder.
 fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
-    // Written without blanks, because a list of many files must fit into the maximum size that is
-    // read.
+    // The file has no blanks, because even a list of many files must not exceed the maximum size
+    // for reading.
     let text = serde_json::to_vec(export).context("write the export")?;
     // An export that could not be imported is refused while the cluster still exists.
     Export::parse(&text).context("this snapshot cannot be exported")?;

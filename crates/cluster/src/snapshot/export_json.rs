@@ -1,9 +1,9 @@
 //! `export.json`: description of an exported snapshot, and its validation.
 //!
 //! An export is a folder that any tool can move: `export.json`, and each node's files in
-//! `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: none of its content is used
-//! before [`Export::check`] has passed. Each name is a plain name, nothing occurs twice, and its
-//! statements only create tables of its keyspace.
+//! `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: no code uses its content
+//! before [`Export::check`] has passed. Then each name is a plain name and occurs only once, and
+//! the statements only create tables of the export's keyspace.
 
 use super::contents::{NodeContents, format_of};
 use super::layout::{DATA, DIGEST, File};
@@ -165,7 +165,7 @@ impl Export {
         check_name(&self.name)?;
         schema::check_keyspace(&self.keyspace)?;
         let first = self.nodes.first().context("it has the part of no node")?;
-        // Sizes are limited before they are summed elsewhere.
+        // The check limits sizes before other code adds them up.
         let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
         let sizes = tables.flat_map(files).map(|file| file.bytes);
         let sum = sizes.fold(0u64, u64::saturating_add);

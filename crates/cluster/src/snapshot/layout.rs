@@ -3,7 +3,7 @@
 //! File names change with every import. So an SSTable is identified by its `Digest.crc32` (the
 //! CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The multiset of these is the
 //! same after every restore, and differs between nodes. If files are not accessible (attached
-//! clusters), the server's own counts are compared instead.
+//! clusters), this module compares the server's own counts instead.
 
 use data_encoding::HEXLOWER;
 use anyhow::{Context, Result};
@@ -19,12 +19,12 @@ pub(super) const DATA: &str = "Data.db";
 /// Component with the decimal CRC-32 of [`DATA`].
 pub(super) const DIGEST: &str = "Digest.crc32";
 
-/// Hexadecimal digits shown of a fingerprint: 64 bits suffice to distinguish all layouts that a
-/// laboratory will ever have.
+/// Number of hexadecimal digits shown of a fingerprint. 64 bits suffice to distinguish all layouts
+/// that a laboratory will ever have.
 const HEX_DIGITS_SHOWN: usize = 16;
 
 /// Layout of some tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
-/// equal exactly if layouts are.
+/// equal exactly if the layouts are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Layout by table name.
@@ -159,14 +159,14 @@ pub(super) struct File {
     pub crc32: Option<u32>,
 }
 
-/// Contents of a table's folder, or of that of its snapshot.
+/// Contents of a table's folder, or of the folder of its snapshot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TableFiles {
     /// Complete SSTables, by name.
     pub sstables: Vec<Sstable>,
     /// SSTables of indexes in folders of their own (`.index/`).
     pub indexes: Vec<File>,
-    /// Number of incomplete SSTables, which are just being written or deleted.
+    /// Number of incomplete SSTables, which the server is just writing or deleting.
     pub incomplete: u64,
     /// File identities, by name.
     pub ids: HashMap<String, FileId>,

@@ -1,10 +1,10 @@
 //! Restores a snapshot while all nodes run: TRUNCATE, then import on all nodes in parallel.
 //!
 //! The order matters. Compactions are disabled before TRUNCATE, because its flush triggers one that
-//! would run after the import and change the layout. TRUNCATE needs every node, so nodes that are
-//! down are detected first, before a time-out of a minute. It also needs space on every volume,
-//! which is checked first. Nothing is imported into a table that is not empty: the server would
-//! hold every row twice, and no row count would show it.
+//! would run after the import and change the layout. TRUNCATE needs every node, so the restore
+//! first looks for nodes that are down, to avoid a timeout of a minute. It also checks the space on
+//! every volume first, because TRUNCATE needs some. It imports nothing into a table that is not
+//! empty: the server would hold every row twice, and no row count would show it.
 
 use super::hard_links;
 use super::manifest::{self, Manifest};
@@ -25,7 +25,7 @@ use std::time::Duration;
 /// default.
 pub(super) const TRUNCATE_LIMIT: Duration = Duration::from_secs(75);
 
-/// Time limit for the files of removed SSTables to be deleted, which the server does in the
+/// Time limit until the files of removed SSTables are deleted. The server does this in the
 /// background.
 const LEFTOVERS_LIMIT: Duration = Duration::from_secs(10);
 
@@ -88,7 +88,7 @@ pub(crate) fn restore(
     ))
 }
 
-/// Describes what a restore leaves that failed after TRUNCATE, and how to go on.
+/// Describes the remains of a restore that failed after TRUNCATE, and the next step.
 pub(super) fn unfinished(
     error: &anyhow::Error,
     keyspace: &str,
@@ -96,7 +96,7 @@ pub(super) fn unfinished(
     causes: &[String],
     else_hint: &str,
 ) -> anyhow::Error {
-    // The snapshot's files are verified again next time.
+    // The next use verifies the snapshot's files again.
     checksums::doubt();
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
@@ -106,7 +106,7 @@ pub(super) fn unfinished(
     )
 }
 
-/// Builds the result, once every node was verified against its manifest.
+/// Builds the result after every node was verified against its manifest.
 pub(super) fn restored(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -216,7 +216,7 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
 /// Waits until a node's tables match its manifest exactly.
 ///
 /// # Errors
-/// They still differ after [`LEFTOVERS_LIMIT`]. The message says how.
+/// They still differ after [`LEFTOVERS_LIMIT`]. The message has the difference.
 pub(super) fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let wanted = manifest.fingerprint();
     let deadline = Deadline::after(LEFTOVERS_LIMIT);

@@ -26,7 +26,7 @@ impl Counter {
     }
 }
 
-/// Does `work`, and reports at intervals how many of `total` bytes were counted.
+/// Does `work`. Reports at intervals how many of `total` bytes have been counted.
 ///
 /// # Errors
 /// As `work`.

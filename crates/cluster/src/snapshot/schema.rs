@@ -38,7 +38,7 @@ pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> 
 /// not fill them.
 ///
 /// # Errors
-/// The view and its table.
+/// There is a view; the message names it and its table.
 pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
     let cql = format!(
         "SELECT base_table_name, view_name FROM system_schema.views WHERE keyspace_name = \
@@ -105,8 +105,8 @@ pub(super) fn describe(
     let mut statements = Vec::new();
     for one in described.described()? {
         let other = one.kind == "table" && !tables.contains_key(unquoted(one.name));
-        // Indexes and views are described under their own names. If only some tables are wanted,
-        // those of other tables are left out by the table that they name.
+        // The server describes indexes and views under their own names. If only some tables are
+        // wanted, this function leaves out those that name another table.
         let of_other = ["index", "materialized_view"].contains(&one.kind)
             && !tables.keys().any(|table| names_table(one.create(), keyspace, table));
         if !other && !of_other {

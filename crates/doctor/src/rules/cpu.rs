@@ -10,7 +10,7 @@ use topology::CpuSet;
 /// Minimum number of interrupts to judge their distribution.
 const COUNT_MIN: u64 = 10_000;
 
-/// Share from which one CPU counts as handling all of them.
+/// Share above which one CPU counts as handling all interrupts.
 const SHARE_MAX: f64 = 0.9;
 
 pub(super) const RULES: &[Rule] = &[
@@ -99,7 +99,7 @@ fn numa_balancing(view: &View<'_>) -> Vec<SettingResult> {
     }]
 }
 
-/// Judges which CPUs handled interrupts, and whether others may.
+/// Judges the CPUs that handled interrupts, and if other CPUs may handle them.
 fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     let all = match &view.facts.interrupts {
         Ok(all) => all.iter().filter(|one| one.queue == queue),
@@ -147,7 +147,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     }]
 }
 
-/// Returns the nodes that may use a CPU but not all others.
+/// Returns the nodes that may use this CPU, but not all other CPUs.
 fn bound_to(view: &View<'_>, cpu: usize) -> Vec<String> {
     let all = view.cpus().unwrap_or(usize::MAX);
     let is_bound = |cpus: CpuSet| cpus.len() < all && cpus.contains(cpu as u32);
@@ -173,7 +173,7 @@ fn gc_threads_of_all(view: &View<'_>) -> Vec<SettingResult> {
         return Vec::new();
     }
     let threads: Option<Vec<usize>> = jvms.iter().map(super::Jvm::parallel).collect();
-    // CPUs that any of them may use.
+    // CPUs that any of the nodes may use.
     let cpus: Option<Vec<CpuSet>> = jvms.iter().map(super::Jvm::cpus).collect();
     let cpus: Option<CpuSet> = cpus.map(|all| all.iter().flat_map(CpuSet::iter).collect());
     let (Some(threads), Some(cpus)) = (threads, cpus) else {

@@ -4,8 +4,8 @@ use super::rule::{APACHE, Check, DATASTAX, INTEL, Rule, SettingResult, View, unl
 use crate::finding::Severity;
 use host::settings::{Device, FactResult, Mount};
 
-/// Maximum read-ahead of solid-state and of rotating disks. Data read ahead of a random read is
-/// discarded, so that more than this reduces performance.
+/// Maximum read-ahead of solid-state and of rotating disks. The kernel discards data that it reads
+/// ahead of a random read, so more than this reduces performance.
 const AHEAD_KIB_MAX: u64 = 16;
 const AHEAD_KIB_MAX_ROTATIONAL: u64 = 64;
 
@@ -57,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Judges each device of the mounts that `is_wanted` accepts, once.
+/// Judges each device below the mounts that `is_wanted` accepts, once.
 fn each(
     view: &View<'_>,
     is_wanted: impl Fn(usize, &Device) -> bool,
@@ -119,7 +119,7 @@ fn read_ahead(view: &View<'_>) -> Vec<SettingResult> {
     )
 }
 
-/// Only the lowest device, which passes requests to a disk, orders them.
+/// Only the lowest device orders requests, because it passes them to a disk.
 fn scheduler(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,

@@ -8,11 +8,12 @@ use target_spec::{Collector, narrow_heap_max_bytes};
 
 const GIB: u64 = 1 << 30;
 
-/// Heap size from which it holds as many objects as the largest one with compressed pointers.
+/// Smallest heap without compressed pointers that holds as many objects as the largest heap with
+/// them.
 const WORTH_IT_BYTES: u64 = 38 * GIB;
 
-/// Maximum shares of memory for all heaps together. Beyond the first, the page cache is small.
-/// Beyond the second, buffers, maps and the kernel have too little.
+/// Maximum shares of memory for all heaps together. Above the first, the page cache is small. Above
+/// the second, too little remains for buffers, maps and the kernel.
 const HEAPS_SHARE_MAX: f64 = 0.5;
 const HEAPS_SHARE_WARN: f64 = 0.75;
 

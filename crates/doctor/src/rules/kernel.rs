@@ -8,10 +8,10 @@ use host::settings::ProcessSettings;
 use measure::number::bytes;
 
 /// Maximum amount of unwritten data before the kernel begins to write it. At 200 MB/s, writing more
-/// would take longer than 5 s, during which every sync waits.
+/// than this would take longer than 5 s, and every sync waits for it.
 const DIRTY_BYTES_MAX: u64 = 1 << 30;
 
-/// Recommended minimum of both limits. Cassandra's own check requires less of the first.
+/// Recommended minimum of both limits. Cassandra's own check requires less for the first limit.
 const NOFILE_MIN: u64 = 100_000;
 const NPROC_MIN: u64 = 32_768;
 
@@ -270,7 +270,8 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Returns the processes whose limits are checked: the nodes or, if there are none, this session.
+/// Returns the processes whose limits the rule checks: the nodes or, if there are none, this
+/// session.
 fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
     let nodes: Vec<_> = view.facts.processes.iter().map(|one| (one.name.clone(), one)).collect();
     if nodes.is_empty() {
@@ -331,7 +332,7 @@ fn swappiness(view: &View<'_>) -> Vec<SettingResult> {
     }]
 }
 
-/// Returns the chosen one of several words: `always [madvise] never`.
+/// Returns the selected one of several words: `always [madvise] never`.
 fn chosen(text: &str) -> &str {
     let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(inside, _)| inside)
@@ -364,7 +365,7 @@ fn defrag(view: &View<'_>) -> Vec<SettingResult> {
     let has_always = view.value("thp.enabled").is_ok_and(|value| value.contains("[always]"));
     vec![match chosen {
         "never" | "defer" => SettingResult::new(chosen, Severity::Ok),
-        // Only processes that request large pages wait, and none does.
+        // Only processes that request large pages wait, and no node requests them.
         "madvise" | "defer+madvise" if !is_asked => {
             SettingResult::new(format!("{chosen}, and no JVM asks"), Severity::Ok)
         }

@@ -1,4 +1,4 @@
-//! Describes in words how many client machines a study needs.
+//! Describes in sentences how many client machines a study needs.
 
 use super::facts::{
     Facts, HERE, LINK_SHARE_MAX, Link, LinkBy, MeasuredClient, PointThroughput, Shape,
@@ -6,7 +6,8 @@ use super::facts::{
 use analysis::rules::Limits;
 use measure::number::{bytes, counted, significant, whole};
 
-/// Says how many machines are needed and why, or what would tell it. `source` is the study's file.
+/// Describes the number of machines and its reason, or the way to learn it. `source` is the study's
+/// file.
 pub fn sentence(
     facts: &Facts,
     ceiling: Option<&MeasuredClient>,
@@ -62,7 +63,7 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
     )
 }
 
-/// Names the highest point, with its throughput and where that was measured.
+/// Names the highest point, with its throughput and the source of that number.
 fn point_words(facts: &Facts, reached: &PointThroughput) -> String {
     let highest = facts.point.words();
     let ops_per_s = whole(reached.ops_per_s);
@@ -100,8 +101,7 @@ fn workers_words(workers: f64) -> String {
     format!("{number} workers")
 }
 
-/// Names the ceiling of the measured client, and what it becomes with the present number of
-/// workers.
+/// Describes the ceiling of the measured client, and its value with the present number of workers.
 fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     let place = match one.place.as_str() {
         HERE => "here".to_owned(),
@@ -125,7 +125,8 @@ fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     )
 }
 
-/// Says how much of the links the load takes. `None` if it uses no link, or its size is unknown.
+/// Describes the share of the links that the load takes. `None` if it uses no link, or if the share
+/// is unknown.
 fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
     let (link, bits_per_s) = facts.link.as_ref().zip(shape.bits_per_s)?;
     let payload = facts.payload;
@@ -171,7 +172,7 @@ fn rate_words(bits_per_s: f64) -> String {
     format!("{} {name}", measure::number::without_zeros(&number))
 }
 
-/// Says what to do if more machines are needed than offer the load.
+/// Gives advice if more machines are needed than offer the load.
 pub fn warning(facts: &Facts, shape: &Shape) -> String {
     let named = facts.workers.len();
     let needed = shape.machines().unwrap_or(1);

@@ -7,9 +7,9 @@ use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{ColumnRole, SampledColumn, TableSample};
 
-/// Options of a table that decide how it is stored.
+/// Options of a table that decide how the server stores it.
 const STORED_BY: [&str; 2] = ["compaction", "compression"];
-/// The supported partitioner: other ones have no order by numeric token.
+/// The supported partitioner. Others do not order partitions by a numeric token.
 const PARTITIONER: &str = "Murmur3Partitioner";
 
 /// Returns the table, without partitions so far.
@@ -49,7 +49,7 @@ pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<Ta
 }
 
 /// Returns the statement that created a table, as the server describes it. `None` if the server
-/// does not.
+/// does not describe it.
 fn described(
     session: &mut Session,
     (keyspace, table): &(String, String),
@@ -62,8 +62,7 @@ fn described(
     Ok(first)
 }
 
-/// Returns the columns with a CHECK (6.0). Only DESCRIBE shows it; no table of `system_schema`
-/// does.
+/// Returns the columns with a CHECK (6.0). Only DESCRIBE shows it, but no table of `system_schema`.
 fn checked(statement: &str, columns: &[SampledColumn]) -> Vec<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let (mut last, mut found) = (None, Vec::new());

@@ -1,7 +1,7 @@
 //! Reads series that other tools have written, and aligns them with a run by wall-clock time.
 //!
-//! Invariant: a series that has no time in common with the run is an error that says by how much it
-//! is off. It never becomes an empty chart.
+//! Invariant: a series that has no time in common with the run is an error, which gives the time
+//! difference. It never becomes an empty chart.
 
 mod esxtop;
 mod looks;
@@ -17,7 +17,7 @@ use foreign::FileKind;
 use measure::clock;
 use store::record::SampleRecord;
 
-/// Maximum number of series of one import: more than a reader can use, and little enough for the
+/// Maximum number of series of one import: more than a reader can use, and few enough for the
 /// memory.
 const SERIES_COUNT_MAX: usize = 20_000;
 
@@ -36,11 +36,11 @@ pub struct Point {
 /// Series of another tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name that the tool gives it, after the tool's own name: `esxtop.Group Cpu.% Ready`.
+    /// Name of the series in the tool, preceded by the tool's own name: `esxtop.Group Cpu.% Ready`.
     pub name: String,
-    /// Host, and the part of it: `esx1/vmhba0`.
+    /// Host, and its part: `esx1/vmhba0`.
     pub place: String,
-    /// Unit of the values, if the name tells it.
+    /// Unit of the values, if the name contains it.
     pub unit: &'static str,
     /// Points in order of time.
     pub points: Vec<Point>,
@@ -50,8 +50,8 @@ pub struct Series {
 /// begin.
 ///
 /// # Errors
-/// No point is within the span. The message says by how much the points are off, and whether that
-/// looks like a time zone.
+/// No point is within the span. The message gives the time difference, and says if it looks like a
+/// time zone.
 pub fn line_up(
     probe: &str,
     series: &[Series],
@@ -98,7 +98,7 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
         series[0] + shift <= run[1] && series[1] + shift >= run[0]
     };
     let candidates = (1..=QUARTERS_MAX).flat_map(|quarters| [quarters, -quarters]);
-    // Whole hours first: a long run fits at several shifts.
+    // Whole hours come first, because a long run fits at several shifts.
     let mut candidates: Vec<i128> = candidates.collect();
     candidates.sort_by_key(|quarters| (quarters % 4 != 0, quarters.abs()));
     match candidates.into_iter().find(fits) {
@@ -122,7 +122,7 @@ fn utc(unix_ns: i128) -> String {
 }
 
 /// Selects series by name. A name matches if it contains the pieces of a pattern, split at `*`, in
-/// their order, regardless of case.
+/// order and regardless of case.
 #[derive(Debug)]
 struct Filter {
     patterns: Vec<Vec<String>>,
@@ -158,7 +158,7 @@ impl Filter {
     }
 }
 
-/// Counts what an import keeps, and refuses too much.
+/// Counts the series and points that an import keeps, and refuses too many.
 #[derive(Debug, Default)]
 struct Room {
     points: usize,
@@ -185,7 +185,7 @@ impl Room {
     }
 }
 
-/// Adds a hint to an error about an external file: what the file looks like.
+/// Adds a hint to an error about an external file: the likely format of the file.
 fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
     match looks::hint(path) {
         Some(hint) => anyhow::anyhow!("{error:#}\nhint: {hint}"),
@@ -204,7 +204,7 @@ fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     Ok(ns as u64)
 }
 
-/// Reads a scrape, which may have any bytes.
+/// Reads a scrape, which may contain any bytes.
 fn read_text(path: &std::path::Path) -> Result<String> {
     let bytes = foreign::read(FileKind::Scrape, path)
         .with_context(|| format!("read {}", path.display()))?;

@@ -30,13 +30,14 @@ use study::{compile_workload, targets, units};
 use target_spec::{Capability, Target};
 use workload::{Program, Stage};
 
-/// Operations in flight while rows are loaded: enough for a small cluster, few enough not to time
-/// out.
+/// Operations in flight during the load phase: enough for a small cluster, but few enough not to
+/// time out.
 const LOAD_IN_FLIGHT: u32 = 64;
-/// Tolerance of loading to a size, as a share: compactions and the commit log vary it by as much.
+/// Tolerance of the size to load, as a share: compactions and the commit log change the size by as
+/// much.
 const SIZE_TOLERANCE: f64 = 0.02;
-/// Maximum number of rounds of loading to a size. Each but the first knows how many bytes a row
-/// takes here, so three are the rule; more mean that something frees space again.
+/// Maximum number of rounds to load up to a size. After the first round, the size of a row is
+/// known, so three rounds usually suffice. More rounds mean that the nodes free space again.
 const SIZE_ROUNDS_MAX: u32 = 12;
 /// Share of the estimated rows that the first round loads: rows may be larger on disk than
 /// estimated.
@@ -59,12 +60,11 @@ pub fn alters(keyspace: &Keyspace, program: &Program) -> Vec<String> {
 }
 
 impl TrialRun<'_> {
-    /// Brings the nodes to their configuration and the data to the state that the trial begins
-    /// with.
+    /// Brings the nodes to their configuration, and the data to the initial state of the trial.
     ///
     /// 1. If the data does not exist: the configuration for loading, tables, proof that both are as
     ///    requested, load, settle, snapshot.
-    /// 2. The configuration that is measured.
+    /// 2. The configuration to measure.
     /// 3. Restore the snapshot, or settle after restarts and earlier trials; rest, if the last
     ///    trial was too much.
     pub(super) fn prepare(
@@ -75,7 +75,7 @@ impl TrialRun<'_> {
         let settings = self.settings;
         let preparation = running.standing.preparation(settings, &self.program);
         if preparation.fills() {
-            // Only a running target can tell, and loading would be in vain.
+            // Only a running target shows this, and loading would be in vain.
             self.can_settle(running)?;
             self.configure(running, state, settings.load_target())?;
             self.schema(running, state, preparation)?;
@@ -107,8 +107,8 @@ impl TrialRun<'_> {
         self.rest(running, state)
     }
 
-    /// Rests after a trial that was too much. Its abandoned operations time out on the nodes by
-    /// themselves. The null target has nothing left after its last response.
+    /// Rests after a trial with too much load, whose abandoned operations time out on the nodes.
+    /// The null target has no work left after its last response.
     fn rest(&mut self, running: &Running, state: &mut State) -> Result<Option<TrialEnd>> {
         if !self.after_too_much || running.is_null() {
             return Ok(None);
@@ -127,8 +127,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Checks that the configuration of the load phase is in effect, and records the proof. The
-    /// measured configuration is proved later, for every trial.
+    /// Checks that the configuration of the load phase is in effect, and records the proof. Every
+    /// trial later proves the measured configuration.
     fn prove_load_phase(&mut self, running: &Running) -> Result<()> {
         let keyspace = self.settings.load_keyspace();
         if self.settings.load_target() == &self.settings.target
@@ -175,7 +175,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Compiles the program for the existing rows, if only loading could tell how many there are.
+    /// Compiles the program for the existing rows, if only the load phase could determine their
+    /// number.
     fn know_rows(&mut self, running: &Running) -> Result<()> {
         match running.standing.rows(self.settings, &self.program) {
             Some(rows)
@@ -240,7 +241,7 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Loads what the study asks for, and settles.
+    /// Loads the rows that the study requests, and settles.
     fn fill(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let end = match self.settings.data.load {
             Load::None => None,
@@ -298,8 +299,8 @@ impl TrialRun<'_> {
                 return Ok(None);
             }
             let per_row: f64 = ((share - at_first) / rows as f64).max(f64::MIN_POSITIVE);
-            // At most three times the present rows: the first round is small, and its size may be
-            // mostly overhead.
+            // Adds at most three times the present rows: the first round is small, and its size may
+            // be mostly overhead.
             next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
         }
         bail!(
@@ -353,14 +354,14 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Returns true if acknowledged writes are recorded: if rows are read back at the end, and if
-    /// memory allows.
+    /// Returns true if the client records acknowledged writes: if the trial reads rows back at the
+    /// end, and if there is enough memory.
     fn keeps_ledger(&self, operations: u64) -> bool {
         self.settings.verify.sample.is_asked() && operations <= LEDGER_OPERATIONS_MAX
     }
 
-    /// Returns true if the target can tell when its compactions are done. Fails if the study
-    /// requires it and the target cannot.
+    /// Returns true if the target shows when its compactions are done. Fails if the study requires
+    /// this and the target does not show it.
     fn can_settle(&self, running: &Running) -> Result<bool> {
         let can = running.cluster.can(Capability::Settle);
         if self.settings.data.settle == Settle::Compactions && !can {
@@ -412,7 +413,7 @@ impl TrialRun<'_> {
     fn keep(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         self.begin_phase(PhaseKind::Snapshot, state)?;
         self.set_options(running, &self.settings.keyspace)?;
-        // The stamp distinguishes it from those of other runs on an attached cluster.
+        // The stamp distinguishes the snapshot from those of other runs on an attached cluster.
         let name = format!("{}-{}", self.writer.stamp(), running.snapshots.len() + 1);
         let events = &mut *self.events;
         running.remove_strays(self.writer.stamp())?;
@@ -467,12 +468,12 @@ impl TrialRun<'_> {
     }
 
     /// Returns true if every row of the snapshot was acknowledged. A load that fails in part ends
-    /// the trial, so data that this run loaded is complete.
+    /// the trial, so data from this run is complete.
     fn loads_are_whole(&self) -> bool {
         self.settings.verify.sample.is_asked() && self.settings.data.load != Load::None
     }
 
-    /// Drops the page cache, if the study asks for it. Returns what was done with it.
+    /// Drops the page cache, if the study requests it. Returns the action.
     fn page_cache(&self, running: &Running) -> Result<&'static str> {
         if self.settings.data.page_cache == PageCache::Keep {
             return Ok("kept");

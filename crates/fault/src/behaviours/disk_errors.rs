@@ -21,7 +21,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 /// Error number of a missing file (ENOENT).
 const GONE: i32 = 2;
 
-/// Bytes read to observe the fault.
+/// Number of bytes to read to observe the fault.
 const BYTES: u64 = 4096;
 
 struct Failing {
@@ -47,7 +47,7 @@ impl Failing {
             bytes: BYTES,
         };
         match world.see(ExecutedBy::Node(self.node), sight)? {
-            // The file was compacted away, which is not a fault, so another file is used.
+            // A compaction removed the file, which is not a fault, so another file is used.
             QueryAnswer::Bytes {
                 on_disk: Err(GONE), ..
             } => {

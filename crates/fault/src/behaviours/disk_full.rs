@@ -16,7 +16,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Bytes that may become free in addition, because nodes delete files by themselves.
+/// Additional bytes that may become free, because nodes delete files themselves.
 const SLACK_BYTES: u64 = 8 << 20;
 
 struct Full {

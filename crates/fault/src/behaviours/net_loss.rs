@@ -23,8 +23,8 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 /// loss of 1 %.
 const TRIES: u32 = 200;
 
-/// Time limit of an attempt: below the second after which TCP retransmits, and long for a busy
-/// machine.
+/// Time limit of an attempt: below the second after which TCP retransmits, but long enough for a
+/// busy machine.
 const TRY_LIMIT: Duration = Duration::from_millis(300);
 
 /// Share of attempts that may fail on a busy machine without the fault.

@@ -38,8 +38,8 @@ struct NodeAdd {
 }
 
 impl NodeAdd {
-    /// Observes its membership: broken if the others know it as joining or normal, whole if no node
-    /// knows it.
+    /// Observes its membership: broken if the other nodes know it as joining or normal, whole if no
+    /// node knows it.
     fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let address = match self.address {
             Some(address) => address,

@@ -22,7 +22,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct Repair {
     task: Task,
-    /// Ids of the validations that other nodes had performed for this node's repairs before.
+    /// Ids of the earlier validations by other nodes for this node's repairs.
     before: Option<BTreeSet<String>>,
 }
 
@@ -40,7 +40,7 @@ impl Repair {
         let node = self.task.node;
         let nodes = world.nodes();
         let begun_by = nodes.get(node).context("there is no such node")?.storage;
-        // Java writes the host name, if there is one, before the slash.
+        // If there is a host name, Java writes it before the slash.
         let begun_by = format!("/{begun_by}");
         let others = (0..nodes.len()).filter(|other| *other != node);
         let mut all = Vec::new();

@@ -57,7 +57,7 @@ impl Snapshot {
 impl Fault for Snapshot {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = self.0.node;
-        // Its removal is armed before the snapshot exists.
+        // The agent can remove the snapshot before it exists.
         let back = world.clearing(node, &self.0.keyspaces, TAG)?;
         let what = Injection::Files {
             reader: None,

@@ -20,7 +20,7 @@ struct Restart {
     /// True for each node that is back in a new pod.
     back: Vec<bool>,
     began_ns: u64,
-    /// Request to the operator, in words.
+    /// Description of the request to the operator.
     told: String,
 }
 

@@ -1,4 +1,4 @@
-//! A pod is deleted: its node shuts down in order, the controller creates another pod, and the node
+//! A pod is deleted: its node shuts down normally, the controller creates another pod, and the node
 //! comes back there with another address.
 
 use crate::behaviour::Fault;

@@ -24,7 +24,7 @@ struct Evict {
     node: usize,
     /// Uid of the evicted pod.
     before: Option<String>,
-    /// Kubernetes node that is cordoned. The pod may run elsewhere since.
+    /// Kubernetes node that is cordoned. The pod may now run elsewhere.
     machine: Option<String>,
 }
 

@@ -35,8 +35,8 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 struct Change {
     yaml: Map<String, Value>,
-    /// Values of these settings on every node before the change. Until it begins, from the last
-    /// observation.
+    /// Values of these settings on every node before the change. Until the change begins, they are
+    /// those of the last observation.
     before: Vec<Vec<Proof>>,
     is_begun: bool,
     round: Round,
@@ -174,7 +174,7 @@ impl Fault for Change {
                 break;
             }
         }
-        // Rolls back the rest at once.
+        // Rolls back the remaining nodes at once.
         self.round.heal(world)
     }
 }

@@ -1,7 +1,7 @@
 //! A rolling upgrade of nodes to another release, as operators do it without interrupting service.
 //! Each node drains, ends, starts as the other release, and reports that release before the next
-//! one. Data files cannot be downgraded, so the way back uses the files that were kept before, and
-//! a repair.
+//! one. Data files cannot be downgraded. So the way back uses files that were kept before the
+//! upgrade, and a repair.
 
 mod way_back;
 
@@ -55,7 +55,7 @@ struct Upgrade {
 enum Stage {
     /// Restarting nodes.
     Nodes(Round),
-    /// Rewriting SSTables: position of the node, and its task with the files before it.
+    /// Rewriting SSTables: position of the node, and its task with the earlier files.
     Files(usize, Option<(Task, Vec<DataFile>)>),
     /// Everything is done.
     Over,
@@ -95,7 +95,7 @@ impl Upgrade {
             (..) => "they do not agree on the schema".to_owned(),
         });
         let is_over = matches!(self.stage, Stage::Over);
-        // After a canary upgrade, releases stay different, and so may the schema versions.
+        // After a canary upgrade, the releases remain different, and so may the schema versions.
         let agree = !is_over || is_mixed || schemas.len() <= 1;
         let is_back = match &self.way_back {
             Some(way) if self.is_begun => way.is_over() && upgraded == 0,
@@ -249,7 +249,7 @@ fn drain(world: &mut dyn World, node: usize) -> Result<()> {
     world.tell(node, drain, DRAINED_WITHIN).map(drop)
 }
 
-/// Stops a node, and starts it as another release, which it keeps.
+/// Stops a node, and starts it with another release, which it keeps.
 fn restart(world: &mut dyn World, node: usize, to: &Release, drains: bool) -> Result<()> {
     if drains {
         drain(world, node)?;

@@ -10,7 +10,7 @@ pub trait Agents {
     /// Returns all nodes.
     fn nodes(&self) -> Vec<NodeSeen>;
 
-    /// Updates the processes of the nodes, which others may have restarted.
+    /// Updates the processes of the nodes, which other programs may have restarted.
     fn refresh(&mut self);
 
     /// Returns all hosts that are isolated from each other.

@@ -24,8 +24,8 @@ pub trait Pods {
     /// It cannot be done, or is not permitted.
     fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()>;
 
-    /// Makes the operator restart all nodes in its way, without waiting for it. Returns the request
-    /// in words.
+    /// Makes the operator restart all nodes in its own way, without waiting for the end. Returns a
+    /// description of the request.
     ///
     /// # Errors
     /// As [`Pods::delete_pod`].

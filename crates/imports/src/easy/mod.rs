@@ -1,9 +1,9 @@
 //! Imports cassandra-easy-stress (formerly easy-cass-stress and tlp-stress): turns a command line
 //! into the steps of its KeyValue workload.
 //!
-//! Table, statements, keys, their distribution, the lengths of values and the rate are the tool's,
-//! as of its release under Apache. Random choices that the tool makes per thread are a function of
-//! the seed and the operation's number.
+//! Table, statements, keys, their distribution, the lengths of values and the rate are those of the
+//! tool, as of its release under Apache. Random choices that the tool makes per thread are a
+//! function of the seed and the operation's number.
 
 mod options;
 mod source;
@@ -29,7 +29,7 @@ const OPERATIONS_MAX: u64 = 1 << 48;
 const ITERATIONS: u64 = 1_000_000;
 const RATE: u64 = 5000;
 const RATE_MAX: u64 = 1_000_000_000;
-/// Maximum number of operations in flight: the tool is limited only by its connections.
+/// Maximum number of operations in flight: only its connections limit the tool.
 const IN_FLIGHT_MAX: u32 = 32_768;
 /// Timeout of a request in the tool, whatever its options are.
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! The part of the tool's workloads that is imported: the table of KeyValue, and its schema.
+//! The part of the tool's workloads that cassay imports: the table of KeyValue, and its schema.
 
 use super::options::{Options, human};
 use workload::Schema;

@@ -49,7 +49,7 @@ pub(super) fn built_in(name: &str) -> Option<(&'static str, &'static str)> {
     found.map(|(names, _, text)| (names[0], *text))
 }
 
-/// Returns NoSQLBench's output for words that run nothing; `None` if they run something.
+/// Returns NoSQLBench's output for words that run no workload; `None` if they run one.
 pub fn answer(words: &[String]) -> Option<String> {
     let mut words = words.iter().map(String::as_str);
     let word = words.find(|word| ANSWERED.contains(word))?;

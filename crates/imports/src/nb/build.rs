@@ -113,7 +113,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns a separate step for schema changes that no following step could run before it
+    /// Returns a separate step for schema changes, if no following step can make them before it
     /// starts.
     pub(super) fn schema_step(
         &mut self,
@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
             before: Vec::new(),
             first_operation: 0,
             limit: StepLimit::Operations(count as u64),
-            // In sequence: a table needs its keyspace.
+            // The order matters: a table needs its keyspace.
             offer: Offer::Threads(1),
             warmup_operations: 0,
             truncate: Vec::new(),
@@ -202,7 +202,7 @@ impl<'a> Builder<'a> {
         Some(ops)
     }
 
-    /// Reports a line that names the operations of another file.
+    /// Reports a line that names operations that only another file has.
     fn own_file(&mut self, node: &Node, line: &Line) -> Option<()> {
         fn stem(path: &str) -> Option<&OsStr> {
             Path::new(path).file_stem()
@@ -349,7 +349,7 @@ impl<'a> Builder<'a> {
             let (ratio, before) = (self.number(op, "ratio", 1)? as u32, self.out.list.len());
             let operation = self.operation(made.len(), op, &mut known, &mut recipes);
             if operation.is_none() && ratio == 0 {
-                // It never runs, so its mistakes do not matter.
+                // The operation never runs, so its mistakes do not matter.
                 self.out.list.truncate(before);
                 continue;
             }
@@ -457,7 +457,8 @@ impl<'a> Builder<'a> {
         let tls = line.get("ssl").filter(|ssl| *ssl != "false");
         self.connection.tls = self.connection.tls.or(tls.map(|_| true));
         self.connection.username = self.user(node, line);
-        // The file is read when connecting: files that an import reads are kept with the results.
+        // The file is read when the client connects, because files that an import reads are kept
+        // with the results.
         self.connection.password_file = line.get("passfile").map(str::to_owned);
         self.connection.password = line.get("password").map(Secret::new);
     }

@@ -28,7 +28,7 @@ use yaml::{Diagnostics, Limits, Node, Place, Raw, SourceText};
 
 pub use answer::answer;
 
-/// Meaning of `threads=auto`: NoSQLBench uses ten per processor of its own machine.
+/// Meaning of `threads=auto`: NoSQLBench uses ten threads per processor of its own machine.
 const THREADS_AUTO: u32 = 100;
 /// Maximum number of operations in flight: more than any number of connections could carry.
 const THREADS_MAX: u32 = 1_000_000;
@@ -54,7 +54,7 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
         notes: words.notes,
         connection: Connection::default(),
     };
-    // Schema changes that no step has made yet, and steps that make only them.
+    // Schema changes that no step has made yet, and steps that make only schema changes.
     let mut pending: Vec<Schema> = Vec::new();
     for command in &words.commands {
         let (name, text) = find(&command.file, read).map_err(refuse)?;
@@ -100,7 +100,8 @@ struct File {
     parameters: BTreeSet<String>,
 }
 
-/// Finds a workload file: by its name, with an ending added, or a built-in one with that name.
+/// Finds a workload file: by its name, by its name with an added ending, or a built-in file with
+/// that name.
 fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     let why = match read(file) {
         Ok(text) => return Ok((file.to_owned(), text)),
@@ -354,7 +355,7 @@ fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     })
 }
 
-/// Parses a rate per second; the text after a comma says how to catch up.
+/// Parses a rate per second. The text after a comma describes how to catch up.
 fn rate(key: &str, text: &str) -> Result<f64, String> {
     let number = text.split([',', ':']).next().unwrap_or("");
     let counted = || Some(scenario::count(number)? as f64);
@@ -363,7 +364,7 @@ fn rate(key: &str, text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{key} is `{text}`; it must be a rate per second"))
 }
 
-/// First cycle, total number of cycles, and the range that they repeat, if they do.
+/// First cycle, total number of cycles, and the range that they repeat, if any.
 type Range = (u64, u64, Option<(u64, u64)>);
 
 fn limits(line: &Line, sequence: usize) -> Result<Range, String> {

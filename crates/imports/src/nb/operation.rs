@@ -278,8 +278,8 @@ impl Builder<'_> {
         Some(binds)
     }
 
-    /// Reports a recipe that loads a value that no earlier recipe of the operation has saved. Adds
-    /// the values that this recipe saves to `saved`.
+    /// Reports a recipe that loads a value, if no earlier recipe of the operation has saved it.
+    /// Adds the values that this recipe saves to `saved`.
     fn loads(&mut self, op: &Op, node: &Node, saved: &mut Vec<String>) -> Option<()> {
         let mut uses = Recipe::uses(node.text().unwrap_or(""));
         if let Some(name) = uses.loads.iter().find(|name| !saved.contains(name)) {

@@ -1,9 +1,9 @@
-//! Settings of activities and operations besides their statements: which have an effect, and the
-//! notes on those that do not.
+//! Settings of activities and operations, apart from their statements: the settings with an effect,
+//! and notes on the others.
 //!
-//! A setting either has an effect, or is named with its place in a note or a mistake. A setting
-//! with an effect is therefore a row with its function. One that is read at its use must be listed,
-//! and one without effect is listed with the reason.
+//! A setting either has an effect, or a note or a mistake names it with its place. So a setting
+//! with an effect is a row with its function. A setting that is read at its use must be listed. A
+//! setting without effect is listed with the reason.
 //!
 //! Long because the tables of settings stand beside the code that reads them.
 
@@ -17,7 +17,7 @@ use workload::{BatchKind, Policy};
 const RETRIES_MAX: u64 = 100;
 /// Default number of tries if errors are retried, as in NoSQLBench.
 const MAXTRIES: u64 = 10;
-/// Maximum timeout, s: no operation is waited for longer than a day.
+/// Maximum timeout, s: the client waits for no operation longer than a day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;
 
 /// Place of a setting.
@@ -32,7 +32,8 @@ pub(crate) enum On {
 /// Function that applies a setting's value; it gets the setting's name and text.
 pub(crate) type Set = fn(&mut Settings, &str, &str) -> Result<(), String>;
 
-/// A setting with an effect: its names, of which the first present one counts, and its function.
+/// A setting with an effect: its names, and its function. If several names are present, the first
+/// one counts.
 struct Row {
     line: &'static str,
     operation: &'static str,
@@ -115,7 +116,7 @@ pub(super) const LINE: &str = "driver, type, tags, cycles, recycles, threads, as
 pub(super) const OPERATION: &str = "ratio, repeat, batch, type, driver, tags, params, bindings, \
     op_template";
 
-/// Names and descriptions for people: they have no effect, in NoSQLBench as here.
+/// Names and descriptions for people. They have no effect, neither in NoSQLBench nor here.
 const LABELS: &str = "alias, cqldriver, name, desc, description";
 
 /// Settings without effect, and the reasons.
@@ -308,7 +309,7 @@ fn serial(key: &str, value: &str) -> Result<Consistency, String> {
     }
 }
 
-/// Parses a number from 1, such as `5k`.
+/// Parses a number of at least 1, such as `5k`.
 fn positive(key: &str, value: &str) -> Result<u32, String> {
     let number = scenario::count(value).and_then(|n| i32::try_from(n).ok());
     match number.filter(|n| *n > 0) {

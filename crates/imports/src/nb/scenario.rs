@@ -17,14 +17,14 @@ pub(crate) struct Line {
 pub(crate) enum Lock {
     /// `=`: it may.
     Open,
-    /// `==`: its value is ignored.
+    /// `==`: the command line's value is ignored.
     Silent,
-    /// `===`: it must not try.
+    /// `===`: the command line must not have a value.
     Loud,
 }
 
 impl Line {
-    /// Parses a line. Quotes hold a word together and are dropped.
+    /// Parses a line. Quotes keep a word together, and are removed.
     pub(crate) fn parse(text: &str) -> Result<Line, String> {
         let mut line = Line::default();
         for word in words(text) {
@@ -46,7 +46,7 @@ impl Line {
             } else {
                 (Lock::Open, rest)
             };
-            // NoSQLBench keeps the last of several.
+            // If a setting occurs several times, NoSQLBench keeps the last one.
             line.settings.retain(|(known, ..)| known != key);
             let setting = (key.to_owned(), lock, value.to_owned());
             line.settings.push(setting);
@@ -83,7 +83,7 @@ impl Line {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        // A setting that is read but not listed would also be reported as unused.
+        // A setting that is read, but not listed, would also be reported as unused.
         debug_assert!(params::acting(On::Line).any(|known| known == key), "{key}");
         let found = self.settings.iter().find(|(known, ..)| known == key);
         found.map(|(_, _, value)| value.as_str())

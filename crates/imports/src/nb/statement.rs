@@ -74,7 +74,7 @@ pub(super) fn statement_text(op: &Op) -> String {
     text.replace("'sstable_compression'", "'class'")
 }
 
-/// Returns the first word of a statement in small letters, after comments; empty if it cannot be
+/// Returns the first word of a statement in lower case, after comments; empty if it cannot be
 /// parsed.
 pub(super) fn first_word(cql: &str) -> String {
     let first = cql::text::tokens(cql).ok().and_then(|all| all.into_iter().next());
@@ -107,7 +107,7 @@ pub(super) struct MarkedStatement {
     pub(super) cql: String,
     /// The anchors, in order.
     pub(super) names: Vec<String>,
-    /// For each anchor, if it stood in quotes, which were removed.
+    /// For each anchor, true if it was in quotes, which were removed.
     pub(super) quoted: Vec<bool>,
     /// For each anchor, the offset of its marker in `cql`.
     pub(super) places: Vec<usize>,

@@ -26,7 +26,7 @@ pub(crate) struct Command {
 pub(crate) enum Run {
     /// Scenarios of the file, each by its name or as `scenario.step`.
     Scenarios(Vec<String>),
-    /// `run` or `start`: a line of its own.
+    /// `run` or `start`: a separate line.
     Line,
 }
 
@@ -94,7 +94,7 @@ const OPTIONS: [&str; 45] = [
     "nbio-cache-max-retries",
 ];
 
-/// Options that change what NoSQLBench does, with their replacement here.
+/// Options that change the task of NoSQLBench, with their replacement here.
 const REFUSED: [(&str, &str); 9] = [
     (
         "export-cycle-log",

@@ -1,8 +1,8 @@
 //! Parses cassandra-stress's options: rows, rates, schema, and treatment of failures.
 //! [`connection`] has the nodes to contact, [`output`] the output.
 //!
-//! An absent option has the default of the tool (of 3.11.4 if versions differ). An option without
-//! effect here always leaves a note.
+//! An absent option has the tool's default (of 3.11.4 if versions differ). An option without effect
+//! here always leaves a note.
 
 mod connection;
 mod output;
@@ -50,7 +50,7 @@ pub(crate) const NAMES: [&str; 17] = [
 pub struct Options {
     /// Seeds to visit.
     pub population: Population,
-    /// Rows per seed, and how they are sent.
+    /// Rows per seed, and the way in which they are sent.
     pub insert: Insert,
     /// Columns of a predefined row.
     pub columns: Columns,
@@ -84,7 +84,7 @@ pub enum Seeds {
         first: u64,
         /// Last seed.
         last: u64,
-        /// True if they start again after the last; otherwise the run ends there.
+        /// True if seeds start again after the last one; otherwise the run ends there.
         wrap: bool,
         /// Number of seeds that reads look back from the last write.
         lookback: Option<WrittenDistribution>,
@@ -104,7 +104,7 @@ pub enum Order {
     Shuffled,
 }
 
-/// Rows per seed, and how they are sent. Absent options leave it to the profile.
+/// Rows per seed, and the way in which they are sent. If an option is absent, the profile decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
     /// Distribution of visits to unfinished partitions.
@@ -164,7 +164,7 @@ pub enum Rate {
 /// A limit of the rate, op/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as answers come.
+    /// As fast as answers arrive.
     Free,
     /// At most this rate, with latency from the send.
     Throttle(u64),
@@ -177,16 +177,16 @@ pub enum Pace {
 pub struct Errors {
     /// Number of retries, if stated.
     pub retries: Option<u8>,
-    /// True if the run goes on after an operation has failed.
+    /// True if the run continues after an operation has failed.
     pub ignore: bool,
     /// True if rows that are read are not compared.
     pub skip_read_validation: bool,
-    /// True if columns of types that the tool cannot make are left out.
+    /// True if the run leaves out columns of types that the tool cannot make.
     pub skip_unsupported_columns: bool,
 }
 
-/// Maximum number of threads: each operation in flight has a slot, and a higher number is a typing
-/// error.
+/// Maximum number of threads: each operation in flight has a slot, and a higher number is a
+/// mistake.
 const THREADS_MAX: u64 = 100_000;
 /// Maximum number of columns: 1000 columns of the largest values still fit in a mutation.
 const COLUMNS_MAX: i64 = 1000;
@@ -238,7 +238,7 @@ fn params_or_none<'a>(
         .unwrap_or_else(|| Params::read(name, Place::default(), &[], &[], false, d))
 }
 
-/// Returns the default number of seeds: as many as operations.
+/// Returns the default number of seeds, which is the number of operations.
 fn seeds_default(limit: Limit) -> u64 {
     match limit {
         Limit::Operations(count) if count > 0 => count,

@@ -38,8 +38,7 @@ const KEYS: [&str; 11] = [
 /// The key whose value may come from the cluster.
 pub(super) const DEFINITION: &str = "table_definition";
 
-/// Limits for a profile, which is parsed as SnakeYAML does: of a repeated key, the last value
-/// counts.
+/// Limits for a profile. The parser works like SnakeYAML: of a repeated key, the last value counts.
 pub(super) const LIMITS: Limits = Limits {
     last_wins: true,
     ..Limits::WORKLOAD
@@ -55,7 +54,8 @@ const OLD_INSERT: [(&str, &str); 3] = [
     ("visits", "it stands on the command line: -insert visits=…"),
 ];
 
-/// A profile's settings of inserts; absent ones are the command line's or the tool's default.
+/// A profile's settings of inserts. Absent ones come from the command line, or are the tool's
+/// defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inserts {
     pub(super) partitions: Option<Dist>,
@@ -74,7 +74,7 @@ pub(super) struct Query {
     pub(super) same_row: bool,
     pub(super) bound: Vec<Cell>,
     pub(super) returned: Option<Vec<Cell>>,
-    /// Reason why its rows are not compared, if it reads.
+    /// Reason why its rows are not compared, if the query reads.
     pub(super) not_compared: Option<&'static str>,
     pub(super) must_find: bool,
     pub(super) is_select: bool,
@@ -104,7 +104,7 @@ pub(super) struct Profile {
     pub(super) create: Vec<String>,
     pub(super) inserts: Inserts,
     pub(super) queries: Vec<Query>,
-    /// Queries that cannot be parsed, by name: mistakes only where they are used.
+    /// Queries that cannot be parsed, by name. They are mistakes only where they are used.
     pub(super) unreadable: Vec<(String, Vec<Diagnostic>)>,
     /// Names of queries that may write to its table, even if they cannot be parsed.
     pub(super) writing: Vec<String>,
@@ -129,7 +129,7 @@ pub(super) fn missing(key: &str) -> String {
     format!("`{key}` is missing")
 }
 
-/// Reads the profile in `text`, which is called `name`; mistakes go to `out`.
+/// Reads the profile in `text`, whose name is `name`. Mistakes go to `out`.
 pub(super) fn read(name: &str, text: &str, out: &mut Diagnostics) -> Option<Profile> {
     let source = out.sources.len();
     out.sources.push(SourceText {
@@ -186,7 +186,7 @@ fn where_is(place: &Place, out: &Diagnostics) -> String {
     format!("{}:{line}", source.name)
 }
 
-/// Returns the place in the file of a statement's `fault`. It searches for the text, since YAML
+/// Returns the place in the file of a statement's `fault`. It searches for the text, because YAML
 /// changes a text of several lines.
 fn within(node: &Node, source: &str, text: &str, fault: &CqlMistake) -> Place {
     let word = |c: char| c.is_alphanumeric() || c == '_';
@@ -340,8 +340,9 @@ impl<'a> Reader<'a, '_> {
         Some(columns)
     }
 
-    /// Returns the statement that creates the keyspace. Without a definition the tool expects it to
-    /// exist. A new cluster does not have it, and the statement does not change an existing one.
+    /// Returns the statement that creates the keyspace. Without a definition, the tool expects the
+    /// keyspace to exist. A new cluster does not have it, and the statement does not change an
+    /// existing keyspace.
     fn create_keyspace(&mut self, keyspace: &str) -> String {
         match self.text("keyspace_definition") {
             Some((text, _)) => text.trim().trim_end_matches(';').to_owned(),
@@ -373,7 +374,7 @@ impl<'a> Reader<'a, '_> {
         create
     }
 
-    /// Returns the texts of a key: one, or a list.
+    /// Returns the texts of a key, which has one text or a list.
     fn statements(&mut self, key: &str) -> Vec<(String, Place)> {
         let Some(node) = self.root.find(key) else {
             return Vec::new();
@@ -484,7 +485,7 @@ impl<'a> Reader<'a, '_> {
                 Some(column) => {
                     specs.insert((*column).to_owned(), spec);
                 }
-                // As in the tool, which looks up columns and never checks specifications.
+                // The tool also looks up columns, and never checks specifications.
                 None => {
                     let near =
                         near_name(name, known).map_or(String::new(), |hint| format!("; {hint}"));

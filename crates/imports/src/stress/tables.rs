@@ -1,8 +1,8 @@
 //! Parameters of the commands, and of the options for rows, rates and failures: one line per
 //! parameter, which serves for parsing, suggestions and explanations.
 //!
-//! The defaults are those of cassandra-stress 3.11.4. Alternatives that exclude each other share no
-//! bit.
+//! The defaults are those of cassandra-stress 3.11.4. Alternatives that exclude each other have no
+//! bit in common.
 
 use super::params::{KnownParam, new};
 

@@ -13,7 +13,7 @@ pub(super) enum Phase {
     Run,
 }
 
-/// Result of the words other than properties.
+/// Result of parsing the words that are not properties.
 pub(super) struct Command {
     pub(super) phase: Phase,
     pub(super) notes: Vec<String>,
@@ -56,7 +56,7 @@ pub(super) fn parse(
     let Some(phase) = reader.phase else {
         let hint = "cassay ycsb load -P workloads/workloada".to_owned();
         let message = "the first word must be load or run";
-        // Without the phase no other word can be interpreted, so this is the only mistake reported.
+        // Without the phase, no other word can be interpreted, so only this mistake is reported.
         let place = reader.places.first().cloned().unwrap_or_default();
         let mut out = Properties::new(words.join(" ")).out;
         out.add(&place, message, Some(hint));

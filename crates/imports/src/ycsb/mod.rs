@@ -27,12 +27,13 @@ use cql::Consistency;
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::Diagnostics;
 
-/// Maximum number of records: a key of 19 digits can number them, and the following inserts too.
+/// Maximum number of records: a key of 19 digits can number them and all later inserts.
 const RECORDS_MAX: u64 = 1 << 62;
 const FIELDS_MAX: u64 = 1000;
 
 const RETRIES: &str = "core_workload_insertion_retry_limit";
-/// Maximum number of retries that the engine counts; after as many failures one more does not help.
+/// Maximum number of retries that the engine counts; after this number of failures, another retry
+/// does not help.
 const RETRIES_MAX: u64 = u8::MAX as u64;
 
 /// Properties that have an effect here.
@@ -84,7 +85,7 @@ const KNOWN: &[&str] = &[
     "writeallfields",
     "zeropadding",
 ];
-/// Properties of YCSB's own output; the code that writes it reads them.
+/// Properties of YCSB's own output. The code that writes the output reads them.
 const OUTPUT: &[&str] = &[
     "exporter",
     "exportfile",
@@ -248,7 +249,7 @@ impl Settings {
     ) -> Settings {
         let count = properties.count("fieldcount", 10, (1, FIELDS_MAX)) as usize;
         let prefix = name(properties, "fieldnameprefix", "field");
-        // YCSB's statements do not quote them, so Cassandra folds their case.
+        // YCSB's statements do not quote the names, so Cassandra folds their case.
         let keyspace = name(properties, "cassandra.keyspace", "ycsb").to_lowercase();
         let table = name(properties, "table", "usertable").to_lowercase();
         let mut source = table::table(command, properties, count, &prefix, (seed, read));

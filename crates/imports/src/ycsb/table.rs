@@ -16,7 +16,7 @@ const SCAN_ROWS_MAX: u64 = i32::MAX as u64;
 /// The lane of the seed that draws the mix.
 const MIX: u64 = 31;
 
-/// Returns the table; its statements are filled in later.
+/// Returns the table. Its statements are filled in later.
 pub(super) fn table(
     command: &Command,
     properties: &mut Properties,

@@ -2,9 +2,9 @@
 //!
 //! The workload passes data to a database in names of fields. A point's tags and time are fields of
 //! a write, and conditions such as `YCSBTS=1483228800` are the fields of a read. Bindings for
-//! time-series databases parse them. The Cassandra binding takes each for a column, and `y_id` for
-//! the whole key. So no step can be done here as in the tool, and a table with other statements
-//! would be another workload under the same name.
+//! time-series databases parse them. The Cassandra binding treats each as a column, and `y_id` as
+//! the whole key. So no step can work here as in the tool, and a table with other statements would
+//! be another workload under the same name.
 
 use super::properties::Properties;
 
@@ -34,7 +34,7 @@ const OPERATIONS: [(&str, &str); 4] = [
 const SCAN: &str = "its tags, times, group-by and downsampling are asked for as names of columns, \
                     which no table has: each scan fails";
 
-/// Reports why the workload cannot be run, and the result of each requested operation.
+/// Reports the reason why the workload cannot run, and the result of each requested operation.
 pub(super) fn refuse(properties: &mut Properties) {
     let message = "YCSB's TimeSeriesWorkload is for time-series databases: its Cassandra binding \
                    takes tags, times and conditions for names of columns, and cannot run it";

@@ -1,7 +1,8 @@
 //! Limits of a host on the disk behind its volume: operations and bytes per second, which the
 //! kernel throttles for all processes of a group together.
 //!
-//! Version 1 has a file per limit (`blkio.throttle.*`), version 2 a line with all four (`io.max`).
+//! Version 1 has a file for each limit (`blkio.throttle.*`). Version 2 has one line with all four
+//! (`io.max`).
 
 use super::{CgroupDir, Group, read, write};
 use anyhow::Result;

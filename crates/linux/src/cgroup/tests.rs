@@ -56,7 +56,7 @@ fn in_version_2_our_group_is_where_to_begin_to_look() {
         parent("0::/user.slice/session-1.scope\n"),
         Some(PathBuf::from(scope))
     );
-    // A group outside of our namespace.
+    // A group outside of the namespace of the test.
     let top = Some(PathBuf::from("/sys/fs/cgroup/unified"));
     assert_eq!(parent("0::/../elsewhere\n"), top);
 }

@@ -1,5 +1,5 @@
-//! Packets that a host drops itself because it uses the network of its machine: those of TCP
-//! connections with named ports, and no others. It never drops its own traffic with itself.
+//! Packets that a host drops itself, because it uses the network of its machine: only those of TCP
+//! connections with named ports. It never drops its own traffic with itself.
 
 use super::rules::{Lose, Rules, check_ports, check_share};
 use crate::message::filter::{End, Family, Hook, Match};
@@ -19,7 +19,7 @@ pub enum PacketDirection {
     Out,
 }
 
-/// End of a connection that a port belongs to.
+/// End of a connection to which a port belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PortEnd {
     /// The host's end.
@@ -35,7 +35,7 @@ pub enum PortEnd {
 pub struct HostLoss {
     /// Direction of the packets.
     pub way: PacketDirection,
-    /// Peers of the host; empty: all.
+    /// Peers of the host; empty means all.
     pub peers: Vec<Ipv4Addr>,
     /// TCP ports whose connections are affected; at least one.
     pub tcp_ports: Vec<u16>,

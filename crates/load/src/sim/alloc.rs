@@ -26,7 +26,7 @@ pub fn counted<T>(work: impl FnOnce() -> T) -> (T, u64) {
     (given, COUNT.take().unwrap_or(0))
 }
 
-/// Runs work that is not the worker's.
+/// Runs work that does not belong to the worker.
 pub fn uncounted<T>(work: impl FnOnce() -> T) -> T {
     let count = COUNT.take();
     let given = work();

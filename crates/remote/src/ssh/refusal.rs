@@ -11,7 +11,7 @@ use rows::{BEFORE_LOGIN, BY_KUBECTL, BY_LOGIN, BY_OTHERS, BY_SSH_ITSELF, Row};
 use std::fmt;
 use std::process::ExitStatus;
 
-/// Number of last lines that are examined: a changed key takes 14, and a banner comes before.
+/// Number of last lines to examine: a changed key takes 14, and a banner comes before them.
 const LINES_MAX: usize = 20;
 
 /// Maximum length of an unknown message in a report.
@@ -50,7 +50,7 @@ impl Refusal {
         }
     }
 
-    /// Returns it with the number of tries.
+    /// Returns this value with the number of attempts.
     pub(super) fn after_tries(mut self, count: u32) -> Refusal {
         self.cause = format!("{}, {count} times in a row", self.cause);
         self
@@ -107,7 +107,7 @@ impl std::error::Error for UnreachedMachines {}
 pub(super) enum Trouble {
     /// A known one.
     Told { cause: String, hint: Option<String> },
-    /// The far side is gone, or silent.
+    /// The destination is gone, or silent.
     BrokeOff(End),
 }
 
@@ -129,7 +129,7 @@ impl Trouble {
         Trouble::Told { cause, hint }
     }
 
-    /// Converts an obstacle on the far side, as reported by the script.
+    /// Converts an obstacle at the destination, as the script reports it.
     pub(super) fn from_obstacle(wanted: &Destination, obstacle: &str, lines: &[String]) -> Trouble {
         let (what, folder) = obstacle.split_once(' ').unwrap_or((obstacle, ""));
         let other = "name another folder for the program (`folder`)";
@@ -186,7 +186,7 @@ pub(super) enum Stage {
     Login,
     /// The script runs.
     Script,
-    /// The program is being started.
+    /// The program is starting.
     Program,
 }
 
@@ -236,13 +236,13 @@ impl End {
         self.status.and_then(|status| status.code())
     }
 
-    /// Returns the last lines: only they are about the end.
+    /// Returns the last lines, because only they are about the end.
     fn last_lines(&self) -> &[String] {
         let from = self.lines.len().saturating_sub(LINES_MAX);
         &self.lines[from..]
     }
 
-    /// Returns its explanation, if the messages are known.
+    /// Returns the explanation of the messages, if they are known.
     fn explained(&self, wanted: &Destination) -> Option<Refusal> {
         let lines = self.last_lines();
         let of = |rows: &[Row]| {

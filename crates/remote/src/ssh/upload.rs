@@ -1,5 +1,5 @@
-//! The programs that are put onto machines, one for each kind of processor. They are this one, and
-//! those of the same build for other processors that are available locally.
+//! The programs to copy to machines, one for each kind of processor. They are this program, and the
+//! programs of the same build for other processors that are available locally.
 
 use crate::link::OURSELVES;
 use data_encoding::HEXLOWER;
@@ -23,8 +23,8 @@ pub(super) struct Program {
     /// SHA-256 of its bytes, its name on other machines.
     pub(super) digest: String,
     pub(super) bytes: u64,
-    /// Its gzip form, about a third of its size: created for the first machine that needs it, and
-    /// kept.
+    /// Its gzip form, about a third of its size. It is created for the first machine that needs it,
+    /// and kept.
     packed: Mutex<Option<Arc<Vec<u8>>>>,
 }
 
@@ -33,7 +33,8 @@ impl Program {
     /// process.
     ///
     /// # Errors
-    /// There is none, with the places searched and the way to get it.
+    ///
+    /// There is none. The message has the places searched and the way to get it.
     pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.get_or_insert_default();
@@ -82,14 +83,15 @@ impl Program {
             .with_context(|| format!("open {}", self.file.display()))
     }
 
-    /// Returns its gzip form; concurrent callers wait for the first to compress it.
+    /// Returns its gzip form. Concurrent callers wait until the first one has compressed it.
     pub(super) fn packed(&self) -> Result<Arc<Vec<u8>>> {
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(packed) = &*packed {
             return Ok(Arc::clone(packed));
         }
         let mut bytes = Vec::new();
-        // The usual level takes three times as long, for a tenth less (54 MB: 19.2 and 17.1).
+        // The usual level takes three times as long, for a result that is a tenth smaller (54 MB:
+        // 19.2 and 17.1 MB).
         let read = GzEncoder::new(self.plain()?, Compression::fast()).read_to_end(&mut bytes);
         read.with_context(|| format!("compress {}", self.file.display()))?;
         let bytes = Arc::new(bytes);

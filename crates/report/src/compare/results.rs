@@ -25,7 +25,7 @@ pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, 
             1 => "Contender against baseline".to_owned(),
             _ => format!("{} against {}", pair.run.name, baseline.name),
         };
-        // Baseline and contender are the runs here; the variant is the same on both sides.
+        // Here, baseline and contender are the runs, and the variant is the same on both sides.
         let mut table = comparison_table(&pair.comparisons, &caption, |table| {
             table.text("Variant", |c| variant_name(&c.baseline, baseline))
         });
@@ -79,7 +79,7 @@ pub(super) fn rows<'p, 'a>(left: &'p [Point<'a>], pairs: &[Pair<'p, 'a>]) -> Vec
     left.iter().filter_map(row).collect()
 }
 
-/// For example `mixed, threads 8`; the variant only if there are several.
+/// Formats a point: `mixed, threads 8`. It contains the variant only if there are several.
 pub(super) fn labels(rows: &[Row<'_, '_>], baseline: &RunView) -> Vec<String> {
     let points: Vec<&Point<'_>> = rows.iter().filter_map(|row| row[0]).collect();
     let several = points.iter().any(|p| p.variant != points[0].variant);

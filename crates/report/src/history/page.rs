@@ -11,9 +11,9 @@ use analysis::history::{CONFIRMED_BY, RUNS_MIN};
 
 /// Steps of a series in text.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Number of values that a series in text shows: the last ones.
+/// Number of values that a series in text shows. They are the last ones.
 const COURSE_MAX: usize = 24;
-/// Minimum range of a series in text, as a share of its middle: noise must look like noise.
+/// Minimum range of a series in text, as a share of its middle: so that noise looks like noise.
 const COURSE_SPAN_MIN: f64 = 0.1;
 /// Maximum number of charts on a page; the table has all series.
 const CHARTS_MAX: usize = 48;
@@ -117,7 +117,7 @@ fn facts(history: &History) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns every change with its line; for changes at one run, throughput first.
+/// Returns every change with its line. For several changes at one run, throughput comes first.
 fn all_changes(history: &History) -> Vec<(&Line, &Change)> {
     let each = history
         .lines
@@ -163,7 +163,7 @@ fn answer(history: &History) -> Vec<String> {
     answer
 }
 
-/// For example `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms;
+/// Describes a change: `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms;
 /// workload.mix: …`.
 pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> String {
     let shift = &change.shift;

@@ -1,4 +1,4 @@
-//! Checks of acknowledged writes: rows that were all read back, and histories of registers.
+//! Checks of acknowledged writes: by reading all rows back, and by histories of registers.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
@@ -9,7 +9,7 @@ use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 /// Maximum number of wrong rows that are named.
 const NAMED_MAX: usize = 3;
 
-/// Returns a sentence and a table for each of the two, if there is anything to report.
+/// Returns a sentence and a table for each of the two checks, if there is anything to report.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -24,7 +24,8 @@ pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Returns each sentence once, with the trials that it is about if not all share it.
+/// Returns the sentences without duplicates. If not all trials share a sentence, it has their
+/// names.
 fn sentences(
     trials: &[TrialFinding],
     of: impl Fn(&TrialFinding) -> Option<String>,
@@ -48,7 +49,7 @@ fn sentences(
     })
 }
 
-/// Describes the result of reading all rows back, in a sentence or two.
+/// Describes the result of reading all rows back, in one or two sentences.
 fn read_back(record: &ReadBackRecord) -> String {
     let missed = record.missed();
     let of = format!(
@@ -125,7 +126,7 @@ fn counts(record: &ReadBackRecord) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Says that a part of a loss is too old for any fault to explain it.
+/// Reports that a part of a loss is too old for any fault to explain it.
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
@@ -138,7 +139,7 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     )
 }
 
-/// Says whether a loss was allowed, and why.
+/// Explains if a loss was allowed, and why.
 fn allowed(promise: PromiseKind, why: &str) -> String {
     match promise {
         PromiseKind::None => format!(" The configuration allows it: {why}."),
@@ -192,7 +193,7 @@ fn read_back_table(view: &RunView) -> Table {
         .build()
 }
 
-/// Describes the result of judging the histories of registers, in a sentence or two.
+/// Describes the judgement of the histories of registers, in one or two sentences.
 fn registers(record: &RegistersRecord) -> String {
     let count = number::count;
     let mut words = format!(

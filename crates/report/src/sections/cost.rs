@@ -8,7 +8,7 @@ use crate::summary::{place, variant_name};
 use measure::number::counted;
 use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 
-/// Returns the section. `None` if the target shows nothing of what it uses.
+/// Returns the section. `None` if the target does not show its use of resources.
 pub fn section(view: &RunView) -> Option<Section> {
     let points: Vec<&PointRecord> =
         view.findings.usable_points().filter(|point| !point.costs.is_empty()).collect();
@@ -71,10 +71,10 @@ fn mean_cell(cost: &CostRecord) -> Cell {
         .hint(hint.unwrap_or_default())
 }
 
-/// A table of costs that gets columns added.
+/// A table of costs under construction.
 type CostTable<'a> = TableBuilder<&'a CostComparisonRecord>;
 
-/// Returns a comparison of costs as a table; `sides` adds the columns that name both sides.
+/// Returns a comparison of costs as a table. `sides` adds the columns that name both sides.
 pub fn comparison_table<'a>(
     caption: &str,
     records: &'a [CostComparisonRecord],

@@ -1,4 +1,4 @@
-//! The data: was it there, was it right, did the server count the same.
+//! The data: its existence, its correctness, and the server's counts.
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Section, Table, Tone};
@@ -9,7 +9,7 @@ use crate::summary::trial_table;
 use measure::KindCount;
 use store::record::{ServerCountsRecord, SettleEnd, TrialFinding};
 
-/// Returns verified reads, server counts and the load phase. `None` without any.
+/// Returns verified reads, server counts and the load phase. `None` if there are none.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -49,7 +49,7 @@ fn verified(trials: &[TrialFinding]) -> String {
     );
     let resurrected = sum(|t| t.verify.resurrected);
     let differed = missing + stale + wrong + resurrected;
-    // Beside lost rows, correct other rows must not sound as if all were well.
+    // Next to lost rows, other rows that are correct must not sound as if all were well.
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
@@ -162,7 +162,7 @@ fn counts_table(view: &RunView) -> Table {
 }
 
 fn server_table(view: &RunView) -> Table {
-    // Too many reads would hide as many missing writes in a sum.
+    // In a sum, too many reads would hide missing writes.
     let difference = |server: &ServerCountsRecord| {
         let of = |theirs: u64, ours: u64| match ours {
             0 => 0.0,

@@ -16,7 +16,7 @@ use store::record::{
 
 /// Height of a chart that does not grow with its content.
 const HEIGHT_PX: u32 = 340;
-/// Height of one effect in a forest plot, and of everything else.
+/// Height of one effect in a forest plot, and of the remainder.
 const EFFECT_PX: u32 = 26;
 const MARGINS_PX: u32 = 120;
 
@@ -46,7 +46,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns everything about one point.
+/// Returns all parts about one point.
 fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     let mut blocks = Vec::new();
     match effects.without_interval {
@@ -77,7 +77,7 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     blocks
 }
 
-/// For example ` at threads 32, of the step main`.
+/// Formats a place: ` at threads 32, of the step main`.
 fn title(effects: &EffectsRecord) -> String {
     let step = effects.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(", {step}"));
@@ -98,7 +98,7 @@ fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     interactions.any(|e| e.verdict == EffectVerdict::Interaction(Interaction::Matters) && acts(e))
 }
 
-/// For example `heap: large ÷ small, with sync batch`.
+/// Formats an effect: `heap: large ÷ small, with sync batch`.
 fn name(effect: &EffectRecord) -> String {
     let of = &effect.of;
     let own = format!("{}: {} ÷ {}", of.axis, of.value, of.against);
@@ -144,7 +144,7 @@ fn change_words(effect: &EffectRecord) -> String {
     format!("{}{}", bound_sign(effect), change(effect.ratio))
 }
 
-/// Returns its interval; for a bound, the known end.
+/// Returns its interval, or the known end for a bound.
 fn interval_words(effect: &EffectRecord) -> Option<String> {
     match (effect.ci95, effect.ci95_end) {
         (Some([low, high]), _) => Some(format!("{} to {}", change(low), change(high))),
@@ -268,7 +268,8 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
     })
 }
 
-/// Returns a chart for each two axes: a line for each value of one, along the values of the other.
+/// Returns a chart for each pair of axes, with a line for each value of one axis, along the values
+/// of the other.
 fn interactions(effects: &EffectsRecord) -> Vec<(String, Chart)> {
     let mut charts = Vec::new();
     for along in 0..effects.axes.len() {

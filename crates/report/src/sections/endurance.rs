@@ -18,11 +18,10 @@ use store::record::{
     TrialFinding, TurnRecord,
 };
 
-/// Maximum number of long trials with a part of their own; the findings have the numbers of the
-/// others.
+/// Maximum number of long trials with a separate part. The findings have the numbers of the others.
 const TRIALS_MAX: usize = 12;
 
-/// Returns the endurance section. `None` without an endurance.
+/// Returns the endurance section. `None` without an endurance study.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = view.findings.trials.iter();
     let long: Vec<(&TrialFinding, &EnduranceRecord)> =
@@ -149,7 +148,7 @@ fn turns(one: &EnduredRecord) -> Table {
         .build()
 }
 
-/// Says how far apart the turns were.
+/// Describes how far apart the turns were.
 fn agreed(one: &EnduredRecord) -> String {
     let within = number::percent(one.within);
     let apart = one.apart.map_or(String::new(), |apart| {
@@ -216,7 +215,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
 }
 
 fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
-    // Each event is within a block of that share of the window, on either side.
+    // Each event is within one block, with this share of the window, on either side.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
     Table::from_records("Changes of level", &shown.changes)
@@ -368,7 +367,7 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
     }
 }
 
-/// Returns mean, least and most of a series.
+/// Returns the mean, minimum and maximum of a series.
 fn lines(course: &CourseRecord, number: usize) -> Vec<Series> {
     let place = if course.place.is_empty() {
         String::new()

@@ -1,5 +1,5 @@
-//! The growth of the evidence: the interval of each primary comparison after each look, if a study
-//! ends when it is answered or has had blocks added.
+//! The growth of the evidence: the interval of each primary comparison after each look. It is for
+//! studies that end at their answer, or to which blocks were added.
 
 use crate::number;
 use crate::page::{
@@ -11,7 +11,7 @@ use crate::sections::results::metric_name;
 use crate::summary::{place, variant_name};
 use store::record::{ComparisonRecord, LooksHow, LooksRecord};
 
-/// Returns a chart and a table for each comparison with looks. `None` without any.
+/// Returns a chart and a table for each comparison with looks. `None` if there are none.
 pub fn section(view: &RunView) -> Option<Section> {
     let comparisons = view.findings.comparisons.iter();
     let looked: Vec<(&ComparisonRecord, &LooksRecord)> = comparisons
@@ -40,7 +40,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Explains the looks, and what the intervals promise.
+/// Explains the looks, and the meaning of the intervals.
 fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(

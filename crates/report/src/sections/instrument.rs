@@ -1,4 +1,4 @@
-//! The client's own figures: could it have been the limit?
+//! The client's own figures, which show if the client could have been the limit.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
@@ -52,7 +52,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Says how much of the run was measured, and which steps took the rest.
+/// Describes the measured share of the run, and the steps that took the rest.
 fn time_use(view: &RunView) -> Option<String> {
     let used = view.findings.time_use.as_ref()?;
     let steps: Vec<String> = used
@@ -144,7 +144,7 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Lists each of several clients, so that one that differs is noticed.
+/// Lists each of several clients, so that the reader notices a different one.
 fn clients(view: &RunView) -> Table {
     let trials = view.findings.trials.iter();
     let each = trials.flat_map(|trial| trial.clients.iter().map(move |client| (trial, client)));
@@ -255,7 +255,7 @@ fn health<'a>(
         })
 }
 
-/// Returns a figure, marked by its rule; without a figure, the reason.
+/// Returns a figure, marked by its rule. Without a figure, returns the reason.
 fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     match figure {
         Some(figure) => Cell::new(figure).tone(tone),

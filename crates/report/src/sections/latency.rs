@@ -61,7 +61,7 @@ fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
         }
     }
     kinds.sort_by_key(|kind| *kind != ALL);
-    // With one kind only, "all together" is the same curve again.
+    // With only one kind, "all together" would be the same curve again.
     if kinds.len() == 2 && kinds.first() == Some(&ALL) {
         kinds.truncate(1);
     }
@@ -114,7 +114,7 @@ pub fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
     let count = curve.quantiles.count as f64;
     let (mut sure, mut unsure) = (Vec::new(), Vec::new());
     for &(quantile, ms) in &curve.values {
-        // The maximum is at 1 ÷ (1 − q) = count: one value of them all.
+        // The maximum is at 1 ÷ (1 − q) = count, because it is one value of all.
         let x = (1.0 / (1.0 - quantile)).min(count);
         if !(x >= 1.0 && ms > 0.0) {
             continue;

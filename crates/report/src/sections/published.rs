@@ -1,12 +1,13 @@
-//! Compares published figures with the measured ones: ratios first, since only they carry over to
-//! other machines.
+//! Compares published figures with measured ones. Ratios come first, because only they carry over
+//! to other machines.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 use store::record::{PublishedFailureRecord, PublishedRatioRecord, PublishedRecord};
 
-/// Factor by which a printed mean may miss Little's law: rounding, and clients that wait.
+/// Factor by which a printed mean may deviate from Little's law, because of rounding and of clients
+/// that wait.
 const LITTLE_MAX: f64 = 1.25;
 
 /// Returns the published figures. `None` if the study names none.
@@ -83,7 +84,7 @@ fn ratios(published: &PublishedRecord) -> Table {
         .build()
 }
 
-/// Says where the published value lies; never that it is confirmed.
+/// Describes the position of the published value relative to the interval, but never confirms it.
 fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     let [least, most] = ratio.published;
     if ratio.ours.is_none() {
@@ -97,7 +98,7 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     } else if most < low {
         ("ours is higher: outside our interval", Tone::Warn)
     } else if (low..=high).contains(&1.0) && !(least..=most).contains(&1.0) {
-        // A published difference, while the measured one may be none.
+        // A published difference may exist although the measured one may be none.
         let what = "inside our interval, and so is 1 (no difference)";
         (what, Tone::Muted)
     } else if least == most {

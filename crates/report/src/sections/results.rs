@@ -1,4 +1,4 @@
-//! The numbers: one row per point, the same as charts, and what the comparisons say.
+//! The numbers: one row per point, the same as charts, and the results of comparisons.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone, Verdict};
@@ -88,7 +88,7 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
         hint = format!("{censored} operations have no known end; {hint}");
     }
     let cell = Cell::new(number::known_ms(value)).hint(hint);
-    // Half a value of slack: 100 of 10,000 must not fail by binary rounding.
+    // There is half a value of slack: 100 of 10,000 must not fail by binary rounding.
     if above + 0.5 < number::COUNT_ABOVE_MIN {
         let above = number::count(above.round() as u64);
         return cell.tone(Tone::Muted).detail(format!("{above} above"));
@@ -297,7 +297,7 @@ fn blocks_table(view: &RunView) -> Option<Table> {
     Some(table.build())
 }
 
-/// Returns a metric's name, without the unit, which a ratio does not have: `latency_ms.p999` is
+/// Returns a metric's name without the unit, because a ratio has no unit: `latency_ms.p999` is
 /// `latency p99.9`.
 pub fn metric_name(metric: &str) -> String {
     let (series, quantile) = metric.split_once('.').unwrap_or((metric, ""));

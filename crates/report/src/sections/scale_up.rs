@@ -1,5 +1,5 @@
-//! The scaling of a machine over its units: a figure, efficiencies, curves, and what cannot be
-//! shown.
+//! The scaling of a machine over its units: a figure, efficiencies, curves, and the limits of what
+//! they show.
 
 mod figure;
 mod models;
@@ -60,7 +60,7 @@ fn load_blocks(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     blocks
 }
 
-/// Says what can and cannot be shown: once, if it is the same for all arms.
+/// Describes what can and cannot be shown, only once if it is the same for all arms.
 fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     let list = |heading: String, of: &ScaleUpRecord| Block::List(heading, of.sentences.clone());
     let heading = "Limits of this measurement";
@@ -116,7 +116,7 @@ fn units_name(unit: &str) -> &str {
     }
 }
 
-/// For example `98.0 % (95 %: 97.1 to 98.9 %)`.
+/// Formats an efficiency: `98.0 % (95 %: 97.1 to 98.9 %)`.
 fn share_words(ratio: &ScaleRatioRecord) -> String {
     let interval = match ratio.ci95 {
         Some([low, high]) => format!(
@@ -130,7 +130,7 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
     format!("{} ({interval})", number::percent(ratio.value))
 }
 
-/// Describes the known efficiencies, a sentence each. Unknown ones are listed below, with the
+/// Describes the known efficiencies in one sentence each. Unknown ones are listed below, with the
 /// reason.
 fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let unit = unit_name(&record.unit);

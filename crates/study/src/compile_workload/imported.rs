@@ -1,4 +1,4 @@
-//! Command lines of other tools as steps of a study.
+//! Converts command lines of other tools to steps of a study.
 
 use super::Draft;
 use crate::inputs::Inputs;
@@ -15,13 +15,14 @@ use yaml::{Diagnostics, Node, Place, Raw};
 /// Settings that become variants.
 #[derive(Debug, Default)]
 pub struct Steps {
-    /// The settings of each step, with its name; unnamed if the workload is not an import.
+    /// The settings of each step, with its name. The name is empty if the workload is not an
+    /// import.
     pub steps: Vec<(Option<String>, Settings)>,
-    /// Differences between the tool and cassay, a sentence each.
+    /// Differences between the tool and cassay, with a sentence for each.
     pub notes: Vec<String>,
 }
 
-/// Returns the settings of every step of an import; other settings unchanged.
+/// Returns the settings of every step of an import, without changes to other settings.
 pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps, Diagnostics> {
     let Some(imported) = &settings.workload.import else {
         let mut settings = settings;
@@ -38,7 +39,7 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
         if let Some(imported) = &mut settings.workload.import {
             imported.step = number;
         }
-        // Faults belong to the last step; the steps before it fill tables.
+        // Faults belong to the last step. The steps before it fill tables.
         if number + 1 < import.steps.len() {
             settings.faults.clear();
         }
@@ -80,7 +81,7 @@ fn procedure(step: &ImportStep) -> Procedure {
     }
 }
 
-/// Returns the window of a step: its duration, if that is known before it runs.
+/// Returns the window of a step, which is its duration if that is known before it runs.
 fn window(step: &ImportStep) -> Window {
     Window {
         warmup: Warmup::Fixed(0),
@@ -93,9 +94,10 @@ fn window(step: &ImportStep) -> Window {
     }
 }
 
-/// Imports all command lines: their steps in order, each with a unique name.
+/// Imports all command lines. Returns their steps in order, each with a unique name.
 ///
 /// # Errors
+///
 /// The mistakes in the first command line that cannot be imported.
 pub fn import(
     imported: &ImportedCommands,
@@ -191,7 +193,7 @@ fn import_one(
     let import = imports::import(tool, &words, seed, &|name| inputs.read(name))?;
     if let Some(password) = &import.connection.password {
         inputs.hide(password.reveal());
-        // A study is stored with its run, and shown.
+        // A study is stored and shown with its run.
         if tool.without_password(&words, password.reveal()) != words {
             return Err(refused(
                 tool,
@@ -214,7 +216,7 @@ fn refused(tool: Tool, command: &str, why: &str, hint: &str) -> Diagnostics {
     out
 }
 
-/// Reports faults that end after their step, if its length is known.
+/// Reports faults that end after their step, if the length of the step is known.
 pub(super) fn beyond_step(
     node: &Node,
     draft: &Draft,

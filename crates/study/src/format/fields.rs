@@ -18,7 +18,7 @@ use row::{
 };
 use std::time::Duration;
 
-/// A choice of words, each with the value that it sets.
+/// A choice between words, each with the value that it sets.
 macro_rules! choice {
     (|$d:ident| $key:expr; $($word:literal => $value:expr),+) => {
         Type::Choice(&[$(($word, |$d| $key = $value)),+])
@@ -32,7 +32,7 @@ macro_rules! of_kinds {
     };
 }
 
-/// A probe's period, or whether it runs at all; `true` means `probes.period`.
+/// The period of a probe, or a boolean that states whether it runs. `true` means `probes.period`.
 macro_rules! probe {
     ($key:ident) => {
         Type::WordOr(
@@ -86,7 +86,7 @@ pub const FIELDS: [&[Field]; 21] = [
     faults::FIELDS,
 ];
 
-/// Rows of the study itself.
+/// Rows for the study itself.
 const STUDY: &[Field] = &[
     required(
         "study",
@@ -112,7 +112,7 @@ const STUDY: &[Field] = &[
     ),
 ];
 
-/// Rows of the question, its data and its variants.
+/// Rows for the question, its data and its variants.
 const SECTIONS: &[Field] = &[
     // Keyspace and workload.
     with(
@@ -453,7 +453,7 @@ const SECTIONS: &[Field] = &[
     ),
 ];
 
-/// Rows of the measured window.
+/// Rows for the measured window.
 const WINDOW: &[Field] = &[
     // Window.
     with("window", SECTION, "{}", "Warm-up and measured window."),
@@ -560,7 +560,7 @@ const WINDOW: &[Field] = &[
     ),
 ];
 
-/// Rows of the instrument, and of probes and actions during the measurement.
+/// Rows for the instrument, and for probes and actions during the measurement.
 const INSTRUMENT: &[Field] = &[
     // Client.
     with("client", SECTION, "{}", "The load generator."),

@@ -1,4 +1,4 @@
-//! Describes in words the work of a plan's phases.
+//! Describes the actions of the phases of a plan.
 
 use crate::data_state::Preparation;
 use crate::estimate;
@@ -13,7 +13,7 @@ use std::fmt;
 use target_spec::Target;
 use workload::Program;
 
-/// Returns the length of a step, in words and in seconds.
+/// Returns the length of a step, as text and in seconds.
 pub(super) fn step_words(
     settings: &Settings,
     step: &ImportStep,
@@ -81,7 +81,7 @@ pub(super) fn load_words(settings: &Settings) -> String {
     }
 }
 
-/// Describes how all rows are read back, and whether that proves anything.
+/// Describes how all rows are read back, and states whether that proves that no write was lost.
 pub(super) fn read_back_words(levels: &Levels) -> String {
     let Levels {
         copies,
@@ -112,7 +112,7 @@ pub(super) fn restore_words(settings: &Settings) -> String {
     format!("{how}{cache}")
 }
 
-/// Describes a target in words.
+/// Describes a target.
 pub fn target_words(target: &Target) -> String {
     match target {
         Target::Local(local) => format!(

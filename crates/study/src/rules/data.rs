@@ -1,4 +1,5 @@
-//! Rules for the state of the data: how much can be loaded where, and how it can be reset.
+//! Rules for the state of the data: the possible amounts of data for each target, and the ways of
+//! resetting it.
 
 use super::rule_input::Subject;
 use ::yaml::Diagnostics;

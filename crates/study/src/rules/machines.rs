@@ -1,5 +1,5 @@
-//! Rules for machines as local hosts: how they are reached, which folder cassay uses there, and
-//! which limits of stand-ins they do not have.
+//! Rules for machines as local hosts: their addresses, the folder that cassay uses on them, and the
+//! limits of stand-ins that they do not have.
 
 use super::destination;
 use super::harmless::is_own_word;
@@ -16,7 +16,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // A trusted file's content is trusted too.
+    // The content of a trusted file is also trusted.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         let is_trusted = is_named && is_own_word(subject.overrides, item);
@@ -53,7 +53,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns how many nodes each machine of a study takes; `None` for a machine that does not say.
+/// Returns the number of nodes on each machine of a study. `None` for a machine without this
+/// number.
 pub(super) fn nodes(study: &Node) -> Vec<Option<u64>> {
     let Some(Raw::List(items)) = study.find(PATH).map(|node| &node.raw) else {
         return Vec::new();
@@ -79,7 +80,7 @@ fn value<'a>(item: &'a Node, key: &str) -> Option<(&'a Node, &'a str)> {
     Some((node, node.text()?))
 }
 
-/// Checks that a folder is a path that a JVM accepts, and one word to a shell.
+/// Checks that a folder is a path that a JVM accepts, and that it is a single word in a shell.
 fn folder(item: &Node, out: &mut Diagnostics) {
     let Some((node, text)) = value(item, "folder") else {
         return;
@@ -106,7 +107,8 @@ fn address(item: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Reports a machine that is named twice: two hosts on it would share its memory and its disk.
+/// Reports a machine that is named twice, because two hosts on it would share its memory and its
+/// disk.
 fn once_each(items: &[Node], out: &mut Diagnostics) {
     let mut seen: Vec<&str> = Vec::new();
     for (node, text) in items.iter().filter_map(|item| value(item, "ssh")) {

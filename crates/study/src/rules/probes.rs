@@ -1,4 +1,4 @@
-//! Rules for probes: what the target must have, and files and addresses of other programs.
+//! Rules for probes: the requirements on the target, and files and addresses of other programs.
 
 use super::{Subject, harmless};
 use crate::inputs;

@@ -3,7 +3,7 @@
 //! A pod cannot name CPUs. Its annotations hold the CPUs of the plan, and `kubelet_order` predicts
 //! the CPUs that the kubelet would give it. The configuration meets the kubelet's conditions. The
 //! reserved memory of the nodes adds up to the reserves plus the eviction threshold. The numbers of
-//! CPUs are integers and equal the limits. If the kubelet gives only whole cores, the pods have
+//! CPUs are integers and equal the limits. If the kubelet allocates only whole cores, the pods have
 //! whole cores.
 
 use yaml::{Diagnostics, Limits, SourceText};
@@ -15,7 +15,7 @@ use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::plan::Instance;
 
-/// Free memory below which the kubelet evicts pods, by its own default.
+/// Free memory below which the kubelet evicts pods, by default.
 const EVICTION_BYTES: u64 = 100 << 20;
 
 /// Largest number of NUMA nodes that the kubelet accepts without an option.
@@ -117,7 +117,7 @@ pub fn write_pod(source: &Source, instance: &Instance) -> Result<String, ExportE
     ));
     let in_order: Vec<String> = instance.cpus.iter().map(u32::to_string).collect();
     let nodes = cells::memory_nodes(instance);
-    // `$(NAME)` would expand to another variable's value; `$$` stands for a dollar.
+    // `$(NAME)` would expand to the value of another variable, and `$$` means a dollar.
     let options = text::options(instance).join(" ").replace('$', "$$");
     let size = format!(
         "cpu: \"{}\"\n        memory: \"{bytes}\"\n",
@@ -197,7 +197,7 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
             && number("resources.requests.cpu") == number("resources.limits.cpu")
             && number("resources.requests.memory") == memory_bytes
     };
-    // The kubelet decides which CPUs an ordinary pod gets.
+    // The kubelet chooses the CPUs of an ordinary pod.
     if !cpus.as_ref().is_none_or(is_guaranteed) {
         return Err(wrong(
             "YAML",
@@ -214,7 +214,7 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
     })
 }
 
-/// Parses an amount of memory as Kubernetes writes it (`8Gi`, `512M`, `1073741824`) into bytes.
+/// Converts an amount of memory in the format of Kubernetes (`8Gi`, `512M`, `1073741824`) to bytes.
 fn quantity(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));

@@ -1,4 +1,4 @@
-//! Checks a request, and explains what is missing and what would fit instead.
+//! Checks a request, and explains which resources are missing and which requests would fit.
 
 use crate::machine::Machine;
 use crate::place::Pool;
@@ -6,7 +6,8 @@ use crate::plan::Infeasible;
 use crate::planner::{fits, fits_as_wished};
 use crate::request::{Collector, PlacementRequest};
 
-/// Maximum number of instances. No machine has room for more, and each takes time in every search.
+/// Maximum number of instances. All machines have space for fewer, and each instance takes time in
+/// every search.
 const INSTANCES_MAX: u32 = 4096;
 /// Maximum number of sizes to try for a hint. Below this, the hint says so.
 const TRIES_MAX: u32 = 96;
@@ -58,7 +59,7 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     Ok(())
 }
 
-/// Explains what is missing, and what would fit.
+/// Explains which resources are missing, and which requests would fit.
 pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible {
     let threads = Pool::select(machine, wish.smt, false, |_| true).threads();
     let asked = u64::from(wish.instances) * u64::from(wish.vcpus);

@@ -10,7 +10,8 @@ pub(super) fn level_numbers(levels: &[Level], depth: usize) -> Result<Vec<u32>, 
     numbers(level.attributes.indexes.as_deref(), levels, level.width)
 }
 
-/// Returns the OS numbers that `text` gives to `total` objects. Without a text, they count from 0.
+/// Returns the OS numbers of `total` objects according to `text`. Without a text, they count from
+/// 0.
 pub(super) fn numbers(
     text: Option<&str>,
     levels: &[Level],

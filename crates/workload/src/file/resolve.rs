@@ -1,4 +1,4 @@
-//! Turns an expression and a CQL type into a generator, or into a message that explains why they do
+//! Converts an expression and a CQL type to a generator, or to a message that explains why they do
 //! not match.
 
 use super::csv::Csv;
@@ -14,15 +14,16 @@ use cql::value::{CqlType, fixed_bytes};
 use std::sync::Arc;
 use yaml::did_you_mean;
 
-/// Maximum size of a value: the limit of Cassandra's commit log with its default segment size, less
-/// the rest of the row.
+/// Maximum size of a value. It is the limit of Cassandra's commit log with its default segment
+/// size, minus the rest of the row.
 pub(super) const BYTES_MAX: u64 = 16_000_000;
-/// Maximum number of elements of a collection: Cassandra warns and slows down well before.
+/// Maximum number of elements of a collection. Cassandra warns and becomes slow with far fewer
+/// elements.
 const ELEMENTS_MAX: u64 = 65_535;
-/// 2024-01-01: default start of times.
+/// 2024-01-01, which is the default start of times.
 const START_MS_DEFAULT: i64 = 1_704_067_200_000;
 
-/// All functions of values.
+/// All functions that define values.
 pub(super) const FUNCTIONS: [&str; 23] = [
     "row",
     "hash",
@@ -49,10 +50,10 @@ pub(super) const FUNCTIONS: [&str; 23] = [
     "column",
 ];
 
-/// Properties of the numbers that values are made from.
+/// Properties of the numbers that values are functions of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'a> {
-    /// The largest number; `None` without a bound (operations, rows that are added).
+    /// The largest number. `None` without a bound (operations, rows that are added).
     pub(super) last: Option<u64>,
     /// The CSV whose records are the rows.
     pub(super) csv: Option<&'a Csv>,
@@ -228,7 +229,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
         CqlType::Boolean if is_hash => return Ok(Gen::Boolean { share: 0.5 }),
         _ => return Err(unfit(expr, typ)),
     };
-    // Hashes are cut to any width of integers, but not every number is a time of day.
+    // Hashes can be truncated to any width of integers, but not every number is a time of day.
     if is_hash && !matches!(typ, CqlType::Time) || last.unwrap_or(u64::MAX) <= max {
         return Ok(Gen::Number(number, written));
     }
@@ -237,7 +238,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
     Err(Wrong::new(expr.at, message).hint("cut it off: row(modulo=1000), uniform(0..100)"))
 }
 
-/// Reads `row(from=0, divide=1, modulo=n)`; also returns its largest value.
+/// Reads `row(from=0, divide=1, modulo=n)`. Also returns its largest value.
 fn row(expr: &Expr, numbers: Numbers<'_>) -> Result<(Number, Option<u64>), Wrong> {
     let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
     if let Some(extra) = positional.first() {
@@ -366,7 +367,7 @@ fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
 fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let (positional, _) = split(expr, &[])?;
     let size = |expr: &Expr| Sizes::read(expr, (0, ELEMENTS_MAX));
-    // Inside a collection, values are made from the position of the element.
+    // Inside a collection, values are functions of the position of the element.
     let places = Numbers {
         last: Some(ELEMENTS_MAX),
         csv: None,

@@ -1,5 +1,5 @@
-//! Decides if a read can be checked. It must read one row by its whole primary key, and every write
-//! of the workload must give its columns the same function of the row as the load stage does.
+//! Decides if a read can be checked. It must read one row by its whole primary key. Every write of
+//! the workload must write the same function of the row to its columns as the load stage.
 
 use super::File;
 use super::groups::Groups;
@@ -11,7 +11,7 @@ use crate::schema::Table;
 use cql::value::CqlType;
 use yaml::Place;
 
-/// For each column of a checked read, its generator and seed.
+/// Generator and seed for each column of a checked read.
 type Cells = Vec<(Gen, u64)>;
 
 impl<'a> File<'a, '_> {
@@ -42,7 +42,7 @@ impl<'a> File<'a, '_> {
             return None;
         }
         if !self.out.is_empty() {
-            // Earlier mistakes would only be reported again in other words.
+            // Otherwise earlier mistakes would be reported again in other words.
             return None;
         }
         let table = &tables.tables[read.table];
@@ -180,7 +180,7 @@ fn are_unique(keys: &[&Gen]) -> bool {
         others.any(|(other, by)| *by == GroupedBy::Place && *other == groups)
     };
     let mut groups = grouped.iter().filter(|(_, by)| *by == GroupedBy::Group);
-    // Rows with the same quotient are consecutive, and fewer than the divisor.
+    // Rows with the same quotient are consecutive, and there are fewer of them than the divisor.
     keys.iter().any(|key| key.is_unique())
         || divided.min().is_some_and(|divide| rests.any(|modulo| modulo >= divide))
         || groups.any(|(groups, _)| has_place(groups))
@@ -193,7 +193,7 @@ fn written<'a>(read: &'a Read, column: &str) -> Option<(&'a Bind, &'a Bound)> {
     pairs.find(|(bind, _)| bind.column.as_deref() == Some(column))
 }
 
-/// Checks that no write removes or changes what the read returns.
+/// Checks that no write removes or changes the values that the read returns.
 fn undisturbed(
     (read, table): (&Read, &Table),
     named: &[NamedStatement],
@@ -245,8 +245,9 @@ fn undisturbed(
     Ok(())
 }
 
-/// Returns a key column that a write binds differently from the read: such a write puts the values
-/// of one row into another. A write of static columns alone needs no clustering columns.
+/// Returns a key column to which a write binds another value than the read, because the write would
+/// put the values of one row into another row. A write to only static columns needs no clustering
+/// columns.
 fn other_key<'t>(read: &Read, table: &'t Table, part: &Read) -> Option<&'t str> {
     let mut columns = table.columns.iter().enumerate();
     let is_of_rows = columns.any(|(index, column)| {

@@ -15,7 +15,7 @@ impl TargetChoice {
     /// Parses a target from the command line.
     ///
     /// # Errors
-    /// The forms that are accepted.
+    /// The accepted forms.
     pub fn parse(text: &str) -> Result<TargetChoice, String> {
         let address = text.strip_prefix("attach:").or(text.strip_prefix("attach ")).map(str::trim);
         match (text, address) {
@@ -28,7 +28,7 @@ impl TargetChoice {
         }
     }
 
-    /// Returns its name in the lines of templates.
+    /// Returns the target's name in the lines of templates.
     pub fn word(&self) -> &'static str {
         match self {
             TargetChoice::Null => "null",

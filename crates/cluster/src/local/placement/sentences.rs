@@ -6,15 +6,15 @@ use measure::number::counted;
 use topology::{CpuSet, Instance, Plan};
 
 /// Warning if nodes use every CPU of the machine itself. The planner knows only the nodes' part of
-/// it.
+/// the machine.
 pub(super) const NONE_LEFT: &str =
     "nodes have every CPU: none is left for interrupts, the system and the client";
 
 /// Planner's warning if whole cores did not suffice.
 const SHARED: &str = "cores are shared by several instances";
 
-/// Parts of planner warnings that are rephrased here. They count nodes from 0 instead of `node1`,
-/// or take the nodes' part of the machine for the whole.
+/// Parts of planner warnings that this module rephrases. They count nodes from 0 instead of
+/// `node1`, or mistake the nodes' part of the machine for the whole.
 const SAID_OTHERWISE: [&str; 4] = [
     "every CPU is given out",
     SHARED,
@@ -40,7 +40,7 @@ pub(super) fn plan_sentences(
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Overlapping NUMA nodes share cores too, but on request.
+    // Nodes with overlapping NUMA nodes share cores too, but on request.
     if plan.warnings.iter().any(|warning| warning.contains(SHARED)) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };
@@ -79,7 +79,7 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     )
 }
 
-/// Explains the placement of memory: each reason once, with its nodes if reasons differ.
+/// Explains the placement of memory: each reason once, and with its nodes if reasons differ.
 fn memory_sentences(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (instance, node) in both {

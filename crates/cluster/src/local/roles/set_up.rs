@@ -19,11 +19,12 @@ const DEFAULT: &str = "cassandra";
 /// Time limit of a login: the server hashes the password with 2^10 rounds.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Creates our role and disables the default one, on all nodes of a ring that has just come up.
-/// Does nothing for an open cluster.
+/// Creates the role of cassay and disables the default one, on all nodes of a ring that has just
+/// come up. Does nothing for an open cluster.
 ///
 /// # Errors
-/// A node dies, the deadline passes, or another client has created a role meanwhile.
+///
+/// A node dies, the deadline passes, or another client has created a role in the meantime.
 pub(in crate::local) fn set_up(
     nodes: &mut [LocalNode],
     access: &Access,
@@ -56,8 +57,8 @@ pub(in crate::local) fn set_up(
     refuse_strangers(&nodes[0], access)
 }
 
-/// Creates our role as the default role. Our own login is tried only once the role may exist,
-/// because the server caches for two seconds that it does not.
+/// Logs in as the default role and creates cassay's role. It tries cassay's own login only once the
+/// role may exist, because the server caches for two seconds that a role does not exist.
 fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) -> Result<()> {
     if is_made.get() {
         return Ok(());

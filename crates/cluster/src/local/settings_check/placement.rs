@@ -29,7 +29,7 @@ pub struct NodePlace {
 
 impl Cluster {
     /// Returns the CPUs and memory location of the running nodes, from the kernel. For an attached
-    /// cluster, of the nodes whose processes are visible.
+    /// cluster, returns those of the nodes whose processes are visible.
     ///
     /// # Errors
     /// The agent of a managed host does not report it.
@@ -146,7 +146,7 @@ fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
 }
 
 /// Checks that memory can only come from these NUMA nodes: by the cgroup of the process, or by the
-/// memory policy that it was started with. `None` if neither is visible.
+/// memory policy with which it was started. `None` if neither is visible.
 fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
     if !by_group && found.policy_bytes.is_empty() {
@@ -282,7 +282,7 @@ mod tests {
         assert!(last(&EffectiveAffinity::default()).ends_with('?'));
     }
 
-    /// A cgroup of an earlier start with bound memory would remain bound.
+    /// The cgroup of an earlier start with bound memory would still be bound.
     #[test]
     fn a_node_with_memory_anywhere_must_reach_all_numa_nodes() {
         let mut wanted = placement("0", Memory::Anywhere);

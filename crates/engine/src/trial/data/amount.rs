@@ -1,9 +1,10 @@
-//! Measures the progress of a load, and explains why it stopped.
+//! Measures the progress of a load phase, and explains why it stopped.
 
 use anyhow::{Context, Result, ensure};
 use cluster::DataUse;
 
-/// Returns why rows could not be loaded: causes first, since the client's errors follow from them.
+/// Returns the reasons why rows could not be loaded: causes first, because the client's errors
+/// follow from them.
 pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String {
     let what = format!("of {count} rows not all could be loaded: {errors}");
     if !causes.is_empty() {

@@ -1,8 +1,8 @@
-//! Downgrade after an upgrade: nodes get their files from before the upgrade, start as the former
+//! Downgrade after an upgrade: nodes get their files from before the upgrade, start with the former
 //! release, and are repaired.
 //!
-//! Invariants: files are kept from a node that was drained and is stopped, before the new release
-//! has touched them. They lack later writes, so a node is back only after a repair from the other
+//! Invariants: the kept files come from a drained and stopped node, before the new release has
+//! touched them. They lack later writes, so a node is back only after a repair from the other
 //! nodes. Repairs begin once all nodes run the same release, because nodes of two releases do not
 //! stream to each other.
 
@@ -23,9 +23,9 @@ const POLL: Duration = Duration::from_millis(200);
 /// Time limit for replicas to report their validations.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Time after which the agent restarts a node whose files are being kept or replaced. It is longer
-/// than that takes, because the node must not start in between. Linking a million files takes
-/// seconds.
+/// Time after which the agent restarts a node during the keeping or replacing of its files. It is
+/// longer than this takes, because the node must not start in between. Linking a million files
+/// takes seconds.
 pub(super) const SWAPPED_WITHIN: Duration = Duration::from_secs(600);
 
 /// Time limit for the repair of one node: 1 TB at 40 MB/s takes 7 hours.
@@ -78,7 +78,7 @@ impl WayBack {
     /// no longer needed.
     ///
     /// # Errors
-    /// A node does not come back as its former release, or cannot be repaired.
+    /// A node does not come back with its former release, or cannot be repaired.
     pub fn go(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<()> {
         self.all_back(world, tell)?;
         for node in self.nodes() {
@@ -131,9 +131,9 @@ impl WayBack {
     }
 }
 
-/// Drains and stops a node, replaces its files by the kept ones, and starts it as its former
-/// release. Returns why draining failed, if it did. That matters little, because its flushed data
-/// would be discarded.
+/// Drains and stops a node, replaces its files by the kept ones, and starts it with its former
+/// release. Returns the reason why draining failed, if it did. A failure matters little, because
+/// the flushed data would be discarded.
 fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     let drained = world.tell(node, drain, DRAINED_WITHIN);
@@ -148,7 +148,7 @@ fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
 /// Repairs all user keyspaces of a node. Returns what it and the other replicas report.
 fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
     let mut repair = node_repair::behaviour(&Hit::Node(node), &Options::default());
-    // Validations that others performed before. Nodes of 4.0 do not show them.
+    // Earlier validations by other nodes. Nodes of 4.0 do not show them.
     let before = repair.look(world, LIMIT);
     repair.inject(world, REPAIRED_WITHIN)?;
     let said = loop {

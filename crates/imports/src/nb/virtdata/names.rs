@@ -3,7 +3,7 @@
 use super::parse_recipe::{Call, RecipeMistake};
 use super::tables::TABLES;
 
-/// Functions that are not possible here, with the reasons.
+/// Functions that cassay cannot provide, with the reasons.
 const REFUSED: &[(&[&str], &str)] = &[
     (
         &["ThreadNum", "ThreadNumToInteger", "ThreadNumToLong"],
@@ -57,7 +57,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Returns the reason why a function is not possible here.
+/// Returns the reason why cassay cannot provide a function.
 pub(super) fn refused(name: &str) -> Option<&'static str> {
     let found = REFUSED.iter().find(|(names, _)| names.contains(&name));
     found.map(|(_, why)| *why)

@@ -1,5 +1,5 @@
 //! Names of people and places for the functions that draw them. NoSQLBench draws them from census
-//! tables; cassay has a few dozen well-known ones of the same form.
+//! tables; cassay has a few dozen well-known names of the same form.
 
 use super::chain::Env;
 use super::functions::{Argument, Flavours, Row, asking, cycle};

@@ -1,7 +1,7 @@
 //! Parses `-mode`, `-node`, `-port`, `-transport`, `-credentials-file`, `-jmx`: the nodes to
 //! contact, and the login.
 //!
-//! A secret is held only as a [`Secret`], and appears in no message.
+//! Secrets exist only as a [`Secret`], and appear in no message.
 
 use cql::Compression;
 use yaml::{Diagnostics, Place};
@@ -30,7 +30,7 @@ pub struct Connect {
     pub nodes: Vec<String>,
     /// File that names the nodes, one per line.
     pub nodes_file: Option<(String, Place)>,
-    /// Data centre whose nodes alone are contacted.
+    /// Data centre of the nodes that the client contacts. It contacts no others.
     pub datacenter: Option<String>,
     /// CQL port, if stated.
     pub port: Option<u16>,

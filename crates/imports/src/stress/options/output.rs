@@ -15,9 +15,9 @@ use crate::stress::values;
 pub struct Output {
     /// Verbosity of the output.
     pub level: Verbosity,
-    /// True if the block `Results:` is left out.
+    /// True if the output omits the block `Results:`.
     pub no_summary: bool,
-    /// True if settings are not listed at the start.
+    /// True if the output does not list settings at the start.
     pub no_settings: bool,
     /// Additional file for the text.
     pub file: Option<String>,
@@ -29,7 +29,7 @@ pub struct Output {
     pub header_every: Option<Duration>,
     /// Number of parts of every token range.
     pub token_range_split: u32,
-    /// True if token ranges start again after the last.
+    /// True if token ranges start again after the last one.
     pub token_range_wrap: bool,
 }
 
@@ -130,7 +130,7 @@ const TOKEN_RANGE_SILENT: [Silent; 2] = [
     ("-tokenrange", "split-factor=", RANGES),
 ];
 
-/// Records notes for those that were given.
+/// Records notes for the given parameters.
 fn silent(params: &Params, all: &[Silent], notes: &mut Vec<String>) {
     for (option, form, instead) in all.iter().filter(|(_, form, _)| params.has(form)) {
         notes.push(format!("`{option} {form}` has no effect: {instead}."));

@@ -1,7 +1,7 @@
 //! Reads the queries of a profile: bound cells, returned cells, and rows that a read must find.
 //!
-//! A query that cannot be parsed is a mistake only in a run that uses it. Rows that are read from
-//! another table than the profile's are not compared.
+//! A query that cannot be parsed is a mistake only in a run that uses it. Rows from a table other
+//! than the profile's are not compared.
 
 use super::statements::{cell_of, relations, returned};
 use super::{Query, Reader, within};

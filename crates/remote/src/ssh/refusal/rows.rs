@@ -1,14 +1,15 @@
 //! Known error messages by the program that prints them, and their meanings.
 
-/// Words, and their meaning. `DEST` stands for the destination, `LINE` for the line that has them,
-/// `THERE` for the beginning of a command that runs there.
+/// Words, and their meaning. `DEST` represents the destination, `LINE` the line that has the words,
+/// and `THERE` the beginning of a command that runs there.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
     pub(super) cause: &'static str,
     pub(super) hint: &'static str,
 }
 
-/// Messages of `ssh`. The first match counts: a jump host's trouble comes with others after it.
+/// Messages of `ssh`. The first match counts, because an error of a jump host causes others after
+/// it.
 pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["REMOTE HOST IDENTIFICATION HAS CHANGED"],

@@ -1,4 +1,4 @@
-//! Tests of the messages for people about unreachable machines, by the output of the far side.
+//! Tests of the messages for people about unreachable machines, by the output of the remote system.
 
 use super::*;
 use std::os::unix::process::ExitStatusExt;

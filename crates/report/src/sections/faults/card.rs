@@ -140,8 +140,8 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     all.join(" · ")
 }
 
-/// For example `50 % less at worst (150 op/s, 4.97 s after the injection), below normal for 13 s,
-/// 79 requests short`.
+/// Describes an effect: `50 % less at worst (150 op/s, 4.97 s after the injection), below normal
+/// for 13 s, 79 requests short`.
 fn dip_of(dip: &DipRecord) -> String {
     if dip.depth == 0.0 {
         return "never below normal".to_owned();
@@ -184,7 +184,7 @@ fn normal(found: &RecoveryRecord) -> String {
     }
 }
 
-/// Says when it was back, from the healing and from the injection.
+/// Describes when it was back to normal, counted from the healing and from the injection.
 fn both(
     fault: &FaultRecord,
     of: fn(&Aftermath) -> Option<SeriesEnd>,

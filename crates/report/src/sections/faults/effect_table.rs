@@ -1,5 +1,5 @@
-//! A table of the faults' effects, a row each, in the form of published ones, with the published
-//! claims.
+//! A table of the faults' effects, with a row for each, in the form of published tables and with
+//! the published claims.
 
 use super::{returned, trial};
 use crate::number;
@@ -31,7 +31,7 @@ const FOOT: &str = "Before: the median of the seconds before it. Lowest: the wor
                     the injection until throughput was back to normal. After: the mean of all \
                     seconds since it was seen whole. Errors: from the injection on.";
 
-/// Returns the table; claims without a matching fault have rows of their own.
+/// Returns the table. Claims without a matching fault have their own rows.
 pub fn table(view: &RunView) -> Table {
     let published = view.findings.published.as_ref();
     let claims = published.map_or(&[][..], |published| &published.failures);
@@ -101,7 +101,7 @@ pub fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns p99 of a stretch, ms. `None` if no response came in it.
+/// Returns the p99 of a stretch, ms. `None` without a response in it.
 fn known_p99(stretch: &StretchRecord) -> Option<String> {
     let latency = &stretch.latency_ms;
     (latency.p99.least() > 0.0).then(|| number::known_ms(latency.p99))

@@ -1,4 +1,4 @@
-//! A table of the faults' effects compared with the same trials without them, a row for each
+//! A table that compares trials with faults and the same trials without them, with a row for each
 //! stretch.
 
 use crate::number;
@@ -16,7 +16,7 @@ const RATIOS: [(&str, &str); 3] = [
     ("latency_ms.p99", "p99"),
 ];
 
-/// Returns the table. `None` if the study did not ask for it.
+/// Returns the table. `None` if the study did not request it.
 pub fn table(view: &RunView) -> Option<Table> {
     let caption = "Against the same trials without faults";
     Table::from_records(caption, &view.findings.without_faults)

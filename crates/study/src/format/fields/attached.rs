@@ -1,10 +1,10 @@
-//! The rows of the machines of an attached cluster.
+//! The rows for the machines of an attached cluster.
 
 use super::row::{SECTION, optional, required};
 use crate::format::field::{Field, Type};
 use target_spec::ProcessControl;
 
-/// Rows of the nodes' addresses.
+/// Rows for the addresses of the nodes.
 pub(super) const ADDRESSES: &[Field] = &[
     optional(
         "target.attach.secure_connect_bundle",

@@ -1,4 +1,4 @@
-//! The rows of faults.
+//! The rows for faults.
 
 use super::row::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};

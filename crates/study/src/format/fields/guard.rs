@@ -1,10 +1,10 @@
-//! The rows of `guard`: limits that end the load to protect a cluster that others use.
+//! The rows for `guard`, which are limits that end the load to protect a cluster with other users.
 
 use super::row::{S, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::GuardedClusters;
 
-/// Maximum length of a rise, ns: a rise of an hour is a study of its own.
+/// Maximum length of a rise, ns. A rise of an hour would need its own study.
 const RISE_MAX: u64 = 3600 * S;
 
 /// The rows.

@@ -1,4 +1,4 @@
-//! The rows of an attached cluster that Kubernetes describes.
+//! The rows for an attached cluster that Kubernetes describes.
 
 use super::row::{SECTION, optional};
 use crate::format::field::{Field, Type};

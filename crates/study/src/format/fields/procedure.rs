@@ -1,4 +1,4 @@
-//! The rows of the procedures.
+//! The rows for the procedures.
 
 use super::row::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
 use crate::checked_tree::Tree;
@@ -8,11 +8,11 @@ use crate::settings::draft::{Draft, Range};
 use analysis::procedure::{Percentile, Point, Until};
 use topology::Units;
 
-/// Range of latencies that may be given, ms: up to an hour.
+/// Permitted range of latencies, ms: up to an hour.
 const MS_MIN: f64 = 0.001;
 const MS_MAX: f64 = 3_600_000.0;
 
-/// Minimum length of an endurance run: twenty blocks of a second show a trend.
+/// Minimum length of an endurance run. Twenty blocks of a second are enough to show a trend.
 const ENDURANCE_MIN: u64 = 20 * S;
 
 const THREADS: Type =

@@ -1,4 +1,4 @@
-//! The rows of `workload.recorded`.
+//! The rows for `workload.recorded`.
 
 use super::row::{DAY, optional, required, with};
 use crate::format::field::{Field, Type};

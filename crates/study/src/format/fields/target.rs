@@ -1,4 +1,4 @@
-//! The rows of the system under test.
+//! The rows for the system under test.
 
 use super::row::{DAY, LOCAL_NODES_MAX, RATE_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
@@ -480,7 +480,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.errors",
         Type::Map(&Type::Number(0.0, 1.0, |d, n| {
-            // An unknown name is a mistake that the rules report.
+            // The rules report an unknown name as a mistake.
             let code = ErrorCode::parse_for_any_request(&d.key);
             d.null.errors.extend(code.map(|code| (code, n)));
         })),

@@ -1,4 +1,4 @@
-//! The rows of the placement of local nodes on their machine.
+//! The rows for the placement of local nodes on their machine.
 
 use super::row::optional;
 use super::row::with;
@@ -6,7 +6,7 @@ use crate::format::field::{Field, Type};
 use target_spec::Placing;
 use topology::{Smt, Units};
 
-/// Default for a part of which only one half is given so far; the rules require both.
+/// Default for a part of which only one half is given yet. The rules require both halves.
 const PART: (Units, u32) = (Units::Cores, 1);
 
 pub(super) const FIELDS: &[Field] = &[

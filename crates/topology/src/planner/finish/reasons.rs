@@ -1,4 +1,4 @@
-//! Describes the plan in sentences: the reason for each choice, and the arguments against it.
+//! Describes the reason for each choice in the plan, and the arguments against it.
 
 use crate::draw::size;
 use crate::guest_shape::VNUMA_VCPUS_MIN;
@@ -60,7 +60,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     said
 }
 
-/// Describes how many instances cross nodes, and the hardware that guests see.
+/// Describes the number of instances that cross nodes, and the hardware that guests see.
 fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     let (wish, first) = (&plan.wish, &plan.instances[0]);
     let mut said = Vec::new();

@@ -1,4 +1,4 @@
-//! Verifies the complete replication of a keyspace: copies in a further data center are a
+//! Verifies the complete replication of a keyspace: copies in an additional data center are a
 //! difference, too.
 
 use super::super::{Effect, Proof};
