@@ -79,8 +79,8 @@ pub fn conclude(
     found
 }
 
-/// Combines the trials of a run into its findings. Trials in which a search exceeded its result show
-/// that the load was too much, and do not count against the run. `merge` merges the latency of
+/// Combines the trials of a run into its findings. Trials in which a search exceeded its result
+/// show that the load was too much, and do not count against the run. `merge` merges the latency of
 /// several trials. `stopped` says why the run ended early.
 pub fn combine(
     study: &Study,

@@ -158,7 +158,10 @@ fn audit_of_equal_variants_at_most_1_in_30_differs() {
 
 /// Returns the seeds of `cargo xtask audit --seed S --runs N`: no other S has them.
 fn audit_seeds() -> Range<u64> {
-    let given = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+    let given = |name: &str| {
+        let text = std::env::var(name).ok()?;
+        Some(text.parse::<u64>().unwrap_or_else(|_| panic!("{name} is {text}, not a number")))
+    };
     let runs = given("CASSAY_AUDIT_RUNS").unwrap_or(4000);
     let first = given("CASSAY_AUDIT_SEED").unwrap_or(1) << 32;
     first..first + runs
