@@ -292,7 +292,7 @@ pub fn audit(options: &AuditOptions) -> Result<()> {
         return process::run_with(&cargo(), &[&one[..], &alone].concat(), &variables);
     }
     let asked = ["--ignored", "audit_", "--nocapture"];
-    let simulated = ["test", "-p", "engine", "-p", "analysis", "--lib", "--"];
+    let simulated = ["test", "-p", "findings", "-p", "analysis", "--lib", "--"];
     process::run_with(&cargo(), &[&simulated[..], &asked].concat(), &variables)?;
     // These are real studies on the null target.
     let real = ["test", "-p", "cassay", "--test", "it", "--"];

@@ -4,7 +4,6 @@
 //! that a comparison can detect depends on the machine and the workload, and cannot be known in
 //! advance.
 
-use crate::summary;
 use analysis::{Design, Looks, Metric};
 use measure::number::significant;
 use store::record::FindingsRecord;
@@ -27,7 +26,7 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
         return Vec::new();
     }
     let noise = last.and_then(|(name, findings)| {
-        let noise = summary::noise(study, &findings.trials);
+        let noise = findings::noise(study, &findings.trials);
         noise.map(|noise| (name, noise))
     });
     let Some((name, noise)) = noise else {
@@ -150,7 +149,7 @@ mod tests {
             [trial(block, "a", 100.0), trial(block, "b", 100.0 * ratio)]
         });
         let study = study("variants: {a: {}, b: {}}\nrepeat: {blocks: 4}\n");
-        summary::findings(&study, both.collect(), &|_| None, None)
+        findings::combine(&study, both.collect(), &|_| None, None)
     }
 
     const ANSWERED: &str =

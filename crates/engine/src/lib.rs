@@ -1,5 +1,5 @@
 //! The only crate that knows how to run a plan: trials in order on a target that is kept if it
-//! fits, findings, resuming.
+//! fits, resuming.
 //!
 //! Invariants: the journal records each action before it happens. The engine stops every target
 //! that it starts, whatever happens. A failed trial does not hide other trials. An interrupted run
@@ -9,7 +9,6 @@ mod ceiling;
 mod client_tally;
 mod clients_needed;
 mod confirm;
-mod data_generation;
 mod dirty_target;
 mod event;
 mod event_loop;
@@ -18,7 +17,6 @@ mod fleet_use;
 mod load_guard;
 mod load_run;
 pub mod missing_capabilities;
-mod next_step;
 mod next_trials;
 mod nodes;
 pub mod own_table;
@@ -30,14 +28,12 @@ mod probe_collector;
 mod record_check;
 mod resume;
 mod running_target;
-mod scale_up;
 mod schema_check;
 mod series;
-mod summary;
 mod table_definition;
 mod timeline;
 mod trial;
-mod trial_outcome;
+mod trial_name;
 mod trial_setup;
 mod window_counts;
 
@@ -47,20 +43,21 @@ pub use event::{
     ClientTimes, CpuShares, Event, FaultStage, HostCpu, HostNow, PlannedFault, Progress,
 };
 pub use expected_blocks::expected;
+pub use findings::{may_be_believed, misses_a_requirement};
 pub use fleet_use::StudyMaker;
 pub use load_run::workers_auto;
 pub use prepare::{PrepareResult, prepare};
 pub use resume::InterruptedRun;
 pub use sentences::place::point_words;
 pub use series::{import_file, series_names};
-pub use summary::{may_be_believed, misses_a_requirement, trial_name};
 pub use table_definition::{Definition, TableDescription, describe};
+pub use trial_name::trial_name;
 
 use anyhow::Result;
 use ceiling::Ceilings;
 use cluster::Dirs;
+use findings::data_generation;
 use fleet_use::FleetUse;
-use measure::clock;
 use next_trials::{Histories, NextStep};
 use running_target::Running;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,7 +65,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::record::{FindingsRecord, JournalEvent, RemainsRecord, TrialFinding, TrialRecord};
-use store::{Run, RunWriter};
+use store::RunWriter;
 use study::inputs::Inputs;
 use study::plan::{Plan, Trial, Turn};
 use study::settings::Study;
@@ -113,7 +110,7 @@ pub fn run(
     events: &mut dyn FnMut(Event),
 ) -> Result<RunEnd> {
     missing_capabilities::check_with_machines(study, plan, &options.dirs)?;
-    let earlier = summary::look_for_earlier(study, &options.results)?;
+    let earlier = findings::look_for_earlier(study, &options.results)?;
     let own = preflight::own_runs(study, &options.results, None)?;
     let said = preflight::check(study, plan, &options.dirs, &own)?.into_iter().chain(earlier);
     said.for_each(|said| events(Event::Said(said)));
@@ -218,7 +215,9 @@ impl<'a> Engine<'a> {
         let mut trials = std::mem::take(&mut self.findings);
         trials.append(&mut self.failed);
         let trials = trials.into_values().collect();
-        let mut findings = self.findings_of(trials, reason.as_deref());
+        let mut say = |said| (self.events)(Event::Said(said));
+        let mut findings =
+            findings::conclude(self.study, trials, &path, reason.as_deref(), &mut say);
         findings.remains = self.remains();
         self.writer.finish(&findings, self.options.version, reason)?;
         Ok(RunEnd {
@@ -226,30 +225,6 @@ impl<'a> Engine<'a> {
             remains: findings.remains.clone(),
             findings: Some(findings),
         })
-    }
-
-    /// Combines the trials into the findings. If logs cannot be read, percentiles are lost, but not
-    /// the run.
-    fn findings_of(&mut self, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
-        let mut found = match summary::read_back(self.writer.path()) {
-            Ok(merge) => summary::findings(self.study, trials, &merge, stopped),
-            Err(error) => {
-                (self.events)(Event::Said(format!("{error:#}")));
-                summary::findings(self.study, trials, &|_| None, stopped)
-            }
-        };
-        if let Err(error) = summary::lay_beside(self.study, &mut found, self.writer.path()) {
-            (self.events)(Event::Said(format!("{error:#}")));
-        }
-        match Run::look(self.writer.path()) {
-            Ok(run) => {
-                let now_ns = clock::unix_ns();
-                found.time_use = Some(store::time_use(&run.journal, now_ns, &found.trials));
-            }
-            Err(error) => (self.events)(Event::Said(format!("{error:#}"))),
-        }
-        found.next = next_step::suggest(self.study, &found, self.writer.path());
-        found
     }
 
     /// Adds externally recorded data to the trials that have ended.

@@ -3,9 +3,9 @@
 //! Invariant: the decision depends only on the findings, in the plan's order. So a resumed run
 //! requests the trials that it would have requested without the interruption.
 
-use crate::summary::{self, StopReason};
-use crate::trial_outcome::found;
 use analysis::procedure::{Ask, Next, Point, SeenTrial};
+use findings::StopReason;
+use findings::trial_outcome::found;
 use std::collections::BTreeMap;
 use store::record::TrialFinding;
 use study::plan::{Plan, Trial, Turn};
@@ -80,7 +80,7 @@ impl<'a> Histories<'a> {
             *looked = block;
             let before: Vec<TrialFinding> =
                 self.found.iter().filter(|finding| finding.block < block).cloned().collect();
-            *ended = summary::look(self.study, &before, block);
+            *ended = findings::look(self.study, &before, block);
         }
         ended.as_ref()
     }
@@ -319,7 +319,7 @@ mod tests {
         }
         assert_eq!(left(study, &plan, &finished), 0);
         let trials = finished.into_values().collect();
-        let found = crate::summary::findings(study, trials, &|_| None, None);
+        let found = findings::combine(study, trials, &|_| None, None);
         (ran, why + &serde_json::to_string(&found).unwrap())
     }
 
@@ -395,7 +395,7 @@ mod tests {
                 }
             })
             .collect();
-        let ended = crate::summary::look(&study, &lost, 3).unwrap();
+        let ended = findings::look(&study, &lost, 3).unwrap();
         assert!(
             ended.words().starts_with("of 3 blocks 3 have no two usable trials"),
             "{ended:?}"

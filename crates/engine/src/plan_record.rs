@@ -13,12 +13,12 @@ use store::record::{
 };
 use study::checked_tree::Tree;
 use study::plan::{Plan, Trial};
+use study::rerun_command::rerun;
 use study::settings::{
     Client, Folder, GrantedPermissions, Overrides, PrimaryMetric, Recordings, Registry, Study,
     StudyFault,
 };
 use study::units;
-use target_spec::SecretSource;
 use workload::{Program, Statement};
 
 /// Returns `plan.json` of a plan, made by this version `cassay`.
@@ -216,45 +216,6 @@ where
             .collect(),
         settings,
     }
-}
-
-/// Returns the command that repeats the run, with additional settings such as `window.warmup=60s`.
-pub fn rerun(study: &Study, more: &[String]) -> String {
-    let overrides = &study.overrides;
-    let run = || format!("cassay run {}", yaml::shell_word(&study.source));
-    let mut words = vec![overrides.command.clone().unwrap_or_else(run)];
-    let mut option =
-        |name: &str, value: &str| words.push(format!("{name} {}", yaml::shell_word(value)));
-    if let Some(target) = &overrides.target {
-        option("--target", target);
-    }
-    if let Some(scale) = &overrides.scale {
-        option("--scale", scale);
-    }
-    for set in overrides.set.iter().chain(more) {
-        option("--set", set);
-    }
-    if let Some(seed) = overrides.seed {
-        option("--seed", &seed.to_string());
-    }
-    for (name, secret) in &overrides.granted.secrets {
-        match secret {
-            SecretSource::File(path) => {
-                option("--secret", &format!("{name}=file:{}", path.display()))
-            }
-            SecretSource::Env(variable) => option("--secret", &format!("{name}=env:{variable}")),
-            // The secret came with the command itself.
-            SecretSource::Named(_) | SecretSource::Held(_) => {}
-        }
-    }
-    let allow = &overrides.granted.allow;
-    if !allow.is_empty() {
-        option("--allow", &allow.to_string());
-    }
-    if overrides.granted.trust {
-        words.push("--trust".to_owned());
-    }
-    words.join(" ")
 }
 
 /// Returns what the command line has changed, and the files that the study names.

@@ -11,7 +11,6 @@ pub mod finding;
 mod load_phase;
 pub(super) mod missing_files;
 mod read_back;
-pub mod recovery;
 mod registers;
 mod step;
 
@@ -28,12 +27,14 @@ use super::running_target::Running;
 use super::schema_check;
 use super::timeline::Timeline;
 use super::window_counts::{AnsweredCounts, Tally};
-use analysis::procedure::Role;
+use analysis::procedure::{Point, Role};
+use analysis::recovery::LoadSchedule;
 use analysis::rules::{Environment, Evidence};
-use anyhow::{Error, Result};
+use anyhow::{Context, Error, Result};
 use cluster::{LogMarks, LogsUntil, SelfReport, TableStorage};
 use count::Counting;
 use endurance_series::Courses;
+use findings::recovery;
 use imports::ImportStep;
 use load::{History, Outcomes, VerifyReads};
 use std::path::Path;
@@ -209,6 +210,16 @@ impl TrialRun<'_> {
             state.writer.write_overview(finding)?;
         }
         Ok(end)
+    }
+
+    /// Adds to each fault of the finding its effects. The trial's lines have been written.
+    fn recovered(&self, finding: &mut TrialFinding, path: &Path) -> Result<()> {
+        let trial = store::Trial::unverified(path.to_owned(), self.record.clone());
+        let offered = match self.trial.point {
+            Point::Threads(_) => LoadSchedule::Closed,
+            Point::Rate(_) => LoadSchedule::Rate,
+        };
+        recovery::measure(&trial, finding, offered).context("measure what the faults did")
     }
 
     fn begin(&mut self) -> Result<State> {

@@ -3,12 +3,13 @@
 //! through a pipe, so that no list of processes shows them.
 
 use anyhow::{Context, Result, anyhow, ensure};
+use remote::is_context_name;
 use remote::process::{self, Late, Life, Patience};
-use remote::{is_context_name, is_kubernetes_name};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use target_spec::is_kubernetes_name;
 
 /// Time limit of a question: a credential plugin may log in first.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -24,5 +24,4 @@ pub use node_pod::{Deletion, Isolation, NodePod};
 pub use node_pods::{PodSet, remove_pods};
 pub use operator::Operator;
 pub use pods::{PodSeen, Pods, PodsSeen};
-pub use remote::is_kubernetes_name as is_name;
 pub use run_in_cluster::{BegunRun, InsideRun};

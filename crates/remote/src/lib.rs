@@ -24,5 +24,4 @@ pub use clock::{ClockOffset, Offset, ReadClock};
 pub use link::{ARGUMENT, CLIENT, Link, Listener, cpu_there_ns};
 pub use ssh::{
     Destination, Fate, OtherAgents, Pod, Refusal, UnreachedMachines, is_context_name,
-    is_kubernetes_name,
 };

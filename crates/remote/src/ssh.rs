@@ -11,7 +11,7 @@ mod far_side;
 mod refusal;
 mod upload;
 
-pub use destination::{Destination, Fate, Pod, is_context_name, is_kubernetes_name};
+pub use destination::{Destination, Fate, Pod, is_context_name};
 pub use refusal::{Refusal, UnreachedMachines};
 
 use crate::link::{Link, STATUS_LIMIT, Tunnel};

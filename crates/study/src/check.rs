@@ -243,9 +243,9 @@ pub(crate) fn any(node: &Node) -> Tree {
                 // The server writes "no limit" as `-1`, and does not accept `-1.0`.
                 let count = text.parse().map(Tree::Count);
                 let whole = count.or_else(|_| text.parse().map(Tree::Negative));
-                whole.unwrap_or_else(|_| {
-                    let number = text.parse::<f64>().ok().filter(|n| n.is_finite());
-                    number.map_or_else(|| Tree::Text(text.clone()), Tree::Number)
+                whole.unwrap_or_else(|_| match text.parse::<f64>() {
+                    Ok(number) if number.is_finite() => Tree::Number(number),
+                    _ => Tree::Text(text.clone()),
                 })
             }
         },

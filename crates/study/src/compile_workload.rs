@@ -131,7 +131,7 @@ pub fn take_own(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
     let Ok(work) = compile(settings, seed, inputs) else {
         return;
     };
-    if let Some(stated) = replication_stated(work.program.schema()) {
+    if let Ok(Some(stated)) = replication_stated(work.program.schema()) {
         settings.keyspace.replication = stated;
     }
     let is_own = has_own_rows(&settings.workload, &settings.data, &work.program);
@@ -145,28 +145,37 @@ pub fn take_own(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
     }
 }
 
-/// Returns the replication of the keyspace that a workload creates, if the command of the tool
-/// states it.
-fn replication_stated(schema: &Schema) -> Option<Replication> {
-    let options = options(&schema.create_keyspace).into_iter();
-    let (_, value) = options
-        .filter(|_| schema.is_replication_stated)
-        .find(|(name, _)| name.eq_ignore_ascii_case("replication"))?;
-    let OptionValue::Map(pairs) = value else {
-        return None;
+/// Returns the replication of the keyspace that a workload creates. `None` if the tool's command
+/// does not state it.
+///
+/// # Errors
+/// A number of copies is not a whole number; the message says which.
+fn replication_stated(schema: &Schema) -> Result<Option<Replication>, String> {
+    let mut options = options(&schema.create_keyspace)
+        .into_iter()
+        .filter(|_| schema.is_replication_stated);
+    let stated = options.find(|(name, _)| name.eq_ignore_ascii_case("replication"));
+    let Some((_, OptionValue::Map(pairs))) = stated else {
+        return Ok(None);
+    };
+    let place = |(name, copies): (String, String)| match copies.trim().parse::<u32>() {
+        Ok(number) => Ok((name, number)),
+        Err(_) => Err(format!(
+            "the replication of its keyspace has `{name}: {copies}`, which is not a whole number"
+        )),
     };
     let places: Vec<(String, u32)> = pairs
         .into_iter()
         .filter(|(name, _)| name != "class")
-        .map(|(name, copies)| Some((name, copies.trim().parse().ok()?)))
-        .collect::<Option<_>>()?;
-    match &places[..] {
+        .map(place)
+        .collect::<Result<_, String>>()?;
+    Ok(match &places[..] {
         [] => None,
         [(name, factor)] if name == "replication_factor" => {
             Some(Replication::Simple { factor: *factor })
         }
         _ => Some(Replication::NetworkTopology(places)),
-    }
+    })
 }
 
 /// Returns true if a workload defines its own number of rows. Others have the number of rows that
@@ -199,6 +208,11 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
             Ok(import) => {
                 unreadable(node, tree, false, out);
                 imported::beyond_step(node, &draft, import.steps.last(), out);
+                let stated = |step: &ImportStep| replication_stated(step.program.schema()).err();
+                if let Some(message) = import.steps.iter().find_map(stated) {
+                    let hint = "write the number of copies as a whole number".to_owned();
+                    out.add(&node.nearest("workload").place, message, Some(hint));
+                }
                 for step in &import.steps {
                     if let Err(problems) = tune(&step.program, &work) {
                         say(problems, out);
@@ -420,6 +434,15 @@ mod tests {
                 s:5:65: standard1 has no kind of operation "raed"
                   hint: did you mean read?"#]],
         );
+    }
+
+    /// Such a keyspace was once taken for one with a single copy.
+    #[test]
+    fn a_stated_number_of_copies_is_a_number_or_refused() {
+        let text = "study: s\nquestion: q\ntarget: {local: {}}\nworkload: {stress: 'write n=10 \
+                    -schema ''replication(strategy=NetworkTopologyStrategy,dc1=3/1)'''}\n";
+        let refused = resolve("s", text, &Overrides::default()).unwrap_err().to_string();
+        assert!(refused.contains("`dc1: 3/1`"), "{refused}");
     }
 
     #[test]

@@ -187,10 +187,14 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
         out.add(&axis.place, message, Some(hint));
         return None;
     };
-    let columns = columns.map_or(1, |default| {
-        let written = base.find("workload.params.columns").and_then(Node::text);
-        written.and_then(|text| units::parse_count(text).ok()).unwrap_or(default).max(1)
-    });
+    let written = base.find("workload.params.columns").and_then(Node::text);
+    let columns = match (columns, written.map(units::parse_count)) {
+        (None, _) => 1,
+        (Some(default), None) => *default,
+        (Some(_), Some(Ok(number))) => number.max(1),
+        // The workload refuses it.
+        (Some(_), Some(Err(_))) => return None,
+    };
     let bytes = match units::parse_bytes(value.text().unwrap_or_default()) {
         Ok(bytes) if bytes > 0 && bytes.is_multiple_of(columns) => bytes,
         other => {

@@ -26,6 +26,7 @@ pub mod plan;
 pub mod published_figures;
 pub mod read_back;
 pub mod reference;
+pub mod rerun_command;
 pub mod resolve;
 pub mod rules;
 pub mod scale_up;

@@ -7,6 +7,7 @@
 
 use crate::grid::{beside, entry, entry_of, laid};
 use crate::merge::merge;
+use crate::units::parse_count;
 use topology::Units;
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
@@ -68,12 +69,17 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     one_bound(base, &asked, out);
     not_in_sides(base, out);
     spell_out(base);
+    let numbers = counts.iter().map(|count| parse_count(count.text().unwrap_or_default()));
+    // The check reports them. With a number left out, later ones would stand for other counts.
+    let Ok(numbers) = numbers.collect::<Result<Vec<u64>, _>>() else {
+        return;
+    };
     let levels: Vec<Entry> = counts
         .iter()
-        .filter_map(|count| {
-            let number = count.text()?.parse::<u32>().ok()?;
+        .zip(numbers)
+        .map(|(count, number)| {
             let over = level(base, (units, count), per_unit);
-            Some(entry(&name(units, number), &count.place, over))
+            entry(&name(units, number), &count.place, over)
         })
         .collect();
     if levels.is_empty() {
@@ -93,7 +99,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
 }
 
 /// Returns the name of a number of units: `1-core`, `4-numa`.
-fn name(units: Units, count: u32) -> String {
+fn name(units: Units, count: u64) -> String {
     let one = match units {
         Units::Cores if count == 1 => "core",
         Units::Sockets if count == 1 => "socket",

@@ -50,18 +50,24 @@ impl DiskSpec {
         ]
     }
 
-    /// Returns the limits of a disk among those of a control group, by the names of
-    /// [`DiskSpec::each`].
-    pub fn from_limits(limits: &BTreeMap<String, String>) -> DiskSpec {
-        let value = |name: &str| limits.get(name).and_then(|text| text.parse().ok());
-        let names = DiskSpec::default().each().map(|(name, _)| value(name));
-        let [read_iops, write_iops, read_bytes_per_s, write_bytes_per_s] = names;
-        DiskSpec {
-            read_iops,
-            write_iops,
-            read_bytes_per_s,
-            write_bytes_per_s,
-        }
+    /// Returns the disk limits among those of a control group, by the names of [`DiskSpec::each`].
+    ///
+    /// # Errors
+    /// A limit is not a whole number; the message says which.
+    pub fn from_limits(limits: &BTreeMap<String, String>) -> Result<DiskSpec, String> {
+        let value = |name: &str| match limits.get(name).map(|text| (text, text.parse::<u64>())) {
+            None => Ok(None),
+            Some((_, Ok(number))) => Ok(Some(number)),
+            Some((text, Err(_))) => Err(format!("the limit {name} is {text:?}, not a number")),
+        };
+        let [read_iops, write_iops, read_rate, write_rate] =
+            DiskSpec::default().each().map(|(name, _)| value(name));
+        Ok(DiskSpec {
+            read_iops: read_iops?,
+            write_iops: write_iops?,
+            read_bytes_per_s: read_rate?,
+            write_bytes_per_s: write_rate?,
+        })
     }
 
     /// Returns the lower of these limits and those of `other`.

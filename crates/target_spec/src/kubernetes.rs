@@ -1,4 +1,5 @@
-//! Kubernetes settings of a target: an attached cluster, or pods for managed nodes.
+//! Kubernetes settings of a target: an attached cluster, or pods for managed nodes; also the names
+//! that Kubernetes accepts.
 
 use crate::host::RemoteHost;
 use serde::{Deserialize, Serialize};
@@ -126,4 +127,39 @@ pub struct PodPlace {
     pub container: String,
     /// Node that it runs on.
     pub node: String,
+}
+
+/// Maximum length of a name, by the API reference of Kubernetes ("DNS subdomain names").
+const NAME_LENGTH_MAX: usize = 253;
+
+/// Returns true if Kubernetes accepts a text as the name of an object, a namespace or a container:
+/// one or several parts between dots, as RFC 1123 defines them.
+pub fn is_kubernetes_name(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_part = |part: &str| {
+        part.starts_with(is_plain)
+            && part.ends_with(is_plain)
+            && part.chars().all(|c| is_plain(c) || c == '-')
+    };
+    text.len() <= NAME_LENGTH_MAX && text.split('.').all(is_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_parts_of_lower_case_letters_and_digits() {
+        let longest = "a".repeat(NAME_LENGTH_MAX);
+        for name in ["a", "0", "load-3-x7k2p", "db.example-1", longest.as_str()] {
+            assert!(is_kubernetes_name(name), "{name:?}");
+        }
+        let too_long = format!("{longest}a");
+        let others = [
+            "", "-x", "a-", "A", "a b", "a/b", "a;b", "a_b", ".a", "a.", "a..b", "a.-b", "é",
+        ];
+        for name in others.into_iter().chain([too_long.as_str()]) {
+            assert!(!is_kubernetes_name(name), "{name:?}");
+        }
+    }
 }

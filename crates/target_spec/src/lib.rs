@@ -40,6 +40,7 @@ pub use java::{
 };
 pub use kubernetes::{
     KubernetesCluster, KubernetesOwner, NODE_FOLDER, NodePods, PodAgents, PodPlace,
+    is_kubernetes_name,
 };
 pub use memory::memory_bytes;
 pub use null::{Drift, Latency, NullSpec, Reads, Stall};

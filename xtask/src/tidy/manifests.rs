@@ -9,8 +9,8 @@ const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const TABLE_HEAD: &str = "| layer | crate | the only crate that knows… | uses |";
 
 /// Crates that only the tests of another crate may use. The tests of `cluster` use an agent that
-/// runs as a thread.
-const ASKED_BY_TESTS: [(&str, &str); 1] = [("cluster", "agent")];
+/// runs as a thread. The simulated studies of `findings` draw their noise with `workload`.
+const ASKED_BY_TESTS: [(&str, &str); 2] = [("cluster", "agent"), ("findings", "workload")];
 
 /// A row of the table.
 #[derive(Debug, PartialEq)]

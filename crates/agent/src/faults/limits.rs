@@ -54,7 +54,7 @@ impl Breakable for Limit {
         let limits = here.group()?.limits(here.device())?;
         let before = Before {
             cpu_quota: limits.get("cpu_quota").and_then(|text| text.parse().ok()),
-            disk: DiskSpec::from_limits(&limits),
+            disk: DiskSpec::from_limits(&limits).map_err(anyhow::Error::msg)?,
         };
         let narrower = before.disk.narrowed(self.disk.unwrap_or_default());
         self.before = Some(before);

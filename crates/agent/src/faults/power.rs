@@ -87,6 +87,8 @@ impl AdoptedVolume {
             .map(|own| group.limits(Some(own)))
             .transpose()?
             .map(|limits| DiskSpec::from_limits(&limits))
+            .transpose()
+            .map_err(anyhow::Error::msg)?
             .unwrap_or_default();
         group.limit_disk(&disk.unwrap_or(own), Some(&volume.number()?))
     }

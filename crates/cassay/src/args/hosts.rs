@@ -118,7 +118,7 @@ fn purpose(text: &str) -> Result<Purpose, String> {
 }
 
 fn kubernetes_name(text: &str) -> Result<String, String> {
-    if ::kubernetes::is_name(text) {
+    if target_spec::is_kubernetes_name(text) {
         Ok(text.to_owned())
     } else {
         Err("write lower case letters, digits and `-`".to_owned())

@@ -299,12 +299,13 @@ pub(crate) fn changed(
     if overrides.contains_key("num_tokens") {
         bail!("num_tokens cannot be changed: the node has its tokens");
     }
-    let line = |line: &str| -> Option<(String, Value)> {
-        let (key, value) = line.split_once(": ")?;
-        Some((key.to_owned(), serde_json::from_str(value).ok()?))
+    let line = |line: &str| -> Result<(String, Value)> {
+        let (key, value) = line.split_once(": ").context("a line without a key")?;
+        let value = serde_json::from_str(value).with_context(|| format!("read {key}"))?;
+        Ok((key.to_owned(), value))
     };
     let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let settings: Option<Map<String, Value>> = lines.map(line).collect();
+    let settings: Result<Map<String, Value>> = lines.map(line).collect();
     let settings = settings.context("it is not as cassay wrote it")?;
     Ok(yaml_text(&overridden(
         settings,

@@ -3,7 +3,7 @@
 use super::machines;
 use crate::load_run::workers_on;
 use crate::running_target::Running;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use cluster::NodePlace;
 use host::EffectiveAffinity;
 use std::collections::BTreeMap;
@@ -62,8 +62,11 @@ fn hosts_elsewhere(running: &Running) -> Result<BTreeMap<String, CpuSet>> {
     }
     let machines = machines::read(running)?;
     let hosts = machines.into_iter().flat_map(|machine| machine.hosts);
-    let cpus = |host: MachineHostRecord| Some((host.name, CpuSet::parse_list(&host.cpus).ok()?));
-    Ok(hosts.filter_map(cpus).collect())
+    let cpus = |host: MachineHostRecord| match CpuSet::parse_list(&host.cpus) {
+        Ok(cpus) => Ok((host.name, cpus)),
+        Err(why) => bail!("read the CPUs of {}: {why}", host.name),
+    };
+    hosts.map(cpus).collect()
 }
 
 fn node(

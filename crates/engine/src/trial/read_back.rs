@@ -373,7 +373,8 @@ fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
     logs?.into_iter().max_by(later)
 }
 
-/// Returns the commit log of a node with these settings of `system_views.settings`.
+/// Returns the commit log of a node with these settings of `system_views.settings`. `None` if the
+/// way or the time of its sync is missing, or if a time is not a duration.
 fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<CommitLog> {
     let is_set = |name: &str| {
         let value = settings.get(name).map_or("null", String::as_str);
@@ -382,8 +383,8 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
     let sync = match settings.get("commitlog_sync")?.as_str() {
         "batch" | "group" => Sync::BeforeAcknowledging,
         _ => {
-            let period_s = setting_s(settings, "commitlog_sync_period")?;
-            let block_s = setting_s(settings, "periodic_commitlog_sync_lag_block");
+            let period_s = setting_s(settings, "commitlog_sync_period").ok()??;
+            let block_s = setting_s(settings, "periodic_commitlog_sync_lag_block").ok()?;
             Sync::Periodic {
                 period_s,
                 block_s: block_s.unwrap_or(period_s * LAG_BLOCK),
@@ -399,14 +400,25 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
     })
 }
 
-/// Returns a duration in s, from a setting with a unit, or from its older name in milliseconds.
-fn setting_s(settings: &BTreeMap<String, String>, name: &str) -> Option<f64> {
-    if let Some(ms) = settings.get(&format!("{name}_in_ms")) {
-        return ms.parse::<f64>().ok().map(|ms| ms / 1e3);
+/// Returns a duration with its unit, or under its older name in milliseconds; s. `None` if the node
+/// has not set it.
+///
+/// # Errors
+/// It is not a duration.
+fn setting_s(settings: &BTreeMap<String, String>, name: &str) -> Result<Option<f64>, String> {
+    let stated = |name: &str| {
+        let text = settings.get(name).map(String::as_str);
+        text.filter(|text| !matches!(*text, "null" | ""))
+    };
+    if let Some(ms) = stated(&format!("{name}_in_ms")) {
+        let ms: f64 = ms.parse().map_err(|_| format!("{name}_in_ms is {ms}"))?;
+        return Ok(Some(ms / 1e3));
     }
-    let text = settings.get(name)?;
-    let ns = study::units::parse_duration_ns(text).ok()?;
-    Some(ns as f64 / 1e9)
+    let Some(text) = stated(name) else {
+        return Ok(None);
+    };
+    let ns = study::units::parse_duration_ns(text)?;
+    Ok(Some(ns as f64 / 1e9))
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ fn on_hosts(subject: &Subject<'_>) -> Option<u64> {
 fn shares(subject: &Subject<'_>) -> Option<Vec<u64>> {
     let hosts = subject.count(HOSTS)?.min(format::LOCAL_NODES_MAX);
     let each = subject.count("target.local.nodes_per_host")?;
-    let stated = machines::nodes(subject.node);
+    let stated = machines::nodes(subject.node)?;
     let of = |host: usize| stated.get(host).copied().flatten().unwrap_or(each);
     Some((0..hosts as usize).map(of).collect())
 }

@@ -3,6 +3,7 @@
 
 use super::harmless::{HINT, is_own_word};
 use super::rule_input::Subject;
+use target_spec::is_kubernetes_name;
 use yaml::Diagnostics;
 
 /// Path of an attached cluster that Kubernetes describes.
@@ -117,7 +118,7 @@ pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: 
                  node.kubernetes.io/instance-type`",
             ),
             _ => (
-                is_name(text),
+                is_kubernetes_name(text),
                 "name in Kubernetes",
                 "write lower case letters, digits, `-` and `.`",
             ),
@@ -148,11 +149,4 @@ fn is_label(text: &str) -> bool {
         && text.starts_with(is_end)
         && text.ends_with(is_end)
         && text.chars().all(|c| is_end(c) || "-_.".contains(c))
-}
-
-fn is_name(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    text.starts_with(is_plain)
-        && text.ends_with(is_plain)
-        && text.chars().all(|c| is_plain(c) || "-.".contains(c))
 }

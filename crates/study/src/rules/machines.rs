@@ -5,6 +5,7 @@ use super::destination;
 use super::harmless::is_own_word;
 use super::rule_input::Subject;
 use crate::machines::PATH;
+use crate::units::parse_count;
 use measure::number::counted;
 use std::path::Path;
 use yaml::{Diagnostics, Node, Raw};
@@ -53,19 +54,26 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns the number of nodes on each machine of a study. `None` for a machine without this
-/// number.
-pub(super) fn nodes(study: &Node) -> Vec<Option<u64>> {
+/// Returns how many nodes each machine of a study takes; `None` for a machine that does not say.
+/// Returns no list if one of them says no number, which the check of its type reports.
+pub(super) fn nodes(study: &Node) -> Option<Vec<Option<u64>>> {
     let Some(Raw::List(items)) = study.find(PATH).map(|node| &node.raw) else {
-        return Vec::new();
+        return Some(Vec::new());
     };
-    items.iter().map(|item| value(item, "nodes")?.1.parse().ok()).collect()
+    let stated = |item: &Node| match value(item, "nodes").map(|(_, text)| parse_count(text)) {
+        None => Some(None),
+        Some(Ok(number)) => Some(Some(number)),
+        Some(Err(_)) => None,
+    };
+    items.iter().map(stated).collect()
 }
 
 /// Reports `nodes_per_host` if every machine has its own number.
 fn shares(subject: &Subject<'_>, out: &mut Diagnostics) {
     const EACH: &str = "target.local.nodes_per_host";
-    let all = nodes(subject.node);
+    let Some(all) = nodes(subject.node) else {
+        return;
+    };
     let hosts = subject.count("target.local.hosts").unwrap_or(all.len() as u64);
     let used: Vec<_> = all.into_iter().take(usize::try_from(hosts).unwrap_or(usize::MAX)).collect();
     if subject.wrote(EACH) && !used.is_empty() && used.iter().all(Option::is_some) {

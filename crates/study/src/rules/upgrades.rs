@@ -4,6 +4,7 @@ use super::rule_input::Subject;
 use super::upgrade_rollback;
 use crate::checked_tree::Tree;
 use crate::settings::{Draft, Registry};
+use crate::units::parse_count;
 use ::yaml::{Diagnostics, Node, Raw};
 use target_spec::fault::FaultName;
 use target_spec::{JavaChoice, LocalSpec, Origin, java_majors};
@@ -87,10 +88,13 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
         Some(Raw::List(nodes)) => nodes.as_slice(),
         _ => &[],
     };
-    let number = |node: &Node| node.text()?.parse::<usize>().ok();
-    let numbers: Vec<usize> = nodes.iter().filter_map(number).collect();
+    let numbers = nodes.iter().map(|node| parse_count(node.text().unwrap_or_default()));
+    // The check of its type reports what is no number.
+    let Ok(numbers) = numbers.collect::<Result<Vec<u64>, _>>() else {
+        return;
+    };
     for (at, number) in numbers.iter().enumerate() {
-        let message = if *number > local.nodes {
+        let message = if *number > local.nodes as u64 {
             format!(
                 "`faults.nodes` has {number}, but there are {} nodes",
                 local.nodes
@@ -114,10 +118,17 @@ fn is_newer(to: &Release, from: &Release) -> bool {
     let key = |release: &Release| {
         let rest = release.version().strip_prefix(release.line().name).unwrap_or_default();
         let (patch, preview) = rest.split_once('-').unwrap_or((rest, ""));
-        let patch: u32 = patch.trim_start_matches('.').parse().unwrap_or_default();
-        // A preview is older than the release with the same number.
+        // Without zeros in front, the longer of two numbers is larger. A user's build may have a
+        // text after the number: 5.0.8+mine.
+        let digits = patch.trim_start_matches('.').trim_start_matches('0').bytes();
+        let patch: Vec<u8> = digits.take_while(u8::is_ascii_digit).collect();
+        // A preview is older than the release with its number.
         let age = release.line().age();
-        (age, patch, preview.is_empty(), preview.to_owned())
+        (
+            (age, patch.len(), patch),
+            preview.is_empty(),
+            preview.to_owned(),
+        )
     };
     key(to) > key(from)
 }
@@ -141,5 +152,14 @@ mod tests {
             assert!(is(to, from) && !is(from, to), "{to} {from}");
         }
         assert!(!is("4.1", "4.1.10"));
+    }
+
+    /// The number of a user's build was once read as 0.
+    #[test]
+    fn a_build_of_ones_own_is_as_new_as_its_number() {
+        let built = |version: &str| Release::built(version).unwrap();
+        let release = Release::parse("5.0.7").unwrap();
+        assert!(is_newer(&built("5.0.8+mine"), &release));
+        assert!(is_newer(&release, &built("5.0.6+mine")));
     }
 }

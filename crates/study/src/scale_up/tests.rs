@@ -55,6 +55,19 @@ fn each_number_of_units_is_a_variant_with_the_procedures_load() {
     );
 }
 
+/// With `2.0` left out, the variant of four cores had the count of the second.
+#[test]
+fn a_count_in_another_form_is_a_number_of_units_too() {
+    let study = study(
+        "target: {local: {nodes: 1}}\n\
+         procedure: {scale_up: {units: cores, counts: [1, 2.0, 4]}, fixed: {threads: 8}}",
+    )
+    .unwrap();
+    let names: Vec<&str> = placed(&study).iter().map(|(name, ..)| *name).collect();
+    assert_eq!(names, ["1-core", "2-cores", "4-cores"]);
+    assert_eq!(study.scale_up.as_ref().unwrap().counts, [1, 2, 4]);
+}
+
 #[test]
 fn a_node_per_unit_gives_as_many_nodes_and_combines_with_arms() {
     let study = study(

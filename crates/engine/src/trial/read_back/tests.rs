@@ -50,6 +50,14 @@ fn a_commit_log_is_read_from_the_settings_of_any_version() {
             Some(batch),
         ),
         (vec![("commitlog_sync", "periodic")], None),
+        (
+            vec![
+                ("commitlog_sync", "periodic"),
+                ("commitlog_sync_period", "10000ms"),
+                ("periodic_commitlog_sync_lag_block", "soon"),
+            ],
+            None,
+        ),
         (vec![], None),
     ] {
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());

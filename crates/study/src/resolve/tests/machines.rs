@@ -174,3 +174,14 @@ fn machines_of_several_kinds_say_how_many_nodes_they_take() {
     let said = refused("{local: {hosts: 2, host: {memory: 4GiB}}}");
     assert!(said.contains("3 nodes with 1GiB of heap"), "{said}");
 }
+
+/// `3.0` was once no number, and the machine was counted with `nodes_per_host`.
+#[test]
+fn a_machines_number_of_nodes_counts_in_any_form() {
+    let mut named = with("target.local.machines=lab.yaml");
+    let kinds = FILE.replace("db1, folder", "db1, nodes: 3.0, folder");
+    named.inputs.insert("lab.yaml".to_owned(), kinds);
+    let two = study("{local: {hosts: 2, nodes: 2}}");
+    let refused = resolve("s.yaml", &two, &named).unwrap_err().to_string();
+    assert!(refused.contains("the hosts have room for 4"), "{refused}");
+}

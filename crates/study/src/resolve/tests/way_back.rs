@@ -114,6 +114,16 @@ fn counters_do_not_go_back() {
 }
 
 /// Both lines exist as releases. The name of a newer 6.0 release does not matter.
+/// `4.0` was once left out of the check.
+#[test]
+fn an_upgrade_names_nodes_that_exist_in_any_form() {
+    let to = |nodes: &str| format!("rolling-upgrade, to: 5.0, nodes: {nodes}");
+    let said = refused(read(3, 3, "ALL", &to("[1, 4.0]")));
+    assert!(said.contains("has 4, but there are 3 nodes"), "{said}");
+    let said = refused(read(3, 3, "ALL", &to("[2, 2.0]")));
+    assert!(said.contains("has 2 twice"), "{said}");
+}
+
 #[test]
 fn nobody_goes_back_behind_the_log_of_the_metadata() {
     let to = |more: &str| format!("rolling-upgrade, to: 6.0, {more}back: snapshot");

@@ -1,9 +1,10 @@
 //! Computes the findings of a scale-up study: its variants as numbers of units, arm by arm.
 
+mod arm_record;
 mod variant_choice;
 
 use super::comparisons::blocks_of;
-use crate::scale_up::{Arm, Instances, Setting, UnitsMeasurement, UnpairedReason, record};
+use arm_record::{Arm, Instances, Setting, UnitsMeasurement, UnpairedReason, record};
 use analysis::scale_up::{MachineSize, Point};
 use analysis::{Metric, VariantName};
 use indexmap::IndexMap;
@@ -204,7 +205,7 @@ fn lies(part: Option<&PartRecord>, count: u32, machine: MachineSize) -> (u32, Ve
 
 #[cfg(test)]
 mod tests {
-    use crate::summary::{findings, test_runs};
+    use crate::{combine, test_runs};
     use analysis::VariantName;
     use measure::Known;
     use store::record::{EfficiencyOf, RuleOutcome, SaturatedResource};
@@ -270,7 +271,7 @@ mod tests {
             change(trial);
         }
         let first = |of: &[&TrialFinding]| Some(of.first()?.all.latency_ms.clone());
-        findings(&study, trials, &first, None)
+        combine(&study, trials, &first, None)
     }
 
     #[test]
@@ -416,6 +417,6 @@ mod tests {
                     procedure: {fixed: {threads: 1}}\n";
         let study = resolve("s", text, &Overrides::default()).unwrap();
         let trials = test_runs::trials(&study, |_| (1.0, Known::default()));
-        assert!(findings(&study, trials, &|_| None, None).scale_ups.is_empty());
+        assert!(combine(&study, trials, &|_| None, None).scale_ups.is_empty());
     }
 }

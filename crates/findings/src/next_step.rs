@@ -1,6 +1,5 @@
 //! Proposes the next run if a run leaves its question open: one command, with its time.
 
-use crate::plan_record::rerun;
 use analysis::recovery::HOLD_S;
 use sentences::comparison::BLOCKS_ADDED_MAX;
 use sentences::data;
@@ -9,6 +8,7 @@ use store::record::{
     Aftermath, CauseKind, ComparisonRecord, Finding, FindingsRecord, NextStepRecord, NotMeasured,
     SearchOutcome, TrialFinding, Verdict,
 };
+use study::rerun_command::rerun;
 use study::settings::Study;
 use study::units;
 use target_spec::Target;

@@ -1,5 +1,8 @@
-//! Turns the findings of trials into those of the run: verdict, comparisons, the answer in
-//! sentences.
+//! The only crate that knows how to turn finished trials into the findings of a run: effects of
+//! faults, comparisons, the answer, the next step.
+//!
+//! Invariants: equal trials give equal findings. Nothing is concluded from a trial that may not be
+//! used. A file that cannot be read costs its part of the findings, not the run.
 
 mod answer;
 mod causes;
@@ -8,12 +11,15 @@ mod costs;
 mod curves;
 #[cfg(test)]
 mod data_first;
+pub mod data_generation;
 mod effects;
 mod endurance;
 mod looks;
+mod next_step;
 mod points;
 mod price_performance;
 mod published;
+pub mod recovery;
 mod requirements;
 mod scale_up;
 mod screen;
@@ -22,62 +28,61 @@ mod searches;
 mod simulated;
 #[cfg(test)]
 mod test_runs;
+pub mod trial_outcome;
 mod used_trials;
 mod without_faults;
 
 pub use comparisons::noise;
 pub use looks::{StopReason, look};
-pub use points::{Merge, is_saturated, read_back};
+pub use points::Merge;
 pub use requirements::look_for_earlier;
 
-use analysis::procedure::{Point, Role};
 use analysis::rules::Verdict;
 use answer::Facts;
-use anyhow::Result;
-use sentences::place::point_words;
+use anyhow::{Error, Result};
+use measure::clock;
 use sentences::{data, requirement, trials as all};
 use std::path::Path;
+use store::Run;
 use store::record::{FORMAT, FaultRecord, FindingsRecord, SearchRecord, TrialFinding};
-use study::plan::Trial;
 use study::settings::Study;
 
-/// Adds comparisons with other trials to the findings of the run at `path`: with trials without
-/// faults, and with an earlier run.
-///
-/// # Errors
-/// One of them cannot be read; nothing is added then.
-pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
-    // The leading sentences also report what is added.
-    let first = lead(found).len();
-    found.answer.drain(..first);
-    let added = without_faults::lay_beside(study, found, path)
-        .and_then(|()| requirements::lay_earlier_beside(study, found, path));
-    begin_with_lead(found);
-    added
-}
-
-/// Returns the sentences that begin any answer: problems of the data, then the result of the
-/// requirements.
-fn lead(found: &FindingsRecord) -> Vec<String> {
-    let required = requirement::sentences(&found.requirements, found.verdict);
-    data::against(&found.trials).into_iter().chain(required).collect()
-}
-
-/// Puts the leading sentences before the others.
-fn begin_with_lead(found: &mut FindingsRecord) {
-    let lead = lead(found);
-    found.alarms = if misses_a_requirement(found) {
-        lead.clone()
-    } else {
-        data::against(&found.trials)
+/// Makes the findings of the run at `path` from its trials, with comparisons with other trials, the
+/// use of time, and the next step. `stopped` says why the run ended early. `say` gets the reason if
+/// a file cannot be read.
+pub fn conclude(
+    study: &Study,
+    trials: Vec<TrialFinding>,
+    path: &Path,
+    stopped: Option<&str>,
+    say: &mut dyn FnMut(String),
+) -> FindingsRecord {
+    let mut say_why = |error: Error| say(format!("{error:#}"));
+    let mut found = match points::read_back(path) {
+        Ok(merge) => combine(study, trials, &merge, stopped),
+        Err(error) => {
+            say_why(error);
+            combine(study, trials, &|_| None, stopped)
+        }
     };
-    found.answer.splice(0..0, lead);
+    if let Err(error) = lay_beside(study, &mut found, path) {
+        say_why(error);
+    }
+    match Run::look(path) {
+        Ok(run) => {
+            let now_ns = clock::unix_ns();
+            found.time_use = Some(store::time_use(&run.journal, now_ns, &found.trials));
+        }
+        Err(error) => say_why(error),
+    }
+    found.next = next_step::suggest(study, &found, path);
+    found
 }
 
-/// Makes the findings of a run. Trials in which a search exceeded its result show that the load was
-/// too much, and do not count against the run. `merge` merges the latency of several trials.
-/// `stopped` says why the run ended early.
-pub fn findings(
+/// Combines the trials of a run into its findings. Trials in which a search exceeded its result
+/// show that the load was too much, and do not count against the run. `merge` merges the latency of
+/// several trials. `stopped` says why the run ended early.
+pub fn combine(
     study: &Study,
     trials: Vec<TrialFinding>,
     merge: &Merge<'_>,
@@ -147,6 +152,39 @@ pub fn findings(
     found
 }
 
+/// Adds comparisons with other trials to the findings of the run at `path`: with trials without
+/// faults, and with an earlier run.
+///
+/// # Errors
+/// One of them cannot be read; nothing is added then.
+fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
+    // The leading sentences also report what is added.
+    let first = lead(found).len();
+    found.answer.drain(..first);
+    let added = without_faults::lay_beside(study, found, path)
+        .and_then(|()| requirements::lay_earlier_beside(study, found, path));
+    begin_with_lead(found);
+    added
+}
+
+/// Returns the sentences that begin any answer: problems of the data, then the result of the
+/// requirements.
+fn lead(found: &FindingsRecord) -> Vec<String> {
+    let required = requirement::sentences(&found.requirements, found.verdict);
+    data::against(&found.trials).into_iter().chain(required).collect()
+}
+
+/// Puts the leading sentences before the others.
+fn begin_with_lead(found: &mut FindingsRecord) {
+    let lead = lead(found);
+    found.alarms = if misses_a_requirement(found) {
+        lead.clone()
+    } else {
+        data::against(&found.trials)
+    };
+    found.answer.splice(0..0, lead);
+}
+
 fn faults_of(trials: &[TrialFinding]) -> Vec<FaultRecord> {
     let each = trials.iter().flat_map(|trial| &trial.faults);
     each.cloned().collect()
@@ -184,39 +222,6 @@ pub fn may_be_believed(findings: &FindingsRecord) -> bool {
 /// Returns true if a requirement was missed.
 pub fn misses_a_requirement(findings: &FindingsRecord) -> bool {
     findings.requirements.iter().any(|one| one.is_missed())
-}
-
-/// Names a trial: `writes, 28 threads, block 2`.
-pub fn trial_name<P>(study: &Study, trial: &Trial<P>) -> String
-where
-    P: Copy + Into<Option<Point>>,
-{
-    let mut parts = Vec::new();
-    let variant = study.variants[trial.variant].name.name();
-    parts.extend(variant.map(str::to_owned));
-    let role = match trial.role {
-        Role::Probe => String::new(),
-        role => format!(" ({})", role.name()),
-    };
-    parts.push(match trial.point.into() {
-        Some(point) => point_words(Some(point)) + &role,
-        None => "a point to be found".to_owned(),
-    });
-    parts.extend(block_of(study, trial.block));
-    parts.join(", ")
-}
-
-/// Names the block: `block 2`, `block 6 of 4 to 12`, `block 13, added`. `None` if there is only
-/// one.
-fn block_of(study: &Study, block: usize) -> Option<String> {
-    let number = block + 1;
-    let planned = study.repeat.blocks;
-    match study.repeat.first_look {
-        _ if study.blocks() < 2 => None,
-        _ if block >= planned => Some(format!("block {number}, added")),
-        Some(least) => Some(format!("block {number} of {least} to {planned}")),
-        None => Some(format!("block {number}")),
-    }
 }
 
 #[cfg(test)]

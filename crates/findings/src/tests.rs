@@ -92,7 +92,7 @@ fn a_rule_with_many_reasons_is_said_once_with_the_first_of_them() {
 }
 
 fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {
-    let found = findings(study, trials, &worst, None);
+    let found = combine(study, trials, &worst, None);
     expect.assert_eq(&format!(
         "{}\n{}\n",
         found.verdict,
@@ -144,7 +144,7 @@ fn trials_on_different_data_are_no_pair() {
         on(1, trial("a", 4.0, 1, 1000.0, "valid")),
         on(2, trial("b", 4.0, 1, 9000.0, "valid")),
     ];
-    let found = findings(&study(2), trials, &worst, None);
+    let found = combine(&study(2), trials, &worst, None);
     let compared = &found.comparisons[0];
     assert_eq!((compared.ratio, compared.ci95), (1.0, None), "one pair");
     let answer = found.answer.join("\n");
@@ -186,7 +186,7 @@ fn two_blocks_of_five_decide_nothing() {
             trial("b", 4.0, block, 9000.0, "valid"),
         ]
     });
-    let found = findings(&study(5), trials.collect(), &worst, None);
+    let found = combine(&study(5), trials.collect(), &worst, None);
     for compared in &found.comparisons {
         assert_eq!(
             compared.verdict,
@@ -231,7 +231,7 @@ fn throughput_at_a_rate_is_compared_only_if_it_was_not_kept_up() {
         rated("a", 2000.0, ops(2000.0), known),
         rated("b", 2000.0, ops(1500.0), known),
     ];
-    let found = findings(&at_rates(3), trials.concat(), &worst, None);
+    let found = combine(&at_rates(3), trials.concat(), &worst, None);
     let compared = |rate: f64| -> Vec<&str> {
         let here = found.comparisons.iter().filter(|c| c.point == Some(Point::Rate(rate as u64)));
         here.map(|c| c.metric.as_str()).collect()
@@ -245,7 +245,7 @@ fn throughput_at_a_rate_is_compared_only_if_it_was_not_kept_up() {
         rated("a", 1000.0, ops(800.0), known),
         rated("b", 1000.0, ops(700.0), known),
     ];
-    let found = findings(&at_rates(3), trials.concat(), &worst, None);
+    let found = combine(&at_rates(3), trials.concat(), &worst, None);
     let primary: Vec<&str> = found
         .comparisons
         .iter()
@@ -266,7 +266,7 @@ fn a_comparison_with_a_lower_bound_holds_for_all_larger_values() {
             rated("a", 1000.0, ops, baseline),
             rated("b", 1000.0, ops, contender),
         ];
-        let found = findings(&at_rates(3), trials.concat(), &worst, None);
+        let found = combine(&at_rates(3), trials.concat(), &worst, None);
         let p99 = found.comparisons.into_iter().filter(|c| c.metric == "latency_ms.p99");
         (p99.collect::<Vec<_>>(), found.answer.join("\n"))
     };
@@ -301,7 +301,7 @@ fn a_point_that_may_be_within_the_bound_is_named_and_not_chosen() {
             one
         };
         let trials = vec![of(0, 4.0, 1000.0), of(1, 8.0, 1900.0)];
-        findings(&study, trials, &worst, None).answer[0].clone()
+        combine(&study, trials, &worst, None).answer[0].clone()
     };
     let known = said([Known::Exactly(5.0), Known::Exactly(6.0)]);
     assert!(
@@ -352,7 +352,7 @@ fn retries_and_unapplied_conditions_are_reported_by_kind() {
 
 #[test]
 fn a_run_that_stopped_is_invalid_and_says_why() {
-    let found = findings(&study(1), Vec::new(), &worst, Some("node1 has died"));
+    let found = combine(&study(1), Vec::new(), &worst, Some("node1 has died"));
     assert_eq!(found.verdict, store::record::Verdict::Invalid);
     assert_eq!(
         found.reasons,
@@ -381,7 +381,7 @@ fn points_of_invalid_trials_keep_verdicts_and_conclude_nothing() {
         }
         all
     };
-    let invalid = findings(&study, trials("invalid"), &worst, None);
+    let invalid = combine(&study, trials("invalid"), &worst, None);
     assert_eq!(invalid.points.len(), 4);
     for point in &invalid.points {
         assert_eq!(point.verdict, Verdict::Invalid);
@@ -402,7 +402,7 @@ fn points_of_invalid_trials_keep_verdicts_and_conclude_nothing() {
     // If a point has a valid trial, an invalid one is not a row of its own.
     let mut mixed = trials("invalid");
     mixed[0].verdict = store::record::Verdict::Valid;
-    let mixed = findings(&study, mixed, &worst, None);
+    let mixed = combine(&study, mixed, &worst, None);
     assert_eq!(mixed.points.len(), 4);
     assert_eq!(mixed.usable_points().count(), 1);
 }

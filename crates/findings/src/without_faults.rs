@@ -10,7 +10,7 @@ use super::looks;
 use super::points::{places_of, state_of};
 use super::used_trials::once_each;
 use crate::data_generation;
-use crate::trial::recovery::{FromInjection, stretches_without};
+use crate::recovery::{FromInjection, stretches_without};
 use analysis::compare::{Comparison, Finding, Metric};
 use analysis::procedure::Point;
 use analysis::sweep::State;

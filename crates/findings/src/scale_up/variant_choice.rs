@@ -6,9 +6,9 @@
 //! reached its end, trials with a client at its limit.
 
 use super::ScaleFacts;
-use crate::summary::comparisons::{COMPARED, is_search, used};
-use crate::summary::curves::is_client_busy;
-use crate::summary::points::{load_of, state_of, sweep};
+use crate::comparisons::{COMPARED, is_search, used};
+use crate::curves::is_client_busy;
+use crate::points::{load_of, state_of, sweep};
 use analysis::procedure::Point;
 use analysis::procedure::grid;
 use analysis::rules::Verdict;

@@ -1,7 +1,6 @@
 //! Tests that the answer begins with planted losses, in every kind of study.
 
-use super::findings;
-use crate::next_step;
+use crate::{combine, next_step, test_runs};
 use analysis::procedure::Point;
 use std::path::Path;
 use store::record::{
@@ -33,7 +32,7 @@ fn study(kind: &str) -> Study {
 /// Returns the trials of a study; for a search, whose points are chosen during the run, its first
 /// one.
 fn made(study: &Study) -> Vec<TrialFinding> {
-    let made = super::test_runs::trials(study, |_| (1000.0, 5.0.into()));
+    let made = test_runs::trials(study, |_| (1000.0, 5.0.into()));
     if !made.is_empty() {
         return made;
     }
@@ -100,7 +99,7 @@ fn lost_data_is_the_first_sentence_in_every_kind_of_study() {
                     trial
                 }
             });
-            let found = findings(&study, trials.collect(), &|_| None, None);
+            let found = combine(&study, trials.collect(), &|_| None, None);
             let first = &found.answer[0];
             assert!(
                 first.starts_with("Data was lost: of 5,000 rows that were read back 7 are lost"),
@@ -126,7 +125,7 @@ fn without_a_loss_no_answer_begins_with_one() {
     for kind in KINDS {
         let study = study(kind);
         let trials = made(&study);
-        let found = findings(&study, trials, &|_| None, None);
+        let found = combine(&study, trials, &|_| None, None);
         let is_loss = |sentence: &String| sentence.starts_with("Data was lost");
         assert!(!found.answer.iter().any(is_loss), "{:?}", found.answer);
         assert!(!found.alarms.iter().any(is_loss), "{:?}", found.alarms);

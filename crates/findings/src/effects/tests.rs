@@ -1,6 +1,6 @@
 //! Tests the effects of made-up matrices, and the sentences about them.
 
-use super::super::{findings, test_runs};
+use crate::{combine, test_runs};
 use expect_test::{Expect, expect};
 use measure::Known;
 use store::record::{EffectsRecord, FindingsRecord};
@@ -28,7 +28,7 @@ fn run(study: &Study, did: impl Fn(&[usize], f64) -> f64, noise: f64) -> Finding
         let ops = did(&trial.variant.cell, trial.point.value()) * (1.0 + drift + wobble);
         (ops, Known::Exactly(1e6 / ops))
     });
-    findings(study, trials, &|_| None, None)
+    combine(study, trials, &|_| None, None)
 }
 
 fn says(found: &FindingsRecord, expect: Expect) {

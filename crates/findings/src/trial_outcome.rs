@@ -1,6 +1,6 @@
 //! Converts a trial's finding into the outcome that a procedure uses.
 
-use crate::summary::is_saturated;
+use crate::points::is_saturated;
 use analysis::procedure::{MeasuredFigure, Percentiles, Point, TrialJudgement, TrialOutcome};
 use analysis::rules::{Limits, Verdict};
 use measure::Known;

@@ -1,8 +1,8 @@
 //! Tests stretches of made-up trials, with faults and without.
 
 use super::*;
-use crate::summary::findings;
-use crate::summary::test_runs::trials;
+use crate::combine;
+use crate::test_runs::trials;
 use store::record::{QuantilesRecord, RecoveryRecord};
 use study::resolve::resolve;
 use study::settings::Overrides;
@@ -64,7 +64,7 @@ fn run(study: &Study, kept: f64) -> FindingsRecord {
             ..FaultRecord::default()
         }];
     }
-    let mut found = findings(study, trials, &|_| None, None);
+    let mut found = combine(study, trials, &|_| None, None);
     let mut read = |with: &TrialFinding, without: &TrialFinding| {
         assert_eq!(with.block, without.block);
         assert_eq!(without.variant.as_str(), "without-faults");

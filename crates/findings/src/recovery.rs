@@ -4,13 +4,11 @@
 mod peers_view;
 mod window;
 
-use crate::trial::TrialRun;
-use analysis::procedure::Point;
 use analysis::recovery::{
     self, Away, BaselineLevel, Before, FaultTimes, Hints, LoadSchedule, Recovery, Repair,
     ReturnTime,
 };
-use anyhow::{Context, Result};
+use anyhow::Result;
 use measure::number::round;
 use peers_view::NodeWatch;
 use store::Trial;
@@ -23,23 +21,41 @@ use window::{Stretch, Window};
 /// Significant digits of a value in a finding.
 const DIGITS: i32 = 6;
 
-impl TrialRun<'_> {
-    /// Adds to each fault of the finding its effects. The trial's lines have been written.
-    ///
-    /// # Errors
-    /// The lines cannot be read.
-    pub(super) fn recovered(
-        &self,
-        finding: &mut TrialFinding,
-        path: &std::path::Path,
-    ) -> Result<()> {
-        let trial = Trial::unverified(path.to_owned(), self.record.clone());
-        let offered = match self.trial.point {
-            Point::Threads(_) => LoadSchedule::Closed,
-            Point::Rate(_) => LoadSchedule::Rate,
-        };
-        measure(&trial, finding, offered).context("measure what the faults did")
+/// Adds to each fault of a trial's finding its effects. The trial's lines have been written.
+///
+/// # Errors
+/// The lines cannot be read.
+pub fn measure(trial: &Trial, finding: &mut TrialFinding, offered: LoadSchedule) -> Result<()> {
+    let on: Vec<usize> = (0..finding.faults.len())
+        .filter(|at| times(&finding.faults[*at]).is_some())
+        .collect();
+    let faults: Vec<FaultTimes> = finding.faults.iter().filter_map(times).collect();
+    if faults.is_empty() {
+        return Ok(());
     }
+    let window = Window::read(trial, &finding.parts)?;
+    let kept = NodeWatch::read(trial)?;
+    let found = recovery::recovery(&window.slices, &faults, offered);
+    let stretches: Vec<Stretch> = found
+        .iter()
+        .zip(&faults)
+        .flat_map(|(found, fault)| window.stretches(found, fault))
+        .collect();
+    let mut stretches = window.records(trial, stretches)?.into_iter();
+    let names: Vec<String> = on.iter().map(|at| finding.faults[*at].name()).collect();
+    for ((at, fault), found) in on.iter().zip(&faults).zip(&found) {
+        let mut next = || stretches.next().flatten();
+        let record = RecoveryRecord {
+            before: next(),
+            during: next(),
+            after: next(),
+            cut_by_fault: window.slices.last().is_some_and(|last| found.until_s < last.to_s),
+            beside: found.beside.iter().map(|at| names[*at].clone()).collect(),
+            ..to_record(found, fault, &finding.faults[*at], &kept)
+        };
+        put(&mut finding.faults[*at], record);
+    }
+    Ok(())
 }
 
 /// Stretch during a fault, and stretch after it. `None` for a stretch without an interval.
@@ -89,39 +105,6 @@ fn times(record: &FaultRecord) -> Option<FaultTimes> {
         healing_s: record.healing_s,
         whole_s: record.whole_s,
     })
-}
-
-fn measure(trial: &Trial, finding: &mut TrialFinding, offered: LoadSchedule) -> Result<()> {
-    let on: Vec<usize> = (0..finding.faults.len())
-        .filter(|at| times(&finding.faults[*at]).is_some())
-        .collect();
-    let faults: Vec<FaultTimes> = finding.faults.iter().filter_map(times).collect();
-    if faults.is_empty() {
-        return Ok(());
-    }
-    let window = Window::read(trial, &finding.parts)?;
-    let kept = NodeWatch::read(trial)?;
-    let found = recovery::recovery(&window.slices, &faults, offered);
-    let stretches: Vec<Stretch> = found
-        .iter()
-        .zip(&faults)
-        .flat_map(|(found, fault)| window.stretches(found, fault))
-        .collect();
-    let mut stretches = window.records(trial, stretches)?.into_iter();
-    let names: Vec<String> = on.iter().map(|at| finding.faults[*at].name()).collect();
-    for ((at, fault), found) in on.iter().zip(&faults).zip(&found) {
-        let mut next = || stretches.next().flatten();
-        let record = RecoveryRecord {
-            before: next(),
-            during: next(),
-            after: next(),
-            cut_by_fault: window.slices.last().is_some_and(|last| found.until_s < last.to_s),
-            beside: found.beside.iter().map(|at| names[*at].clone()).collect(),
-            ..to_record(found, fault, &finding.faults[*at], &kept)
-        };
-        put(&mut finding.faults[*at], record);
-    }
-    Ok(())
 }
 
 /// Stores the record, and copies from it the fields that older fault records have.

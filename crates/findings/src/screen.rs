@@ -146,7 +146,7 @@ fn matrix(study: &Study, confirm: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{findings, test_runs};
+    use crate::{combine, test_runs};
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -194,7 +194,7 @@ mod tests {
     fn planted_settings_are_named_and_their_matrix_is_a_study() {
         for settings in [7, 8, 9] {
             let study = study(settings);
-            let found = findings(&study, trials(&study, &[]), &|_| None, None);
+            let found = combine(&study, trials(&study, &[]), &|_| None, None);
             let screen = &found.screens[0];
             assert_eq!(screen.confirm, ["connections", "compression"], "{screen:?}");
             assert_eq!(screen.effects[2].activity, Activity::Active);
@@ -221,7 +221,7 @@ mod tests {
         for (at, trial) in trials.iter_mut().enumerate() {
             trial.all.ops_per_s = 1000.0 + [0.0, 3.0, -2.0, 4.0, -5.0, 1.0, 2.0][at * 3 % 7];
         }
-        let found = findings(&study, trials, &|_| None, None);
+        let found = combine(&study, trials, &|_| None, None);
         assert!(found.screens[0].confirm.is_empty(), "{:?}", found.screens);
         assert!(
             found.answer[0].contains("none of 9 settings"),
@@ -233,11 +233,11 @@ mod tests {
     #[test]
     fn a_design_that_lacks_a_run_has_no_answer() {
         let study = study(9);
-        let found = findings(&study, trials(&study, &["run-03"]), &|_| None, None);
+        let found = combine(&study, trials(&study, &["run-03"]), &|_| None, None);
         assert!(found.screens[0].effects.is_empty());
         assert!(found.answer[0].contains("run-03"), "{:?}", found.answer);
         // The study as it is written is not needed.
-        let found = findings(&study, trials(&study, &["default"]), &|_| None, None);
+        let found = combine(&study, trials(&study, &["default"]), &|_| None, None);
         assert_eq!(found.screens[0].default_ratio, None);
         assert_eq!(found.screens[0].confirm.len(), 2);
     }

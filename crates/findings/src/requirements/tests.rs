@@ -1,6 +1,6 @@
 //! Tests requirements that are met, missed and undecided.
 
-use crate::summary::findings;
+use crate::combine;
 use analysis::procedure::Point;
 use measure::Known;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ fn trial(index: usize, variant: &str, threads: f64, p99: f64, ci: [f64; 2]) -> T
 
 fn found(study: &Study, trials: Vec<TrialFinding>) -> FindingsRecord {
     let first = |of: &[&TrialFinding]| Some(of[0].all.latency_ms.clone());
-    findings(study, trials, &first, None)
+    combine(study, trials, &first, None)
 }
 
 fn one(study: &Study, trial: TrialFinding) -> RequirementRecord {

@@ -119,7 +119,7 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
 #[test]
 fn variants_are_compared_by_what_was_found() {
     let (study, trials) = all();
-    let findings = crate::summary::findings(&study, trials, &|_| None, None);
+    let findings = crate::combine(&study, trials, &|_| None, None);
     let [compared] = findings.comparisons.as_slice() else {
         panic!("{:?}", findings.comparisons);
     };
@@ -141,7 +141,7 @@ fn a_trial_that_was_too_much_makes_no_run_invalid() {
             trial.verdict = store::record::Verdict::Invalid;
             trial.reasons = vec!["V8".to_owned()];
         }
-        let findings = crate::summary::findings(&study, trials, &|_| None, None);
+        let findings = crate::combine(&study, trials, &|_| None, None);
         (findings.verdict, findings.reasons.len())
     };
     let is_beyond = |trial: &TrialFinding| trial.all.latency_ms.p99.least() > 10.0;
@@ -189,7 +189,7 @@ fn searches_over_threads_are_compared_and_priced_at_their_end() {
             all.extend(of);
         }
     }
-    let findings = crate::summary::findings(&study, all, &|_| None, None);
+    let findings = crate::combine(&study, all, &|_| None, None);
     let at: Vec<f64> = findings.searches.iter().filter_map(|s| Some(s.at?.value())).collect();
     assert_eq!(at, [32.0; 10]);
     let [compared] = findings.comparisons.as_slice() else {
@@ -228,7 +228,7 @@ fn searches_go_on_until_what_they_found_is_told_apart() {
             a.into_iter().chain(trials(&study, "b", block, limit * times))
         };
         let all: Vec<TrialFinding> = (0..4).flat_map(of_block).collect();
-        crate::summary::look(&study, &all, 4).map(|ended| ended.words().to_owned())
+        crate::look(&study, &all, 4).map(|ended| ended.words().to_owned())
     };
     let said = run(1.5).unwrap();
     assert!(

@@ -1,7 +1,7 @@
 //! Reads from the probe's lines how the nodes saw each other during a fault.
 
 use analysis::recovery::{Looks, NodeReadings};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 use store::Trial;
 use store::record::NodesRecord;
@@ -18,7 +18,7 @@ pub struct NodeWatch {
     /// Host of each node.
     pub hosts: BTreeMap<String, String>,
     /// Shortest time for which the nodes keep hints for a node that is down, s. `None` if no node
-    /// reports it.
+    /// reports it, or if one reports no duration.
     pub hint_window_s: Option<f64>,
 }
 
@@ -83,21 +83,32 @@ fn series(name: &str) -> Option<Of> {
 }
 
 fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
-    let of = |settings: &BTreeMap<String, String>| {
-        if settings.get("hinted_handoff_enabled").is_some_and(|on| on == "false") {
-            return Some(0.0);
-        }
-        let new = settings.get("max_hint_window").and_then(|text| seconds(text));
-        // The name before Cassandra 4.1.
-        let old = || settings.get("max_hint_window_in_ms")?.parse::<f64>().ok();
-        new.or_else(|| Some(old()? / 1e3))
-    };
-    let windows = nodes.nodes.iter().filter_map(|node| of(&node.settings));
-    windows.min_by(f64::total_cmp)
+    let windows = nodes.nodes.iter().map(|node| window_of(&node.settings));
+    // With one unknown, the shortest is unknown.
+    let known = windows.collect::<Result<Vec<Option<f64>>>>().ok()?;
+    known.into_iter().flatten().min_by(f64::total_cmp)
+}
+
+/// Returns the hint window of a node with these settings, s. `None` if they do not contain it.
+///
+/// # Errors
+/// It is not a duration.
+fn window_of(settings: &BTreeMap<String, String>) -> Result<Option<f64>> {
+    if settings.get("hinted_handoff_enabled").is_some_and(|on| on == "false") {
+        return Ok(Some(0.0));
+    }
+    if let Some(text) = settings.get("max_hint_window") {
+        return seconds(text).map(Some);
+    }
+    // The name before Cassandra 4.1.
+    match settings.get("max_hint_window_in_ms") {
+        Some(text) => seconds(&format!("{text}ms")).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Parses a duration as Cassandra writes it: `3h`, `10800000ms`.
-fn seconds(text: &str) -> Option<f64> {
+fn seconds(text: &str) -> Result<f64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor = match unit {
@@ -106,9 +117,9 @@ fn seconds(text: &str) -> Option<f64> {
         "m" => 60.0,
         "h" => 3600.0,
         "d" => 86_400.0,
-        _ => return None,
+        _ => bail!("{text:?} is not a duration"),
     };
-    Some(number.parse::<f64>().ok()? * factor)
+    Ok(number.parse::<f64>()? * factor)
 }
 
 #[cfg(test)]
@@ -166,6 +177,8 @@ mod tests {
         );
         let off = node(&[("hinted_handoff_enabled", "false")]);
         assert_eq!(window(vec![long(), off]), Some(0.0));
+        let unknown = node(&[("max_hint_window", "soon")]);
+        assert_eq!(window(vec![long(), unknown]), None);
         assert_eq!(window(vec![node(&[("max_hint_window", "soon")])]), None);
         assert_eq!(window(Vec::new()), None);
     }

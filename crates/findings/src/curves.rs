@@ -112,7 +112,7 @@ fn record(variant: &VariantName, loads: &[Load]) -> CurveRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{findings, test_runs};
+    use crate::{combine, test_runs};
     use analysis::curves::Coefficients;
     use measure::Known;
     use store::record::{FindingsRecord, RuleRecord};
@@ -149,7 +149,7 @@ mod tests {
                 detail: String::new(),
             });
         }
-        findings(&study, trials, &|_| None, None)
+        combine(&study, trials, &|_| None, None)
     }
 
     #[test]

@@ -264,7 +264,7 @@ fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::summary::{findings, test_runs};
+    use crate::{combine, test_runs};
     use measure::Known;
     use store::record::FindingsRecord;
     use study::resolve::resolve;
@@ -282,7 +282,7 @@ mod tests {
             let wobble = trial.one_of([0.0, 0.01, -0.01, 0.004, -0.004]);
             (ops * (1.0 + wobble), p99_ms)
         });
-        findings(&study, trials, &|_| None, None)
+        combine(&study, trials, &|_| None, None)
     }
 
     const PRICED: &str = "procedure: {fixed: {threads: 8}}\nvariants:\n\

@@ -5,7 +5,7 @@
 //! noise of blocks therefore affect variants as in a real run. The long version of each simulation
 //! is ignored here; `cargo xtask audit` runs it.
 
-use super::findings;
+use crate::combine;
 use analysis::DIFFERENCE_LEVEL;
 use analysis::procedure::Point;
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
         finding.all.latency_ms.p99 = (20.0 / (level + 0.05 * normal(&mut chance)).exp()).into();
         finding
     });
-    findings(&study, trials.collect(), &|_| None, None)
+    combine(&study, trials.collect(), &|_| None, None)
 }
 
 /// Returns the share of runs whose primary comparison, or any other, says that variants differ.
@@ -158,7 +158,10 @@ fn audit_of_equal_variants_at_most_1_in_30_differs() {
 
 /// Returns the seeds of `cargo xtask audit --seed S --runs N`: no other S has them.
 fn audit_seeds() -> Range<u64> {
-    let given = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+    let given = |name: &str| {
+        let text = std::env::var(name).ok()?;
+        Some(text.parse::<u64>().unwrap_or_else(|_| panic!("{name} is {text}, not a number")))
+    };
     let runs = given("CASSAY_AUDIT_RUNS").unwrap_or(4000);
     let first = given("CASSAY_AUDIT_SEED").unwrap_or(1) << 32;
     first..first + runs
@@ -274,9 +277,9 @@ fn until_answered(study: &Study, seed: u64, world: World) -> (FindingsRecord, us
         let before = all.iter().filter(|trial| trial.block < block);
         before.cloned().collect()
     };
-    let ended = |block: &usize| super::look(&study, &before(*block), *block).is_some();
+    let ended = |block: &usize| crate::look(&study, &before(*block), *block).is_some();
     let blocks = (1..most).find(ended).unwrap_or(most);
-    (findings(&study, before(blocks), &|_| None, None), blocks)
+    (combine(&study, before(blocks), &|_| None, None), blocks)
 }
 
 fn answered() -> Study {
@@ -382,7 +385,7 @@ fn added_blocks_are_judged_at_any_time_and_an_odd_one_is_named() {
     let mut trials = run(&study, 2, world).trials;
     let odd = trials.iter_mut().find(|t| t.block == 6 && t.variant.as_str() == "b");
     odd.unwrap().all.ops_per_s *= 0.7;
-    let found = findings(&study, trials, &|_| None, None);
+    let found = combine(&study, trials, &|_| None, None);
     let primary = found.comparisons.iter().find(|c| c.primary).unwrap();
     let looks = primary.looks.as_ref().unwrap();
     assert_eq!(

@@ -1,0 +1,39 @@
+//! Names trials for people: variant, point and block.
+
+use analysis::procedure::{Point, Role};
+use sentences::place::point_words;
+use study::plan::Trial;
+use study::settings::Study;
+
+/// Names a trial: `writes, 28 threads, block 2`.
+pub fn trial_name<P>(study: &Study, trial: &Trial<P>) -> String
+where
+    P: Copy + Into<Option<Point>>,
+{
+    let mut parts = Vec::new();
+    let variant = study.variants[trial.variant].name.name();
+    parts.extend(variant.map(str::to_owned));
+    let role = match trial.role {
+        Role::Probe => String::new(),
+        role => format!(" ({})", role.name()),
+    };
+    parts.push(match trial.point.into() {
+        Some(point) => point_words(Some(point)) + &role,
+        None => "a point to be found".to_owned(),
+    });
+    parts.extend(block_of(study, trial.block));
+    parts.join(", ")
+}
+
+/// Names the block: `block 2`, `block 6 of 4 to 12`, `block 13, added`. `None` if there is only
+/// one.
+fn block_of(study: &Study, block: usize) -> Option<String> {
+    let number = block + 1;
+    let planned = study.repeat.blocks;
+    match study.repeat.first_look {
+        _ if study.blocks() < 2 => None,
+        _ if block >= planned => Some(format!("block {number}, added")),
+        Some(least) => Some(format!("block {number} of {least} to {planned}")),
+        None => Some(format!("block {number}")),
+    }
+}

@@ -1,0 +1,225 @@
+//! A rule about values of studies and of records: an error of their parse is returned or reported.
+//! With `.ok()` or a default, a value that cassay cannot read would become another one.
+
+use super::Violation;
+use crate::tree::Tree;
+use syn::Expr;
+use syn::visit::{self, Visit};
+
+/// Crates that read values of studies and of records.
+const READERS: [&str; 5] = ["study", "engine", "findings", "target_spec", "cluster"];
+
+/// Methods of a result that drop its error.
+const DROPS: [&str; 4] = ["ok", "unwrap_or", "unwrap_or_default", "unwrap_or_else"];
+
+/// Exceptions: a file or a folder of the sources, and the reason.
+const EXCEPTIONS: [(&str, &str); 21] = [
+    (
+        "crates/study/src/units.rs",
+        "its functions are the parsers: their own message says what a number must be",
+    ),
+    (
+        "crates/study/src/schema/",
+        "defaults and words of the table of keys, which may be texts",
+    ),
+    (
+        "crates/study/src/format/fields/machines.rs",
+        "an address, of which `rules/machines.rs` reports every other text",
+    ),
+    (
+        "crates/study/src/settings/attached.rs",
+        "addresses, of which `rules/attached.rs` reports every other text",
+    ),
+    (
+        "crates/engine/src/missing_capabilities.rs",
+        "what /proc says of the machine",
+    ),
+    (
+        "crates/engine/src/running_target.rs",
+        "what /proc says of the machine",
+    ),
+    (
+        "crates/engine/src/nodes/places.rs",
+        "what the kernel says of CPUs and memory",
+    ),
+    (
+        "crates/engine/src/trial/finding.rs",
+        "what /proc says of this process",
+    ),
+    (
+        "crates/target_spec/src/heap.rs",
+        "an option of a JVM: any other text is no size, as its callers want it",
+    ),
+    (
+        "crates/target_spec/src/java.rs",
+        "a version as a Java states it",
+    ),
+    (
+        "crates/cluster/src/attach.rs",
+        "a version as a server states it",
+    ),
+    (
+        "crates/cluster/src/local/compare_settings.rs",
+        "values of servers: other texts are compared as texts",
+    ),
+    (
+        "crates/cluster/src/local/host_info.rs",
+        "what the kernel says of a control group",
+    ),
+    (
+        "crates/cluster/src/local/node.rs",
+        "names of log files, some of which have no number",
+    ),
+    (
+        "crates/cluster/src/local/settings_check/hosts.rs",
+        "facts of a JVM, which states a text where there is no limit",
+    ),
+    (
+        "crates/cluster/src/metrics/tables.rs",
+        "values of a server's tables, some of which are texts",
+    ),
+    (
+        "crates/cluster/src/probe/gc_log",
+        "lines of a JVM's log, some of which are others",
+    ),
+    (
+        "crates/cluster/src/ring_members.rs",
+        "addresses as a server states them",
+    ),
+    (
+        "crates/cluster/src/settle.rs",
+        "tasks as a server states them",
+    ),
+    (
+        "crates/cluster/src/snapshot/attached.rs",
+        "names of snapshots, some of which are not ours",
+    ),
+    (
+        "crates/cluster/src/status/gossip.rs",
+        "addresses and sizes as a server states them",
+    ),
+];
+
+/// Checks that no error of a parse is dropped.
+pub fn parse_errors(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut used = [false; EXCEPTIONS.len()];
+    for file in tree.with_extension("rs").filter(|file| is_reader(&file.path)) {
+        // The rule of lengths reports files that do not parse.
+        let Ok(syntax) = syn::parse_file(file.text()) else {
+            continue;
+        };
+        let mut dropped = Dropped::default();
+        dropped.visit_file(&syntax);
+        match EXCEPTIONS.iter().position(|(place, _)| file.path.starts_with(place)) {
+            Some(at) => used[at] |= !dropped.found.is_empty(),
+            None => found.extend(dropped.found.into_iter().map(|(line, call)| {
+                let what = format!(
+                    "`{call}` drops the error: return it or report it, or name the file in \
+                     xtask/src/tidy/parse_errors.rs with the reason"
+                );
+                Violation::on_line(&file.path, line, what)
+            })),
+        }
+    }
+    // A tree in a test of a rule lacks some of them.
+    if tree.file("Cargo.toml").is_some() {
+        let idle = EXCEPTIONS.iter().zip(used).filter(|(_, used)| !used);
+        found.extend(idle.map(|((place, _), _)| {
+            Violation::in_file(place, "is an exception of tidy that nothing needs any more")
+        }));
+    }
+    found
+}
+
+/// Returns true for a source file of the readers that is no file of tests.
+fn is_reader(path: &str) -> bool {
+    let is_of = |name: &&str| path.starts_with(&format!("crates/{name}/src/"));
+    READERS.iter().any(is_of) && !path.contains("/tests/") && !path.ends_with("/tests.rs")
+}
+
+/// Calls that drop the error of a parse: the line, and both calls.
+#[derive(Default)]
+struct Dropped {
+    found: Vec<(usize, String)>,
+}
+
+impl<'ast> Visit<'ast> for Dropped {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !module.attrs.iter().any(is_cfg_test) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        if !function.attrs.iter().any(is_cfg_test) {
+            visit::visit_item_fn(self, function);
+        }
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        let method = call.method.to_string();
+        if let Some(parser) = parser(&call.receiver).filter(|_| DROPS.contains(&method.as_str())) {
+            let line = call.method.span().start().line;
+            self.found.push((line, format!("{parser}(…).{method}()")));
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+}
+
+fn is_cfg_test(attribute: &syn::Attribute) -> bool {
+    let arguments = attribute.parse_args::<syn::Ident>();
+    attribute.path().is_ident("cfg") && arguments.is_ok_and(|name| name == "test")
+}
+
+/// Returns the name of the function that parses a value, if a parse gives it.
+fn parser(value: &Expr) -> Option<String> {
+    let name = match value {
+        Expr::MethodCall(call) => call.method.to_string(),
+        Expr::Call(call) => match &*call.func {
+            Expr::Path(path) => path.path.segments.last()?.ident.to_string(),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let is_parser = ["parse", "from_str", "from_spec"].contains(&name.as_str());
+    (is_parser || name.starts_with("parse_")).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, source: &str) -> Vec<usize> {
+        parse_errors(&Tree::from_texts(&[(path, source)])).iter().map(|one| one.line).collect()
+    }
+
+    #[test]
+    fn every_way_to_drop_the_error_of_a_parse_is_found() {
+        let source = "//! H\nfn a() -> Option<u64> {\n    let b = text.parse().ok()?;\n    \
+            let c = text.parse::<u64>().unwrap_or_default();\n    \
+            let d = units::parse_count(text).unwrap_or(5);\n    \
+            let e = all.map(|one| serde_json::from_str(one).ok());\n    \
+            let f = u8::from_str(text)\n        .unwrap_or_else(|_| 3);\n    \
+            let g = text.parse::<u64>()?;\n    let h = list.first().unwrap_or_default();\n    \
+            let i = text.parse::<u64>().map_err(why).ok();\n}\n\
+            #[cfg(test)]\nmod tests {\n    fn a() { text.parse().ok(); }\n}\n";
+        assert_eq!(lines("crates/study/src/a.rs", source), [3, 4, 5, 6, 8]);
+        assert_eq!(lines("crates/findings/src/a/b.rs", source).len(), 5);
+        for other in [
+            "crates/study/src/a/tests.rs",
+            "crates/load/src/a.rs",
+            "crates/study/src/units.rs",
+        ] {
+            assert_eq!(lines(other, source), [0; 0], "{other}");
+        }
+    }
+
+    #[test]
+    fn an_exception_that_nothing_needs_is_found() {
+        let tree = Tree::from_texts(&[("Cargo.toml", "")]);
+        let found = parse_errors(&tree);
+        assert_eq!(found.len(), EXCEPTIONS.len());
+        assert!(found[0].to_string().starts_with("crates/study/src/units.rs: is an exception"));
+    }
+}
