@@ -147,6 +147,8 @@ pub fn run(
     places: &Places,
 ) -> Result<Run> {
     let (address, seconds) = (server.address(), window.as_secs());
+    // A run that writes no report must not have the figures of the run before it.
+    let _ = std::fs::remove_file(places.scratch.join("latte.json"));
     let rate = match case.load {
         Load::Closed(_) => None,
         Load::Rate(rate) => Some(rate),
@@ -159,7 +161,11 @@ pub fn run(
             let (program, keyspace) = tool.latte(places).context("find latte")?;
             let function = if case.is_read { "read" } else { "write" };
             let limit = format!("{seconds}s");
-            let arguments = latte_arguments(function, keyspace, &limit, rate, address, places);
+            let mut arguments = latte_arguments(function, keyspace, &limit, rate, address, places);
+            if tool == Tool::LatteScylla {
+                // Without this option latte 0.49 ignores the path of its report.
+                arguments.insert(1, "--generate-report".to_owned());
+            }
             (program, arguments)
         }
         Tool::CassandraStress => {
