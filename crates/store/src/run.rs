@@ -81,10 +81,12 @@ pub struct SalvagedRun {
 }
 
 impl Run {
-    /// E: The path is not a run, or [`DamagedRun`].
+    /// Opens the run in the folder `path` (or the folder of the file `path`), and compares every
+    /// byte of its completed files with the checksums. In a long run ([`Run::is_long`]) it compares
+    /// only the files that a page uses, and the lengths of the raw lines.
     ///
     /// # Errors
-    /// It is not a run, or [`DamagedRun`].
+    /// The path is not a run, or [`DamagedRun`].
     pub fn open(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Shown)?.whole()
     }

@@ -25,10 +25,10 @@ pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
     serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))
 }
 
-/// E: The tag is not a name, the word already has another meaning, or the file cannot be written.
+/// Gives a tag to a run, and removes it from the run that had it.
 ///
 /// # Errors
-/// The tag is not a name, it already means something else, or the file cannot be written.
+/// The tag is not a name, the word already has another meaning, or the file cannot be written.
 pub fn tag(results: &Path, name: &str, run: &Run) -> Result<()> {
     Name::new("tag", name)?;
     if name == file::LATEST || results.join(name).exists() {

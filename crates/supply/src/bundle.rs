@@ -149,12 +149,12 @@ fn append(
     Ok(tar.append_data(&mut header, name, from)?)
 }
 
-/// E: The file is not a bundle, or one of its files does not match the lock. The error names the
-/// file and both digests. No file is then put into the cache.
+/// Extracts the jars of a bundle into `cache`. `sha256` is the expected digest of the bundle
+/// itself.
 ///
 /// # Errors
-/// It is not a bundle, or one of its files does not match the lock; the error names the file and
-/// both digests. No file is then put in place.
+/// The file is not a bundle, or one of its files does not match the lock. The error names the file
+/// and both digests. No file is then put into the cache.
 pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, FetchedJars)> {
     let opened = foreign::open(FileKind::Archive, from)
         .with_context(|| format!("read {}", from.display()))?;

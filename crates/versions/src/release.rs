@@ -21,10 +21,11 @@ pub struct UnknownRelease {
 }
 
 impl Release {
-    /// E: The text belongs to no known line, or is not the name of a release.
+    /// Parses a release. The name of a line stands for its pinned release, such as `4.1` for
+    /// `4.1.10`.
     ///
     /// # Errors
-    /// It belongs to no known line, or is not the name of a release.
+    /// The text belongs to no known line, or is not the name of a release.
     pub fn parse(text: &str) -> Result<Release, UnknownRelease> {
         let refused = |why: String| UnknownRelease {
             why,
