@@ -23,7 +23,6 @@ use target_spec::LinkSpec;
 /// missing.
 ///
 /// # Errors
-///
 /// The kernel refuses.
 pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     let flags = match role {

@@ -215,7 +215,6 @@ impl NodeHandle {
     /// Returns the injection that stops the node in order and restarts it on healing.
     ///
     /// # Errors
-    ///
     /// The node does not run, or it is attached and the command line names no command that stops
     /// it.
     pub fn stopping(&self) -> Result<Injection> {
@@ -341,7 +340,6 @@ impl NodeHandle {
     /// Returns the same as [`NodeHandle::restartable`], but the node starts without its data.
     ///
     /// # Errors
-    ///
     /// It does not run, or is not managed.
     pub fn anew(&self, how: RestartMode) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);

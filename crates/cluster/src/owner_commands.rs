@@ -85,7 +85,6 @@ impl Order {
     /// Builds the operation for these tables; each node is given by the address of its agent.
     ///
     /// # Errors
-    ///
     /// Another process could not read the password at its location.
     pub fn build(
         act: Act,

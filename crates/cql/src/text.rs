@@ -137,7 +137,6 @@ pub fn tokens(cql: &str) -> Result<Vec<Token>, CqlMistake> {
 /// Returns a text in the form in which it is sent: with a blank instead of each comment.
 ///
 /// # Errors
-///
 /// As for [`tokens`].
 pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, CqlMistake> {
     let mut has_comment = false;

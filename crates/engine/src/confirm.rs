@@ -11,7 +11,6 @@ use study::settings::{GrantedPermissions, Overrides, Study};
 /// in the place of `screen`. Scale and files stay the same.
 ///
 /// # Errors
-///
 /// The run is not finished, did not screen anything, or did not choose anything. Or the study needs
 /// more than is `granted`, as when a run is resumed.
 pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {

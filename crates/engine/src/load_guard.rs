@@ -137,7 +137,6 @@ pub fn rise(guard: Option<&Guard>) -> Duration {
 /// `None` if there is nothing to say.
 ///
 /// # Errors
-///
 /// A node does not answer.
 pub fn describe(guard: &Guard, running: &Running) -> Result<Option<String>> {
     let before = GuardState::look(guard, running)?;

@@ -73,7 +73,6 @@ fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed
 /// Refuses a study with unmet needs, all of them at once. Nothing is started.
 ///
 /// # Errors
-///
 /// The unmet needs, each with its reason and with the part of the study that has it.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     refuse(study, not_startable(study, plan, dirs))

@@ -108,7 +108,6 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
 /// not allowed.
 ///
 /// # Errors
-///
 /// All actions that are not permitted, or the reason why the cluster does not answer.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Vec<String>> {
     if let Some((table, _)) = compile_workload::unread_tables(study).first() {

@@ -153,7 +153,6 @@ impl InterruptedRun {
     /// Runs the remaining trials.
     ///
     /// # Errors
-    ///
     /// As [`super::run`]; or another process still writes the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<RunEnd> {
         missing_capabilities::check_with_machines(&self.study, &self.plan, &options.dirs)?;

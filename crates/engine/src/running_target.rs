@@ -69,7 +69,6 @@ impl Running {
     /// Gives the nodes another configuration; the data stays.
     ///
     /// # Errors
-    ///
     /// A node did not come back. Then the target cannot be used.
     pub fn reconfigure(
         &mut self,

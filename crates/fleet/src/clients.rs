@@ -167,7 +167,6 @@ impl Clients {
     /// Starts a client on every seat, all at once.
     ///
     /// # Errors
-    ///
     /// Some clients could not be started. The error lists all of them with their reasons. No client
     /// is then left running.
     pub fn open(seats: &[Seat]) -> Result<Clients> {
@@ -259,7 +258,6 @@ impl Clients {
     /// Runs `with` on all clients in parallel.
     ///
     /// # Errors
-    ///
     /// All failures, each with its client.
     pub(crate) fn each<T: Send>(
         &self,

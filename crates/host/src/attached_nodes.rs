@@ -104,7 +104,6 @@ impl Agent {
     /// each action.
     ///
     /// # Errors
-    ///
     /// Something cannot be undone, or the agent cannot write there.
     pub fn mend(&self, folder: Option<&Path>) -> Result<Vec<String>> {
         let folder = folder.map(Path::to_owned);

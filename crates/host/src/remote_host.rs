@@ -129,7 +129,6 @@ impl Agent {
     /// Ends what remains of a cluster on its machine. Returns the number of killed nodes.
     ///
     /// # Errors
-    ///
     /// The cluster cannot be removed completely.
     pub fn clear_cluster(&self, what: &ClearCluster) -> Result<usize> {
         self.call_for(what, CLEAR_LIMIT)

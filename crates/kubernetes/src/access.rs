@@ -189,7 +189,6 @@ impl fmt::Display for MissingVerbs {
 /// Returns the permissions that the user of a context lacks, all asked of the cluster at once.
 ///
 /// # Errors
-///
 /// The cluster cannot be reached, or does not answer.
 pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVerbs>> {
     let namespace = kubectl.namespace_or_default()?;

@@ -140,7 +140,6 @@ impl ClientJob {
     /// Waits for one more of its pods.
     ///
     /// # Errors
-    ///
     /// A pod will not run, with the reason. Or the pods take too long, with the reason of the wait.
     /// Or the user pressed Ctrl-C.
     pub fn next_ready(&mut self, say: &mut dyn FnMut(&str)) -> Result<ReadyPod> {

@@ -46,7 +46,6 @@ impl Kubectl {
     /// Uses the context of this name, or the current one; and this namespace, or the context's.
     ///
     /// # Errors
-    ///
     /// The context or the namespace is not a valid name.
     pub fn new(context: Option<&str>, namespace: Option<&str>) -> Result<Kubectl> {
         ensure!(
@@ -81,7 +80,6 @@ impl Kubectl {
     /// Returns this value for another namespace.
     ///
     /// # Errors
-    ///
     /// It is not a valid name.
     pub fn within(&self, namespace: &str) -> Result<Kubectl> {
         let there = Kubectl::new(self.context(), Some(namespace))?;
@@ -164,7 +162,6 @@ impl Kubectl {
     /// error.
     ///
     /// # Errors
-    ///
     /// The API server refuses it. The message has its words.
     pub fn delete(&self, kind: &str, name: &str) -> Result<()> {
         let how = ["--cascade=foreground", "--wait=false", "--ignore-not-found"];

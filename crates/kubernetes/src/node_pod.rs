@@ -72,7 +72,6 @@ impl NodePod {
     /// Returns the cluster's last report on it, or on the last pod of its name.
     ///
     /// # Errors
-    ///
     /// The cluster sends no report.
     pub fn status(&self) -> Result<PodSeen> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +95,6 @@ impl NodePod {
     /// Returns true if pods may be scheduled on a node of its cluster.
     ///
     /// # Errors
-    ///
     /// The Kubernetes node does not exist, or the user may not read it.
     pub fn is_schedulable(&self, node: &str) -> Result<bool> {
         let node = self.kubectl.get("node", node)?;
@@ -119,7 +117,6 @@ impl NodePod {
     /// Deletes the pod without waiting for its end.
     ///
     /// # Errors
-    ///
     /// No controller would recreate it, or its data would be lost; or the cluster refuses it.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         let pod = self.kubectl.get("pod", &self.name)?;
@@ -160,7 +157,6 @@ impl NodePod {
     /// most do.
     ///
     /// # Errors
-    ///
     /// It belongs to no StatefulSet, so no label selects it alone. Or the cluster refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;

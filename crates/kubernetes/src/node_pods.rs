@@ -72,7 +72,6 @@ impl PodSet {
     /// Returns each of them as a machine for nodes, in the order of their numbers.
     ///
     /// # Errors
-    ///
     /// A pod is gone.
     pub fn machines(&self) -> Result<Vec<RemoteHost>> {
         let all = self.pods.all();

@@ -181,7 +181,6 @@ impl Shared {
     /// Waits until `found` finds its result among all pods, or reports that it cannot come.
     ///
     /// # Errors
-    ///
     /// Those of `found`. Or `deadline` has passed: the error of `late`, with the last state. Or the
     /// user pressed Ctrl-C.
     fn until<T>(
@@ -269,7 +268,6 @@ impl Pods {
     /// differs from the one `told` last.
     ///
     /// # Errors
-    ///
     /// Those of that function.
     pub fn until_told<T>(
         &self,

@@ -66,7 +66,6 @@ impl InsideRun {
     /// Creates the objects, and waits until its pod runs, which then waits for the program.
     ///
     /// # Errors
-    ///
     /// The cluster cannot be reached, or refuses an object. Or the pod does not run, with the
     /// reason. Or the user pressed Ctrl-C.
     pub fn begin(&self, kubectl: &Kubectl, say: &mut dyn FnMut(&str)) -> Result<BegunRun> {
@@ -214,7 +213,6 @@ impl BegunRun {
     /// Tells the pod to continue, because the program has arrived.
     ///
     /// # Errors
-    ///
     /// The pod is gone.
     pub fn go(&self) -> Result<()> {
         self.exec(&["touch", "/cassay/go"]).map(drop)
@@ -223,7 +221,6 @@ impl BegunRun {
     /// Passes on its output, line by line, until it has ended. Returns its status.
     ///
     /// # Errors
-    ///
     /// Its pod is gone. Or the user pressed Ctrl-C; then the run continues.
     pub fn follow(&self, mut line: impl FnMut(&str)) -> Result<i32> {
         let mut seen = 0;

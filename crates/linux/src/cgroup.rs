@@ -74,7 +74,6 @@ impl Group {
     /// Creates the directories and lets processes in: a `cpuset` without CPUs would refuse them.
     ///
     /// # Errors
-    ///
     /// The kernel does not permit it, or a directory already exists.
     pub fn make(places: Vec<CgroupDir>) -> Result<Group> {
         let group = Group::existing(places);
@@ -99,7 +98,6 @@ impl Group {
     /// of another login lie below another group.
     ///
     /// # Errors
-    ///
     /// A directory exists, and is not on the kernel's file system for control groups.
     pub fn check(&self) -> Result<()> {
         self.places.iter().try_for_each(|place| is_group(&place.dir))

@@ -38,7 +38,6 @@ impl Namespace {
     /// Creates an empty namespace. It has only `lo`, which is down.
     ///
     /// # Errors
-    ///
     /// The kernel does not permit it (EPERM), or does not support namespaces (EINVAL).
     pub fn new() -> Result<Namespace> {
         #[cfg(test)]
@@ -66,7 +65,6 @@ impl Namespace {
     /// Opens a socket for its links.
     ///
     /// # Errors
-    ///
     /// The kernel does not permit it.
     pub fn socket(&self) -> Result<Netlink> {
         self.inside(Netlink::open)?
@@ -76,7 +74,6 @@ impl Namespace {
     /// open.
     ///
     /// # Errors
-    ///
     /// The kernel does not permit it.
     pub fn inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T> {
         let fd = self.0.as_fd();
@@ -110,7 +107,6 @@ fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
 /// Checks that a process may have its own mounts. A thread tries this, and ends at once.
 ///
 /// # Errors
-///
 /// The kernel does not permit it.
 pub(crate) fn own_mounts() -> Result<()> {
     // SAFETY: only this code uses the thread, which ends after this. No other thread's view of

@@ -68,7 +68,6 @@ impl Reach {
     /// after which TCP tries again by itself, each try stands for one packet each way.
     ///
     /// # Errors
-    ///
     /// Those of [`Reach::connect`]. Or there are too many attempts.
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(

@@ -411,7 +411,6 @@ impl Blocks {
     /// Writes them there, and syncs them to the device.
     ///
     /// # Errors
-    ///
     /// They cannot be written.
     pub fn write(&self, file: &File, at: u64) -> std::io::Result<()> {
         file.write_all_at(self.bytes(), at)?;

@@ -30,7 +30,6 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
 /// Reads one message; `None` if the other side has ended between two.
 ///
 /// # Errors
-///
 /// The stream ends within a message, or contains something else.
 pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     let mut length = [0; 4];

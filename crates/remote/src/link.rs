@@ -345,7 +345,6 @@ impl Link {
     /// Tells the agent to end everything that it began, and waits until it has.
     ///
     /// # Errors
-    ///
     /// A step fails, with the agent's words. Or the end takes longer than `limit`.
     pub fn end(&self, limit: Duration) -> Result<()> {
         // An agent that is gone does not need the message.

@@ -158,7 +158,6 @@ impl Identity {
     /// Returns true if it ended without SIGKILL.
     ///
     /// # Errors
-    ///
     /// It still exists after SIGKILL: it is stuck in the kernel, or this user may not kill it.
     pub fn end(self, grace: Duration) -> Result<bool> {
         if !grace.is_zero() {

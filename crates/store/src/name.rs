@@ -25,7 +25,6 @@ impl Name {
     /// Checks `text`. `what` is the kind of name for the message.
     ///
     /// # Errors
-    ///
     /// `text` is not the name of one file or folder.
     pub fn new(what: &str, text: &str) -> Result<Name> {
         let plain = |c: char| c.is_alphanumeric() || "-_.+=".contains(c);
@@ -83,7 +82,6 @@ pub(crate) fn slug<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
 /// with `/` between them.
 ///
 /// # Errors
-///
 /// The path would leave the folder, or a part of it is not the name of one file or folder.
 pub(crate) fn inner_path(text: &str) -> Result<PathBuf> {
     let path = Path::new(text);

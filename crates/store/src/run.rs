@@ -100,7 +100,6 @@ impl Run {
     /// Opens the run for a resume, even if it is damaged, except for the study and its plan.
     ///
     /// # Errors
-    ///
     /// The path is not a run, or its study or plan is [`DamagedRun`].
     pub fn salvage(path: &Path) -> Result<SalvagedRun> {
         Run::read(path, Depth::Bytes)

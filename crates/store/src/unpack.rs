@@ -8,7 +8,6 @@ use std::path::{Component, Path};
 /// links, and writes nothing outside that folder.
 ///
 /// # Errors
-///
 /// The file is not an archive, contains paths outside the folder, or its content cannot be written.
 pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
     let mut archive = tar::Archive::new(archive);

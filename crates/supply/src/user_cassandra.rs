@@ -109,7 +109,6 @@ static BUILT: Mutex<BTreeSet<(Vec<String>, PathBuf)>> = Mutex::new(BTreeSet::new
 /// Runs the build command in its folder, once in this process.
 ///
 /// # Errors
-///
 /// The command cannot be started or fails. The message contains its last lines.
 pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> Result<()> {
     let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

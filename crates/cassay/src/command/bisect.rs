@@ -212,7 +212,6 @@ impl Bisection<'_> {
     /// Measures a step, or its remaining part.
     ///
     /// # Errors
-    ///
     /// The build cannot be compared: it cannot be built, does not start, or too few trials are
     /// usable.
     fn step(&self, build: usize, before: usize, out: &Path) -> Result<BisectStep> {

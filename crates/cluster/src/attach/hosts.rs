@@ -171,7 +171,6 @@ impl AttachedHosts {
     /// Ends all agents in parallel. Each undoes its changes first.
     ///
     /// # Errors
-    ///
     /// The first failure. All other agents have still ended.
     pub fn end(&self) -> Result<()> {
         let end = |host: &ReachedHost| {
@@ -261,7 +260,6 @@ impl ReachedHost {
     /// Returns the commands that stop and start a node.
     ///
     /// # Errors
-    ///
     /// The study names no such commands.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
         let missing = "`hosts` does not say what stops and starts it (`control`)";

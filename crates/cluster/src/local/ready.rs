@@ -37,7 +37,6 @@ pub(super) fn answers(
 /// Waits until one node asks for a password over CQL. Without roles it can do no more.
 ///
 /// # Errors
-///
 /// As [`answers`].
 pub(super) fn asks_for_password(
     nodes: &mut [LocalNode],

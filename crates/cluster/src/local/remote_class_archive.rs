@@ -16,7 +16,6 @@ impl Nodes {
     /// Enables or disables class sharing for nodes that start from now on, as the spec requests.
     ///
     /// # Errors
-    ///
     /// An archive cannot be dumped, with the output of the node that should dump it.
     pub(super) fn share_classes_there(
         &mut self,

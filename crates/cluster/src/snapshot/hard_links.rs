@@ -225,7 +225,6 @@ pub(crate) fn verify(
 /// process has verified before are trusted.
 ///
 /// # Errors
-///
 /// The damaged files and their node. Nothing has changed.
 pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| {

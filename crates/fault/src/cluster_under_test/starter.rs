@@ -17,7 +17,6 @@ pub trait Starter {
     /// Returns the injection that stops a node in order and restarts it on healing.
     ///
     /// # Errors
-    ///
     /// It does not run. Or it is attached, and the user does not permit the action.
     fn stopping(&self, node: usize) -> Result<Injection>;
 
@@ -65,7 +64,6 @@ pub trait Starter {
     /// Returns how another node could join on a host.
     ///
     /// # Errors
-    ///
     /// The host can have no other node.
     fn newcomer(&self, host: usize) -> Result<Join>;
 

@@ -170,7 +170,6 @@ impl Command {
     /// Parses a command line: the words after `cassandra-stress`.
     ///
     /// # Errors
-    ///
     /// All mistakes, at their columns in the source `command line`; secrets are masked.
     pub fn parse(words: &[String]) -> Result<Command, Diagnostics> {
         let line = Line::new(words);

@@ -57,7 +57,6 @@ pub trait SampledSource: Send {
     /// its values.
     ///
     /// # Errors
-    ///
     /// A part could not be read. The values so far stay, and the next sample is taken nevertheless.
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()>;
 

@@ -32,7 +32,6 @@ impl Program {
     /// process.
     ///
     /// # Errors
-    ///
     /// There is none. The message has the places searched and the way to get it.
     pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -97,7 +97,6 @@ fn window(step: &ImportStep) -> Window {
 /// Imports all command lines. Returns their steps in order, each with a unique name.
 ///
 /// # Errors
-///
 /// The mistakes in the first command line that cannot be imported.
 pub fn import(
     imported: &ImportedCommands,

@@ -23,7 +23,6 @@ const ATTEMPT: Duration = Duration::from_secs(5);
 /// come up. Does nothing for an open cluster.
 ///
 /// # Errors
-///
 /// A node dies, the deadline passes, or another client has created a role in the meantime.
 pub(in crate::local) fn set_up(
     nodes: &mut [LocalNode],
