@@ -110,7 +110,7 @@ impl UndoList {
         }
     }
 
-    /// Undoes changes that prevent killed processes from ending. Their entries stay on the list.
+    /// Undoes changes that prevent killed processes from ending. Their entries remain on the list.
     ///
     /// # Errors
     /// As [`undo`].

@@ -141,7 +141,7 @@ fn join(values: &[f64]) -> (Vec<f64>, f64) {
     }
 }
 
-/// Returns the distance by which the worst value lies below or above the median, if it stands out;
+/// Returns the distance by which the worst value is below or above the median, if it stands out;
 /// otherwise zeros.
 fn incident(values: &[f64]) -> [f64; 2] {
     let (middle, usual) = median_and_deviation(values);

@@ -402,10 +402,10 @@ impl Comparison {
 
     /// Returns the number of blocks that decides the comparison at `level`, if blocks continue to
     /// vary as they did. It is the smaller of two numbers. The first applies if the ratio is beyond
-    /// the margin and stays there: the blocks until the interval at `level` excludes 1. The second
-    /// applies to any ratio: the blocks until half the interval at `level`, plus half the 95 %
-    /// interval, fit into the margin. Then the ratio is either further from 1 than the first half,
-    /// or so near to 1 that the second half lies within the margin.
+    /// the margin and remains there: the blocks until the interval at `level` excludes 1. The
+    /// second applies to any ratio: the blocks until half the interval at `level`, plus half the 95
+    /// % interval, fit into the margin. Then the ratio is either further from 1 than the first
+    /// half, or so close to 1 that the second half is within the margin.
     ///
     /// `None` with one block, and above [`BLOCKS_TO_SETTLE_MAX`]. Also `None` if the runs did not
     /// alternate or the ratio is a bound, because further blocks of this kind would not help.

@@ -23,8 +23,8 @@ const SEEN_MIN: f64 = 0.6;
 pub(crate) const OFF_MAX: f64 = 0.05;
 /// Maximum ratio of a reported peak's load to the last load measured.
 const BEYOND_MAX: f64 = 2.0;
-/// Value below which a coefficient counts as zero. With a smaller one, N* would lie beyond a
-/// hundred thousand.
+/// Value below which a coefficient counts as zero. With a smaller one, N* would be beyond a hundred
+/// thousand.
 pub(crate) const NONE_MAX: f64 = 1e-10;
 
 /// One load of a closed loop.
@@ -65,7 +65,7 @@ pub struct Usl {
 /// Peak of a curve, as far as the measured loads show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
-    /// The peak lies within the loads that were offered.
+    /// The peak is within the loads that were offered.
     At {
         /// Operations in flight.
         threads: f64,
@@ -82,7 +82,7 @@ pub enum Peak {
     },
     /// κ does not differ significantly from 0: throughput levels off, as far as the loads show.
     Untold,
-    /// The peak lies further out than the curve may be drawn.
+    /// The peak is further out than the curve may be drawn.
     Beyond,
 }
 

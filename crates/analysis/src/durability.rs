@@ -38,7 +38,7 @@ pub struct ConsistencyLevel {
 pub struct CommitLog {
     /// True if writes to the keyspace go to the commit log (`durable_writes`).
     pub is_used: bool,
-    /// True if the log stays in the process's own memory until its sync, as a compressed or
+    /// True if the log remains in the process's own memory until its sync, as a compressed or
     /// encrypted log does. A memory-mapped log outlives its process, and the node replays it up to
     /// the last marker.
     pub is_buffered: bool,

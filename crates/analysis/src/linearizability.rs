@@ -154,7 +154,8 @@ impl<'h> Search<'h> {
             !matches!(self.operation(place).what, RegisterEvent::Write(_))
                 && self.effect(&self.known, place) == Some(self.value)
         };
-        // A valid order stays valid if this operation comes next, so the search tries nothing else.
+        // A valid order remains valid if this operation comes next, so the search tries nothing
+        // else.
         if let Some(place) = candidates.iter().copied().find(only_asks) {
             return vec![EffectStep::Known(place)];
         }

@@ -306,7 +306,7 @@ impl Cluster {
         self.null.as_ref()
     }
 
-    /// Does work that may restart managed nodes. Then describes the nodes again, whatever the
+    /// Does work that may restart managed nodes. Then describes the nodes again, regardless of the
     /// result.
     pub(crate) fn restarting<T>(
         &mut self,

@@ -42,7 +42,7 @@ pub fn capabilities_of(target: &Target) -> Vec<CapabilityStatus> {
 /// them.
 ///
 /// # Errors
-/// The agent is gone.
+/// The agent has ended.
 pub fn capabilities_there(agent: &host::Agent) -> anyhow::Result<Vec<CapabilityStatus>> {
     let mut all = agent.capabilities()?;
     all.sort_by_key(|one| one.capability);

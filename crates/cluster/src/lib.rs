@@ -108,8 +108,7 @@ pub fn answer() -> Option<anyhow::Result<()>> {
 /// Starts a target, or attaches to it. Progress goes to `say`, one line at a time.
 ///
 /// # Errors
-/// The target is not available. The message gives the reason and the way out. Nothing is left
-/// running.
+/// The target is not available. The message gives the reason and a remedy. Nothing is left running.
 pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
     match target {
         Target::Local(spec) => Ok(Cluster::from_local(local::start(spec, dirs, say)?)),

@@ -36,7 +36,7 @@ pub struct MachineSeen {
 }
 
 /// Connects to all machines and inspects them, where `limits` applies to each host. Returns each
-/// reachable machine in order. For the others, it returns the reason and the way out.
+/// reachable machine in order. For the others, it returns the reason and a remedy.
 ///
 /// # Errors
 /// A name in `machines` is not that of a machine.
@@ -236,7 +236,7 @@ impl MachineSeen {
     /// Measures the disk of the machine's folder.
     ///
     /// # Errors
-    /// The agent is gone, or the disk test fails.
+    /// The agent has ended, or the disk test fails.
     pub fn disk_speed(&self) -> Result<DiskSpeed> {
         let tried = |work: DiskWork| -> Result<[Option<f64>; 2]> {
             let what = Query::TryDisk {
@@ -271,7 +271,7 @@ impl MachineSeen {
     /// port. `None` if the other machine is not reachable.
     ///
     /// # Errors
-    /// An agent is gone, or the kernel refuses.
+    /// An agent has ended, or the kernel refuses.
     pub fn way_to(&self, other: &MachineSeen) -> Result<Option<(f64, Option<Duration>)>> {
         let Some(address) = other.address else {
             return Ok(None);

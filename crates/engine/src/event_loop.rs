@@ -211,7 +211,7 @@ pub enum EarlyEnd {
     Interrupted,
     /// A node has died. Holds its name, the way in which it ended, and its last log lines.
     NodeDied(String),
-    /// The load was too much for other users of the target.
+    /// The load was too high for other users of the target.
     Guarded(String),
     /// One of several clients was lost. Holds its name, the reason and the time.
     ClientLost(String),

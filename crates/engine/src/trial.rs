@@ -94,7 +94,7 @@ pub enum TrialEnd {
     Finished(Box<TrialFinding>),
     /// The user pressed Ctrl-C: the trial counts as not done.
     Interrupted,
-    /// A node died, or the load was too much for other users of the target. Holds the description.
+    /// A node died, or the load was too high for other users of the target. Holds the description.
     /// The finding is invalid, and the run does not continue with this target.
     Stopped(Box<TrialFinding>, String),
 }

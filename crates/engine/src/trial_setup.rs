@@ -86,7 +86,7 @@ impl Engine<'_> {
         stopped.and(noted).and(self.note_missing(slug, missing))
     }
 
-    /// Records the tables that stay on an attached cluster.
+    /// Records the tables that remain on an attached cluster.
     fn note_remains(&mut self, running: &Running) {
         let left = running.cluster.left();
         if let Target::Attach(attach) = &running.settings

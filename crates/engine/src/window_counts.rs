@@ -57,7 +57,7 @@ pub struct Series {
     errors: Histogram,
     ok: u64,
     ops_per_s: Vec<f64>,
-    /// Sum of all counts; its histograms stay empty.
+    /// Sum of all counts; its histograms remain empty.
     counts: KindInterval,
 }
 

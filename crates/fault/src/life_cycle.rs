@@ -343,7 +343,7 @@ impl LifeCycle<'_> {
             if look.whole.is_some() {
                 seen_ns = self.world.now_ns();
             }
-            // If an agent is gone, nothing can be observed any more.
+            // If an agent has ended, nothing can be observed any more.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.whole == Some(true) {
                 let early = "; its agent had healed it by itself";

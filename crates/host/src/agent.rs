@@ -161,7 +161,7 @@ impl Agent {
     /// Returns the capabilities of its machine.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn capabilities(&self) -> Result<Vec<CapabilityStatus>> {
         self.call(&Capabilities)
     }
@@ -169,7 +169,7 @@ impl Agent {
     /// Returns the capabilities of its machine to break volumes.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn volume_capabilities(&self) -> Result<Vec<CapabilityStatus>> {
         self.call(&VolumeCapabilities)
     }
@@ -177,7 +177,7 @@ impl Agent {
     /// Returns the capabilities of its machine to break the machine's own network.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn machine_capabilities(&self) -> Result<Vec<CapabilityStatus>> {
         self.call(&MachineCapabilities)
     }
@@ -264,7 +264,7 @@ impl Agent {
     /// permitted to access. The process ends with the agent.
     ///
     /// # Errors
-    /// The program cannot be executed, or the agent is gone.
+    /// The program cannot be executed, or the agent has ended.
     pub fn start(&self, command: &Command, output: &Path) -> Result<Identity> {
         self.call(&StartProcess::from_command(command, output)?)
     }

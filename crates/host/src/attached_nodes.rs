@@ -55,7 +55,7 @@ impl Agent {
     /// Returns those of these addresses that are its host's own: they can be bound only there.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn own_addresses(&self, of: &[IpAddr]) -> Result<Vec<IpAddr>> {
         self.call(&OwnAddresses(of.to_vec()))
     }
@@ -79,7 +79,7 @@ impl Agent {
     /// Starts a server on its host unless it runs. Returns its process if it appears soon.
     ///
     /// # Errors
-    /// The start fails, or the agent is gone.
+    /// The start fails, or the agent has ended.
     pub fn start_service(&self, service: &Service) -> Result<Option<Identity>> {
         self.call_for(&StartService(service.clone()), MEND_LIMIT)
     }
@@ -88,7 +88,7 @@ impl Agent {
     /// the duration of the call; ns.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn wall_clock(&self) -> Result<(i64, u64)> {
         let before_ns = clock::unix_ns();
         let theirs_ns = self.call(&ReadWallClock)?;

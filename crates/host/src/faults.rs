@@ -109,7 +109,7 @@ pub enum Injection {
     /// Stops a server that belongs to another user, or its process, and makes it serve again for
     /// healing.
     Service(ServiceFault),
-    /// Runs a program, and another one for healing. The guard runs it if the agent is gone.
+    /// Runs a program, and another one for healing. The guard runs it if the agent has ended.
     Command {
         /// Program that injects the fault.
         inject: Invocation,

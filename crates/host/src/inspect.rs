@@ -90,7 +90,7 @@ impl Agent {
     /// Returns the properties of its machine, and the offsets of its clocks.
     ///
     /// # Errors
-    /// The agent is gone, or the folder does not exist.
+    /// The agent has ended, or the folder does not exist.
     pub fn inspect(
         &self,
         folder: &Path,

@@ -212,7 +212,7 @@ impl Agent {
     /// Queries its host. A query that may take long includes its own time limit.
     ///
     /// # Errors
-    /// The agent is gone, or the kernel does not answer.
+    /// The agent has ended, or the kernel does not answer.
     pub fn see(&self, what: Query) -> Result<QueryAnswer> {
         let limit = what.limit();
         self.call_for(&RunQuery { what }, limit)
@@ -222,7 +222,7 @@ impl Agent {
     /// the counterpart of [`Query::Transfer`].
     ///
     /// # Errors
-    /// The agent is gone, or no port is free.
+    /// The agent has ended, or no port is free.
     pub fn receive(&self, limit: Duration) -> Result<u16> {
         let limit_ms = limit.as_millis() as u64;
         self.call(&Receive { limit_ms })

@@ -105,7 +105,7 @@ impl Agent {
     /// Returns one of these addresses that is in use, and by which process. `None` if all are free.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn taken_port(&self, addresses: Vec<SocketAddrV4>) -> Result<Option<String>> {
         self.call(&TakenPort(addresses))
     }
@@ -113,7 +113,7 @@ impl Agent {
     /// Returns the memory available without swapping, bytes.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn available_memory(&self) -> Result<u64> {
         self.call(&AvailableMemory)
     }
@@ -121,7 +121,7 @@ impl Agent {
     /// Returns the running JVMs that were started with all of `marks`.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn find_marked(&self, marks: Vec<String>) -> Result<Vec<crate::process::Identity>> {
         self.call(&FindMarked(marks))
     }

@@ -95,7 +95,7 @@ impl Group {
 
     /// The places were read from a file, and every process that a file called `cgroup.procs` lists
     /// there would be killed. The places cannot be derived from the cluster's id, since the groups
-    /// of another login lie below another group.
+    /// of another login are below another group.
     ///
     /// # Errors
     /// A directory exists, and is not on the kernel's file system for control groups.
@@ -337,7 +337,7 @@ impl CgroupDir {
     }
 }
 
-/// In version 2, switches the controllers on for the groups beside `place`. They stay on, because
+/// In version 2, switches the controllers on for the groups beside `place`. They remain on, because
 /// other groups may have begun to use them. They have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;

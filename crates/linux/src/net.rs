@@ -2,7 +2,7 @@
 //!
 //! Invariants: a namespace exists as long as a process or a descriptor holds it, and this module
 //! never gives it a name. So everything disappears when this process ends, however it ends. A
-//! socket stays in the namespace in which it was opened. A separate thread enters the namespace,
+//! socket remains in the namespace in which it was opened. A separate thread enters the namespace,
 //! opens the socket and ends. No other thread ever changes its namespace.
 
 use crate::message::{self, Answer, HEADER_BYTES, Message, NLMSG_DONE, Queue};
@@ -70,7 +70,7 @@ impl Namespace {
         self.inside(Netlink::open)?
     }
 
-    /// Runs `run` in this namespace, in a thread that ends afterwards. Sockets that it opens stay
+    /// Runs `run` in this namespace, in a thread that ends afterwards. Sockets that it opens remain
     /// open.
     ///
     /// # Errors

@@ -180,7 +180,7 @@ impl Limit {
     }
 }
 
-/// Window that defines the measured population: operations whose intended time lies between the
+/// Window that defines the measured population: operations whose intended time is between the
 /// window's begin and the stop. The client follows them to their end, or to [`Config::timeout`] or
 /// the timeout of their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

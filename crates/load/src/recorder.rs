@@ -261,7 +261,7 @@ impl Recorder {
         }
     }
 
-    /// Passes on the last part. It ends at `end_ns`, or at the begin of the window if that lies
+    /// Passes on the last part. It ends at `end_ns`, or at the begin of the window if that is
     /// between its last operation and its end.
     pub fn finish(mut self, world: &mut impl World, end_ns: u64) {
         self.flush();

@@ -6,7 +6,7 @@
 use cql::response::ColumnSpec;
 use cql::{Value, reply};
 
-/// Maximum bytes of cells in one answer, so that its frame stays below the 16 MiB that Cassandra
+/// Maximum bytes of cells in one answer, so that its frame remains below the 16 MiB that Cassandra
 /// allows. The next page contains the rest.
 const CELLS_BYTES_MAX: usize = 12 << 20;
 

@@ -1,7 +1,7 @@
 //! Builds a recording from the records of logs: selects records, and keeps the parts to be
 //! replayed.
 //!
-//! Invariants: every omitted record counts with its reason, and memory stays within the limit,
+//! Invariants: every omitted record counts with its reason, and memory remains within the limit,
 //! whatever a log contains.
 
 use crate::log_record::{Bound, Entry, Request, Why};

@@ -119,8 +119,8 @@ pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
 }
 
 /// Answers calls until the controller leaves, is gone, or is silent for longer than `lease`. Calls
-/// in progress finish first. Each call has its own thread. The conversation stays open, so that the
-/// controller sees when the following steps are done.
+/// in progress finish first. Each call has its own thread. The conversation remains open, so that
+/// the controller sees when the following steps are done.
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,

@@ -74,7 +74,7 @@ impl ClockOffset {
     /// Takes one sample.
     ///
     /// # Errors
-    /// The agent is gone, or does not answer in time.
+    /// The agent has ended, or does not answer in time.
     pub fn ask(&mut self, link: &Link, limit: Duration) -> Result<()> {
         let sent_ns = clock::now_ns();
         let [read_ns, answered_ns] = link.call(&ReadClock, limit)?;

@@ -263,7 +263,7 @@ impl Link {
     /// Sends a call and waits for the answer at most for `limit`.
     ///
     /// # Errors
-    /// The call fails, with the agent's own words. Or the agent is gone, or does not answer in
+    /// The call fails, with the agent's own words. Or the agent has ended, or does not answer in
     /// time.
     pub fn call<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         let asked = || -> Result<C::Answer> {

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of corrupted bytes of a file. They stay in memory during the fault.
+/// Maximum number of corrupted bytes of a file. They remain in memory during the fault.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// Bytes of a file, inverted on disk.

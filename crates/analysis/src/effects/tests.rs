@@ -79,7 +79,7 @@ fn the_interaction_of_the_worked_example_matters() {
     assert_eq!(acts(Metric::THROUGHPUT), Interaction::Matters);
     // 3.9 %: certainly there, but too small to matter.
     assert_eq!(acts(margin(0.05)), Interaction::NotResolved);
-    // All have the same error, so they lie on one line of a half-normal plot.
+    // All have the same error, so they are on one line of a half-normal plot.
     assert!((found[2].scaled - found[2].comparison.ratio.ln().abs() / 2.0).abs() < 1e-12);
     assert!((found[0].scaled - found[0].comparison.ratio.ln().abs()).abs() < 1e-12);
 }

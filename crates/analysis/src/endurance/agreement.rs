@@ -29,7 +29,7 @@ measure::word_enum! {
         Inside = "inside",
         /// The whole interval is beyond the margin.
         Outside = "outside",
-        /// The interval lies on both sides of the margin.
+        /// The interval is on both sides of the margin.
         Untold = "untold",
     }
 }

@@ -213,7 +213,7 @@ impl SearchStep {
         SearchStep { result, near, why }
     }
 
-    /// Returns true if the load was too much: the target may still have a backlog.
+    /// Returns true if the load was too high: the target may still have a backlog.
     pub fn is_too_much(&self) -> bool {
         matches!(self.result, SearchResult::Fail | SearchResult::Above)
     }

@@ -27,7 +27,7 @@ pub struct Search {
     pub bound: Bound,
     /// Number of consecutive holds that confirm the result.
     pub holds: u32,
-    /// Maximum number of halvings if the first load is too much.
+    /// Maximum number of halvings if the first load is too high.
     pub downs_max: u32,
     /// Share of the result at which a further trial measures, if any.
     pub expected: Option<f64>,
@@ -337,11 +337,11 @@ struct Path {
     last: u64,
 }
 
-/// A load that was too much.
+/// A load that was too high.
 struct High {
     value: u64,
     why: String,
-    /// True if the load was too much for the client.
+    /// True if the load was too high for the client.
     is_by_client: bool,
 }
 

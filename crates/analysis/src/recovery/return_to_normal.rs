@@ -218,8 +218,8 @@ impl IntervalSeries {
         )
     }
 
-    /// Returns the shortfall between two times, which may lie in one interval. `None` if no
-    /// interval ends after the first time.
+    /// Returns the shortfall between two times, which may be in one interval. `None` if no interval
+    /// ends after the first time.
     pub fn dip(&self, [from_s, to_s]: [f64; 2], offered: LoadSchedule) -> Option<Dip> {
         let points = match self.between(from_s, to_s) {
             [] => self.between(from_s, f64::INFINITY).get(..1)?,

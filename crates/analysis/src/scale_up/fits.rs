@@ -53,7 +53,7 @@ pub struct Fit {
     /// AICc of the curve. `None` with too few trials.
     pub aicc: Option<f64>,
     /// Peak of the throughput, for the Universal Scalability Law. Amdahl's law has no peak, and the
-    /// peak of the two-level model would lie within a socket.
+    /// peak of the two-level model would be within a socket.
     pub peak: Option<Peak>,
 }
 

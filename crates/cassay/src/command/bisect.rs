@@ -1,7 +1,7 @@
 //! `cassay bisect`: finds the first build in a sequence that is worse than the first one.
 //!
 //! Each step is an ordinary run in its own folder. It runs the study with two variants: the good
-//! build and one other. The results stay there, so that the same command can continue from them.
+//! build and one other. The results remain there, so that the same command can continue from them.
 
 mod builds;
 

@@ -61,13 +61,13 @@ pub fn has_room(size: Size) -> bool {
 
 /// Returns as many lines as the screen has rows, each as wide as the screen.
 pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
-    // With little room, no line stays empty.
+    // With little room, no line remains empty.
     let space = (size.rows >= AIRY).then(Line::default);
     let mut lines = vec![title(state, size, now), phase(state, size, now)];
     lines.extend(space.clone());
     lines.extend(courses(state, size));
     lines.extend(standing(state, size, now));
-    // Half of the rest, so that trials and messages stay visible.
+    // Half of the rest, so that trials and messages remain visible.
     let room = size.rows.saturating_sub(lines.len() + 1) / 2;
     lines.extend(machines(state, size.columns, room));
     lines.extend(space);

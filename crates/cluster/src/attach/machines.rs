@@ -10,7 +10,7 @@ impl AttachedHosts {
     /// Returns the machines, by name.
     ///
     /// # Errors
-    /// An agent is gone, or a kernel does not describe its machine.
+    /// An agent has ended, or a kernel does not describe its machine.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
         let of_host = |host: &ReachedHost| {
             let machine = host
@@ -26,7 +26,7 @@ impl AttachedHosts {
     /// folders of the nodes on each machine.
     ///
     /// # Errors
-    /// An agent is gone.
+    /// An agent has ended.
     pub fn settings(
         &self,
         question: &Question,

@@ -2,8 +2,8 @@
 //! them, otherwise loopback addresses.
 //!
 //! The module deals nodes to the hosts in turn, and tokens to the nodes in turn. So neighbours on
-//! the ring are on different hosts and racks. Every node owns the same share of the data, whatever
-//! the number of replicas.
+//! the ring are on different hosts and racks. Every node owns the same share of the data,
+//! regardless of the number of replicas.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;

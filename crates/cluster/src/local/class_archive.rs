@@ -1,6 +1,6 @@
 //! Class data sharing (CDS): the JVM maps parsed and verified classes from an archive that was
 //! dumped once, instead of loading them at every start. This saves a fifth of the CPU time of a
-//! start. The bytecode and the JIT compilers stay the same. See
+//! start. The bytecode and the JIT compilers remain the same. See
 //! `docs/decisions/029-class-data-sharing.md`.
 //!
 //! There is one archive per Java build and set of jars. The JVM itself refuses an archive of

@@ -84,7 +84,7 @@ impl Cluster {
     /// Returns the machines of the hosts by name, as processes on them see them.
     ///
     /// # Errors
-    /// An agent is gone, no host is reachable, or a kernel does not describe its machine.
+    /// An agent has ended, no host is reachable, or a kernel does not describe its machine.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
         if let Some(hosts) = self.attached_hosts() {
             return hosts.machines();
@@ -107,7 +107,7 @@ impl Cluster {
     /// cluster whose machines are not reachable.
     ///
     /// # Errors
-    /// An agent is gone.
+    /// An agent has ended.
     pub fn host_settings(
         &self,
         question: &Question,

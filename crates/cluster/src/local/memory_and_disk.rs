@@ -18,7 +18,7 @@ const DISK_BYTES_PER_NODE: u64 = 1 << 30;
 /// Refuses a cluster that does not fit.
 ///
 /// # Errors
-/// Too little memory or disk is free. The message has both numbers and the way out.
+/// Too little memory or disk is free. The message has both numbers and a remedy.
 pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
     check_heap(heap_bytes)?;
     check_memory(nodes, heap_bytes)?;
@@ -29,7 +29,7 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
 /// the disk of `data`, in bytes.
 ///
 /// # Errors
-/// They do not fit. The message has both numbers and the way out.
+/// They do not fit. The message has both numbers and a remedy.
 pub(super) fn fits(
     nodes: usize,
     heap_bytes: u64,

@@ -131,7 +131,7 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
 /// of each machine's first node.
 ///
 /// # Errors
-/// No port set is free; the message names a taken port and its holder. Or an agent is gone.
+/// No port set is free; the message names a taken port and its holder. Or an agent has ended.
 pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {

@@ -18,7 +18,7 @@ const HEADROOM_BYTES: u64 = 80 * MIB;
 /// Refuses a node whose volume has too little space for TRUNCATE.
 ///
 /// # Errors
-/// The volume is too small. The message has both numbers and the way out. Nothing has changed.
+/// The volume is too small. The message has both numbers and a remedy. Nothing has changed.
 pub(super) fn check(place: &NodeFiles<'_>) -> Result<()> {
     // A node that does not report its memtables needs only the general reserve.
     let memtables = mbeans::memtables_bytes(place.agent()?).unwrap_or(0);

@@ -78,7 +78,7 @@ fn a_rate_is_divided_by_half_the_ceiling_and_by_link_capacity() {
     assert_eq!(bytes(833.0, 833.0), (Some(1), false));
     assert_eq!(bytes(834.0, 100.0), (Some(2), true));
     assert_eq!(bytes(100.0, 1_700.0), (Some(3), true));
-    // A load that stays on this machine uses no link.
+    // A load that remains on this machine uses no link.
     assert_eq!(machines(|facts| facts.link = None), (Some(3), true));
 }
 

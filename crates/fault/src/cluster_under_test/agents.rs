@@ -36,7 +36,7 @@ pub trait Agents {
     /// Resets the deadline of all faults: agents heal them `within` from now on.
     ///
     /// # Errors
-    /// An agent is gone.
+    /// An agent has ended.
     fn renew(&mut self, within: Duration) -> Result<()>;
 
     /// Heals all faults, the last one first.

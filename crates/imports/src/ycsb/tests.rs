@@ -430,7 +430,7 @@ fn distributions_have_ycsb_s_shares() {
             500,
             0.1,
         ),
-        // 95 % of the draws lie within the last 857 records. Of the draws repeated beyond 1000,
+        // 95 % of the draws are within the last 857 records. Of the draws repeated beyond 1000,
         // 3.03 % do: (0.05 - 0.0303) / (1 - 0.0303).
         ("exponential", 143, 0.0203),
         // This client has few records, but YCSB spreads over all of recordcount.

@@ -187,7 +187,7 @@ fn a_counter_is_judged_where_its_additions_are_known() {
     assert_eq!((checks.too_low, checks.too_high), (0, 0));
 }
 
-/// A lost write is explained if its acknowledgement may lie in the span of allowed losses.
+/// A lost write is explained if its acknowledgement may be in the span of allowed losses.
 #[test]
 fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let ns = |ms: u64| 7 + ms * MS;

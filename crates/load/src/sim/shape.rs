@@ -87,7 +87,7 @@ fn keeps(dice: &mut Dice) -> LedgerMode {
 impl Shape {
     pub fn new(seed: u64) -> Shape {
         let dice = &mut Dice::new(seed);
-        // Up to 2,048 ns, a histogram resolves every nanosecond, so most seeds stay below this.
+        // Up to 2,048 ns, a histogram resolves every nanosecond, so most seeds remain below this.
         let unit = dice.pick(&[1, 1, 1, 40]);
         let first = first(dice);
         let timeout_ns = unit * dice.between(300, 2_500);

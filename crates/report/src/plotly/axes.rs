@@ -96,7 +96,7 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
 }
 
 /// Returns 1, 2 and 5 of every power of ten that touches the range. If there are many, returns only
-/// powers. If the range lies between two of these values, returns even steps.
+/// powers. If the range is between two of these values, returns even steps.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let steps: &[f64] = if to - from > 3 {

@@ -216,7 +216,7 @@ impl Drop for Stopped {
     }
 }
 
-/// The connection stays open, so no side sees its end. The agent only has its lease.
+/// The connection remains open, so no side sees its end. The agent only has its lease.
 #[test]
 fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     if let Some(why) = missing() {

@@ -165,7 +165,7 @@ fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
         .sum();
     let all: u64 = found.resident_bytes.values().sum();
     if beyond > 0 {
-        // Pages of shared files stay on the NUMA node of their first reader.
+        // Pages of shared files remain on the NUMA node of their first reader.
         shown = format!("{shown}; {} of {} MiB elsewhere", beyond >> 20, all >> 20);
     }
     Some((shown, (by_group || by_policy) && beyond * 5 <= all))

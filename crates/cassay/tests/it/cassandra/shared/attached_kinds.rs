@@ -1,5 +1,5 @@
 //! Tests five existing tables under all known kinds of studies. Changes that are not allowed do not
-//! happen: rows, their timestamps and the definitions stay the same.
+//! happen: rows, their timestamps and the definitions remain the same.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said};
