@@ -105,7 +105,7 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
 }
 
 impl AgentState {
-    /// Heals a fault that is still there.
+    /// Heals a fault that still exists.
     fn heal(&self, Broken(number): Broken) -> Result<HealAnswer> {
         // The lock is held during the healing. So the end of the agent waits for it, and nothing
         // starts afterwards.

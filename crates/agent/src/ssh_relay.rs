@@ -29,7 +29,7 @@ pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
     std::thread::Builder::new()
         .name("relay".to_owned())
         .spawn(move || {
-            // Whichever side hangs up, the other one must notice.
+            // When one side ends the connection, the other must notice it.
             let _ = io::copy(&mut PlainReader(input), &mut to_agent);
             let _ = to_agent.shutdown(Shutdown::Write);
         })

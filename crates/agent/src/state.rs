@@ -1,7 +1,7 @@
 //! State of a host at its own agent: its folders, its objects and its processes.
 //!
-//! Invariant: everything that would outlive the agent is on its undo list, and known to its guard,
-//! before it is created.
+//! Invariant: every object that would remain after the agent is on its undo list, and known to its
+//! guard, before it is created.
 
 use crate::children::Children;
 use crate::faults::state::Faults;
@@ -158,7 +158,7 @@ impl AgentState {
     }
 
     /// Checks that this is a machine with nodes, whose network has other users. Returns the prefix
-    /// of the kernel objects that cassay creates there.
+    /// of the kernel objects that cassay creates on it.
     pub(crate) fn machine(&self) -> Result<&str> {
         let machine = self.machine.get();
         machine

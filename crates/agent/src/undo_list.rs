@@ -121,7 +121,7 @@ impl UndoList {
         undo(&keeping)
     }
 
-    /// Undoes everything, and empties the list.
+    /// Undoes all changes, and empties the list.
     ///
     /// # Errors
     /// As [`undo`].

@@ -43,8 +43,8 @@ pub struct Blocks {
     intervals_in_last: usize,
 }
 
-/// (Value in ns, count), by value, of the buckets in use. A whole histogram takes 290 kB, which is
-/// too much for each block.
+/// Pairs of value in ns and count, by value, of the used buckets. A whole histogram takes 290 kB,
+/// which is too large for each block.
 type Block = Vec<(u64, u64)>;
 
 impl Default for Blocks {

@@ -8,8 +8,8 @@
 //!
 //! A curve can be drawn through any points. So there is none for few loads, for loads that end
 //! before throughput bends, or if points lie off the curve. If κ does not differ significantly from
-//! 0, no peak is reported, whatever the formula gives. Neither is a peak at or before the first
-//! load measured: throughput falls from there on, and its rise was not measured.
+//! 0, no peak is reported, regardless of the result of the formula. Neither is a peak at or before
+//! the first load measured: throughput falls from there on, and its rise was not measured.
 
 use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, SeriesByPoint};
 
@@ -17,7 +17,7 @@ pub use crate::least_squares::BLOCKS_MIN;
 
 /// Minimum number of loads: with fewer, three coefficients are undetermined.
 pub const LOADS_MIN: usize = 6;
-/// Minimum ratio of the highest throughput seen to the curve's peak.
+/// Minimum ratio of the highest measured throughput to the curve's peak.
 const SEEN_MIN: f64 = 0.6;
 /// Maximum distance of the points from the curve (root mean square of ln).
 pub(crate) const OFF_MAX: f64 = 0.05;
@@ -56,7 +56,7 @@ pub struct Usl {
     pub sigma_ci95: [f64; 2],
     /// See `sigma_ci95`.
     pub kappa_ci95: [f64; 2],
-    /// Root mean square of ln (seen ÷ curve).
+    /// Root mean square of ln (measured ÷ curve).
     pub off: f64,
     /// Peak of the throughput.
     pub peak: Peak,
@@ -71,7 +71,7 @@ pub enum Peak {
         threads: f64,
         /// Its 95 % confidence interval.
         threads_ci95: [f64; 2],
-        /// Throughput there, op/s.
+        /// Throughput at the peak, op/s.
         ops_per_s: f64,
     },
     /// The peak is at the first load measured or before it: throughput falls from there on. The

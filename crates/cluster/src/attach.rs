@@ -113,10 +113,10 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the first contact point that answers, and the nodes that it knows.
+/// Returns the first contact point that answers, and the nodes that it lists.
 ///
 /// # Errors
-/// No contact point answers, with the reason of each.
+/// No contact point answers. The error gives the reason for each.
 fn first_that_answers<'a>(
     spec: &'a AttachSpec,
     access: &Access,
@@ -220,7 +220,7 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     })
 }
 
-/// Returns all nodes that the contact point knows, itself first. With a proxy, `point` is the id
+/// Returns all nodes that the contact point lists, itself first. With a proxy, `point` is the id
 /// that selects the node at the proxy.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = access.moves.proxy() {
@@ -241,7 +241,7 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     Err(last)
 }
 
-/// Returns the nodes that have joined, as the queried node knows them, itself first.
+/// Returns the nodes that have joined according to the queried node, which comes first.
 pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = session.moves().proxy().cloned() {
         return bundle::nodes(session, &proxy);
@@ -387,8 +387,8 @@ pub(crate) const NO_METRICS: &str = "metrics are tables from Cassandra 6.0 on";
 pub(crate) const NO_AGENTS: &str = "no MBeans: no access to Jolokia agents is given; `attach: \
      {jolokia: {port: 8778}}` would bring them";
 
-/// Returns the way to reach MBeans. Otherwise, the reason why they are not reachable, and the way
-/// to enable them.
+/// Returns the method of accessing MBeans. Otherwise, the reason why they are not accessible, and
+/// the way to enable them.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
         return Err(NO_AGENTS.to_string());

@@ -13,8 +13,8 @@ use target_spec::{Capability, CapabilityStatus};
 pub(crate) const COUNTS_SOURCE: &str =
     "system_views.coordinator_{write,read,scan}_latency, column count";
 
-/// Way in which something is possible. Otherwise, the reason why it is impossible, and the way to
-/// enable it.
+/// Method by which an action is possible. Otherwise, the reason why it is impossible, and the way
+/// to enable it.
 pub(crate) type Answer = Result<String, String>;
 
 /// Capabilities of isolated hosts, or the reason why the nodes share the machine.
@@ -80,7 +80,7 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
             let answer = hosts.as_ref().ok().and_then(|all| all.get(&capability));
             answer.cloned().unwrap_or_else(|| Err(pods::NO_PODS.to_owned()))
         },
-        // The remaining capabilities depend on the hosts alone.
+        // The remaining capabilities depend only on the hosts.
         _ => host_capability(hosts, capability),
     }
 }
@@ -211,7 +211,7 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
         Capability::NodeSignals => there.signals.clone(),
         Capability::NodeControl => there.control.clone(),
         Capability::Hosts => there.figures.clone(),
-        // The remaining capabilities depend on the hosts alone.
+        // The remaining capabilities depend only on the hosts.
         _ => match there.network.get(&capability) {
             Some(answer) => answer.clone(),
             None => no("the cluster's hosts are not ours to make or limit"),
@@ -235,7 +235,7 @@ pub(crate) mod tests {
             .expect("every capability is answered")
     }
 
-    /// Answers of a machine that can do everything except delay a link.
+    /// Answers of a machine that has all capabilities except delaying a link.
     fn machine() -> HostsAnswer {
         let of_hosts = Capability::ALL.into_iter().filter(|one| *one >= Capability::Hosts);
         let answer = |capability: Capability| match capability {

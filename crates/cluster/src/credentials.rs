@@ -113,8 +113,8 @@ pub struct TlsMaterial {
     pub verify: bool,
     /// Name that the server's certificate must carry. `None` means the node's address.
     pub server_name: Option<String>,
-    /// Name that every certificate must carry, whatever name the client asks for. It is the name of
-    /// a proxy in front of the nodes.
+    /// Name that every certificate must contain, instead of the name that the client requests. It
+    /// is the name of a proxy in front of the nodes.
     pub certified_name: Option<String>,
     /// Client certificate. `None` if the client presents none.
     pub identity: Option<ClientIdentity>,

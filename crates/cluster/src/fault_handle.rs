@@ -87,10 +87,11 @@ pub struct OwnNode {
     pub start: (Command, PathBuf),
     /// Start command that tolerates an unreadable part of the commit log.
     pub forgiving: Command,
-    /// Start command for a node that the ring does not know: it joins, and streams the data that it
+    /// Start command for a node that is not in the ring. It joins, and streams the data that it
     /// will own.
     pub joining: Command,
-    /// Start command for joining if the ring may still know the node: it takes its own place again.
+    /// Start command for joining if the ring may still contain the node. It takes its own place
+    /// again.
     pub claiming: Command,
     /// Start command for a node that lost its data: it takes its own place again, and streams the
     /// data that it had.
@@ -112,7 +113,7 @@ pub struct OwnNode {
 /// Start of a node with another release.
 #[derive(Debug)]
 pub struct UpgradedNode {
-    /// Steps that write its configuration, beside the existing one.
+    /// Steps that write its configuration, next to the existing one.
     pub files: Vec<FileStep>,
     /// Start command for the other release.
     pub own: OwnNode,
@@ -123,7 +124,7 @@ pub struct UpgradedNode {
 /// Mode of starting a node without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartMode {
-    /// The ring does not know the node.
+    /// The node is not in the ring.
     Joining,
     /// The ring considers the node down.
     Replacing,

@@ -77,8 +77,8 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
     Ok(look(folder, &state))
 }
 
-/// Opens the kept cluster `id`, or the only one. Dropping the returned value leaves the cluster
-/// running, with all changes.
+/// Opens the kept cluster `id`, or the only kept cluster. Dropping the returned value leaves the
+/// cluster running, with all changes.
 ///
 /// # Errors
 /// No kept cluster or more than one matches, or another command is using it.

@@ -2,8 +2,9 @@
 //! attached targets.
 //!
 //! [`start`] turns a [`Target`] into a [`Cluster`], whose drop stops all that it started.
-//! [`Cluster::capabilities`] lists the limits of a cluster, so that cassay refuses a plan that
-//! needs more before anything starts. Nothing here prints: progress goes to a `say` callback.
+//! [`Cluster::capabilities`] lists the capabilities of a cluster, so that cassay refuses a plan
+//! that needs more before the start. This crate does not print, but reports progress to a `say`
+//! callback.
 
 mod address_map;
 mod attach;

@@ -118,7 +118,7 @@ impl MachineSeen {
         found
     }
 
-    /// Returns facts that do not prevent placement, but that the user should know.
+    /// Returns facts that do not prevent placement, but that are important to the user.
     pub fn remarks(&self) -> Vec<String> {
         let mut said = Vec::new();
         if self.seen.is_in_memory {
@@ -289,7 +289,7 @@ impl MachineSeen {
         };
         let mut shortest: Option<Duration> = None;
         for _ in 0..CONNECTS_COUNT {
-            // Either sshd listens there, or the connection is refused at once.
+            // Either sshd listens on that port, or the connection is refused immediately.
             let what = Query::Reach {
                 address: SocketAddr::from((address, SSH_PORT)),
                 limit: Duration::from_secs(1),

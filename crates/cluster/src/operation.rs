@@ -15,7 +15,7 @@ const METADATA: &str = "org.apache.cassandra.tcm:type=CMSOperations";
 
 /// Interval between two status checks of a repair, which runs asynchronously.
 const REPAIR_POLL: Duration = Duration::from_millis(200);
-/// Time limit until the node knows of a repair by its number.
+/// Time limit until the node lists a repair under its number.
 const REPAIR_BEGINS: Duration = Duration::from_secs(30);
 
 /// An operation on a node.
@@ -165,7 +165,7 @@ impl NodeControl {
                 const UPGRADE: &str =
                     "upgradeSSTables(java.lang.String,boolean,int,[Ljava.lang.String;)";
                 for keyspace in keyspaces {
-                    // Skips SSTables in the newest format; runs as many jobs as there are
+                    // Skips SSTables in the newest format. Runs as many jobs as there are
                     // compactors.
                     let arguments = [json!(keyspace), json!(true), json!(0), json!([])];
                     self.invoke(deadline.left(), STORAGE, UPGRADE, &arguments)?;

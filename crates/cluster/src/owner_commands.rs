@@ -1,8 +1,8 @@
 //! Operations on attached nodes that are undone even if processes are killed.
 //!
 //! An agent on this machine starts this program to perform the operation. It starts the program
-//! again to undo the operation: on request, after a time limit, or when its controller is gone. All
-//! parameters are in one argument. It gives the location of a secret, but never contains the
+//! again to undo the operation: on request, after a time limit, or when its controller has ended.
+//! All parameters are in one argument. It gives the location of a secret, but never contains the
 //! secret.
 
 use crate::address_map::NodeAddressMap;

@@ -1,10 +1,10 @@
 //! Permission check for a cluster that cassay did not start. Every statement of a control session
 //! passes it. It also checks the statements of the load before the client sends them.
 //!
-//! Invariants: no statement drops, truncates, alters or writes anything that existed before the
-//! run, and none creates anything, unless the command line names it. A run's own tables are those
-//! that it created through this check, and those whose [`Mark`] names one of the user's runs. Every
-//! session with such a cluster has the check, which is part of [`crate::Access`].
+//! Invariants: no statement drops, truncates, alters or writes objects that existed before the run,
+//! or creates objects, unless the command line names them. A run's own tables are those that it
+//! created through this check, and those whose [`Mark`] names one of the user's runs. Every session
+//! with such a cluster has the check, which is part of [`crate::Access`].
 
 use crate::session::{QueryResult, ServerError, Session};
 use crate::statement_change::{Change, Sort, changes};

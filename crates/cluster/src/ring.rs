@@ -4,7 +4,7 @@
 //! (`SimpleStrategy`, `NetworkTopologyStrategy`). From a token onwards around the ring, the
 //! replicas are:
 //!
-//! - simple: the first distinct nodes, whatever their data center and rack;
+//! - simple: the first distinct nodes, regardless of their data center and rack;
 //! - by data center: in each data center the first nodes of racks not yet used. It takes a node of
 //!   a used rack only while the remaining copies suffice for one in every rack.
 //!
@@ -81,7 +81,7 @@ struct RackId {
     rack: usize,
 }
 
-/// Copies that a data center still needs for a range.
+/// Number of copies that a data center still needs for a range.
 #[derive(Clone, Copy, Debug)]
 struct Remaining {
     copies: usize,

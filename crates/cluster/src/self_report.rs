@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct SelfReport {
     /// Uncaught exceptions since the start, by node. Nodes that do not report them are absent.
     exceptions: BTreeMap<String, BTreeMap<Exception, u64>>,
-    /// Metadata, as the first node that answers knows it.
+    /// Metadata according to the first node that answers.
     metadata: Option<Metadata>,
 }
 

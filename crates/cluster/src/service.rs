@@ -26,7 +26,7 @@ impl NodeService {
         self.agent.find(&self.service).ok().flatten()
     }
 
-    /// Returns the injection that breaks the node in this way.
+    /// Returns the injection of this kind of fault on the node.
     ///
     /// # Errors
     /// The command line does not name it, or the node does not run.

@@ -391,7 +391,7 @@ impl Session {
     /// Returns the local address of the connection.
     ///
     /// # Errors
-    /// The socket is gone.
+    /// The socket is closed.
     pub(crate) fn local_address(&self) -> Result<SocketAddr> {
         let own = self.socket.local_addr();
         own.with_context(|| format!("ask for our own address to {}", self.node))
@@ -434,8 +434,8 @@ impl Session {
         self.ask(cql, cql, consistency)
     }
 
-    /// Executes like [`Session::query`], for a statement that contains a secret: errors repeat
-    /// `shown` instead.
+    /// Executes like [`Session::query`], for a statement that contains a secret. Errors repeat
+    /// `shown` instead of the statement.
     pub(crate) fn query_secret(&mut self, cql: &str, shown: &str) -> Result<QueryResult> {
         let answer = self.ask(cql, shown, Consistency::LocalOne);
         self.request.fill(0);

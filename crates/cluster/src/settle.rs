@@ -103,7 +103,7 @@ impl Rule {
 struct Sample {
     /// Number of running compactions.
     running: u64,
-    /// Bytes compacted so far and in total by the running compactions.
+    /// Bytes that the running compactions have compacted, and their total.
     progress: (u64, u64),
     /// Server's estimate of pending compactions. `None` if not visible.
     pending: Option<u64>,
@@ -265,7 +265,7 @@ enum State {
     Over(SettleOutcome),
 }
 
-/// State derived from the samples so far.
+/// State derived from the samples up to now.
 #[derive(Debug, Default)]
 struct Watch {
     idle_samples: u32,
@@ -277,7 +277,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Decides what to do after these samples.
+    /// Determines the next step after these samples.
     fn judge(&mut self, samples: &[Sample], now_ns: u64, rule: &Rule) -> State {
         if samples != self.last {
             self.last = samples.to_vec();
@@ -330,7 +330,7 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
     })
 }
 
-/// Reads everything that metrics report: all values except the running compactions.
+/// Reads all values that metrics report, which are all except the running compactions.
 fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample> {
     let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");
     let (pending, bytes) = (
@@ -351,7 +351,7 @@ fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample>
     })
 }
 
-/// Takes samples from virtual tables alone. In older releases, these show only running compactions.
+/// Takes samples only from virtual tables. In older releases, these show only running compactions.
 fn look_by_tables(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Result<Vec<Sample>> {
     let look = |node| -> Result<Sample> {
         let mut session = cluster.session_to(node)?;

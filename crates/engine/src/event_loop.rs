@@ -4,7 +4,7 @@
 //! It neither waits nor acts itself. A [`World`] has the clock and the load, and performs the
 //! actions.
 //!
-//! Invariants: a dead node and Ctrl-C end the load within [`TICK_NS`], whatever the load does.
+//! Invariants: a dead node and Ctrl-C end the load within [`TICK_NS`], regardless of the load.
 //! Scheduled actions run on time. So no call to the world may take longer than a tick: a longer
 //! action has a thread of its own, and its result comes back as an event.
 

@@ -2,8 +2,8 @@
 //! fits, findings, resuming.
 //!
 //! Invariants: the journal records each action before it happens. The engine stops every target
-//! that it starts, whatever happens. A failed trial does not hide other trials. An interrupted run
-//! can continue where it stopped.
+//! that it starts, even after a failure. A failed trial does not hide other trials. An interrupted
+//! run can continue where it stopped.
 
 mod ceiling;
 mod client_tally;
@@ -195,7 +195,8 @@ impl<'a> Engine<'a> {
     fn run(mut self) -> Result<RunEnd> {
         self.begin()?;
         let end = self.trials();
-        // The target is stopped whatever happened, and a failure to stop it hides no other error.
+        // The target is stopped even after a failure, and a failure to stop it hides no other
+        // error.
         let stopped = self.stop_target();
         let end = end?;
         if let Err(error) = stopped {

@@ -188,8 +188,8 @@ impl TrialRun<'_> {
         let looked = self.looked();
         state.gather.start(running, self.settings, &looked, &self.own_pids())?;
         let end = self.phases(running, &mut state);
-        // The probes' last readings are kept whatever happened, and a failure to keep them hides no
-        // other error.
+        // The probes' last readings are kept even after a failure, and a failure to keep them hides
+        // no other error.
         let stopped = state.gather.stop(&mut state.writer);
         let gaps = missing(running, state.writer.path());
         state.finding.gaps = gaps.clone();

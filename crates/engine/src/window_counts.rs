@@ -37,7 +37,7 @@ pub struct Tally {
     pub all: Series,
     /// Release lag.
     pub lag: Histogram,
-    /// Operations that ended in the window, whatever their outcome.
+    /// Operations that ended in the window, regardless of their outcome.
     pub ended: u64,
     /// Outcomes of all operations of the run, including those before the window.
     pub outcomes: OutcomeCounts,

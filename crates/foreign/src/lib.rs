@@ -20,7 +20,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Base time for reads of one file, whatever its size. A network disk may be unreachable for a
+/// Base time for reads of one file, regardless of its size. A network disk may be unreachable for a
 /// while. If it is unreachable for a minute, it will not return soon.
 const WAIT: Duration = Duration::from_secs(60);
 /// Minimum speed of a disk, a sixteenth of that of a bad network.

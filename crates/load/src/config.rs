@@ -227,8 +227,8 @@ pub struct Summary {
     pub start_ns: u64,
     /// Operations sent at least once.
     pub operations_sent: u64,
-    /// Operations that ended, whatever their outcome. The count always equals sent plus dropped
-    /// operations; the dropped ones include operations that no frame can hold.
+    /// Operations that ended, regardless of their outcome. The count always equals sent plus
+    /// dropped operations; the dropped ones include operations that no frame can hold.
     pub operations_ended: u64,
     /// Lowest number that no operation of this run had.
     pub next_operation: u64,

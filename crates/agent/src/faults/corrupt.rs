@@ -66,7 +66,7 @@ impl Rot {
         all.with_context(|| format!("find bytes of {} on its disk", self.path.display()))
     }
 
-    /// Finds the file, even if it was renamed. `None` if it is gone.
+    /// Finds the file, even if it was renamed. `None` if it no longer exists.
     fn find(&self, here: &AgentState) -> Result<Option<(OwnedFd, PathBuf)>> {
         let open = here.files.admit(&self.path)?.open(OFlags::RDONLY, Mode::empty());
         if let Ok(file) = open

@@ -135,8 +135,8 @@ impl Breakable for DuplicateAddress {
     }
 }
 
-/// Resets the present connections to some ports of a simulated host or machine. Nothing has to be
-/// healed.
+/// Resets the present connections to some ports of a simulated host or machine. The fault needs no
+/// healing.
 pub(super) struct Reset(pub Vec<u16>);
 
 impl Breakable for Reset {

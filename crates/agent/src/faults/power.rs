@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::DiskSpec;
 
-/// Maximum time for processes to end on request when their own host is back.
+/// Maximum time for processes to end on request when their own host has its power again.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// Maximum time to wait for a volume that another host still has: that host may be ending its

@@ -16,7 +16,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// File that fills the disk. It is beside the nodes' folders, not in one of them.
+/// File that fills the disk. It is next to the nodes' folders, not in one of them.
 const FILLER: &str = ".cassay-filler";
 
 /// Maximum number of adjustments of the free space: other processes write and delete at the same
@@ -66,7 +66,7 @@ impl<B: Breakable> Breakable for Alone<B> {
 
 /// Kind of disk failure.
 pub(super) enum DiskFailure {
-    /// The disk is gone.
+    /// The disk no longer exists.
     Removed,
     /// The disk is read-only.
     ReadOnly,

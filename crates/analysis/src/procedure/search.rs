@@ -51,8 +51,8 @@ pub fn grid(least: f64) -> f64 {
 const BISECTIONS_MAX: usize = 7;
 /// Factor by which a failed hold lowers the load.
 const LOWERED: f64 = 0.97;
-/// Maximum number of such steps: they lower the load by a sixth. If the target still misses the
-/// bound, the probes were wrong.
+/// Maximum number of these steps, each of which lowers the load by a sixth. If the target still
+/// misses the bound, the probes were wrong.
 const LOWERED_MAX: u32 = 6;
 /// Number of trials without an answer that one search repeats.
 const UNTOLD_MAX: u32 = 2;

@@ -79,8 +79,8 @@ impl BaselineLevel {
         })
     }
 
-    /// Returns how many of `count` normal intervals may be outside: as many as before the fault,
-    /// and two standard deviations of the difference of the two counts.
+    /// Returns the number of `count` normal intervals that may be outside. It is the number before
+    /// the fault, plus two standard deviations of the difference of the two counts.
     fn outside_max(&self, count: usize) -> usize {
         let ratio = count as f64 / self.count as f64;
         let expected = ratio * self.outside as f64;
@@ -200,8 +200,8 @@ impl IntervalSeries {
         }
     }
 
-    /// Returns true for a stretch that is like the intervals before the fault: as few intervals are
-    /// outside, and the medians of all intervals and of the first ones are normal.
+    /// Returns true for a stretch that is like the intervals before the fault. No more intervals
+    /// are outside, and the medians of all intervals and of the first intervals are normal.
     fn is_normal(&self, stretch: &[Point]) -> bool {
         let outside = stretch.iter().filter(|point| self.is_outside(point)).count();
         outside <= self.level.outside_max(stretch.len())
@@ -229,7 +229,7 @@ impl IntervalSeries {
         let middle = self.level.middle;
         let lacks = |point: &Point| (middle - point.value) * (point.to_s - point.from_s);
         let outside = || points.iter().filter(|point| self.is_outside(point));
-        // At a rate, later operations make up for late ones.
+        // At a fixed rate, later operations compensate for late ones.
         let above = edge_at(middle, self.level.within, Worse::Above);
         let made_up = points.iter().filter(|point| point.value > above);
         let made_up: f64 = match offered {

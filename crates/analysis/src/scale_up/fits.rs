@@ -43,7 +43,7 @@ pub struct Fit {
     pub points: usize,
     /// True if blocks were resampled for its intervals.
     pub from_blocks: bool,
-    /// Root mean square of ln (seen ÷ curve).
+    /// Root mean square of ln (measured ÷ curve).
     pub off: f64,
     /// True if the points are off the curve by more than their noise.
     pub beyond_noise: bool,
@@ -107,7 +107,7 @@ pub enum NoFit {
 /// Reason why no curve is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBest {
-    /// No curve goes through the points.
+    /// No curve fits the points.
     NoCurve,
     /// There is one curve, with nothing to compare it with.
     OnlyOne,

@@ -93,9 +93,9 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     found
 }
 
-/// Returns the meanings that a person wants. For a common word, these do not include fields of
-/// files and definitions with the same name. It returns those only to programs, or if there is
-/// nothing else.
+/// Returns the meanings that a person probably wants. For a common word, these do not include
+/// fields of files and definitions with the same name. It returns those only to programs, or if
+/// there are no others.
 fn for_people(found: Vec<&Meaning>) -> Vec<&Meaning> {
     let is_detail = |one: &&Meaning| matches!(one.about, About::Figure | About::Term);
     let (details, first): (Vec<_>, Vec<_>) = found.into_iter().partition(is_detail);

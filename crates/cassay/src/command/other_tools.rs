@@ -159,8 +159,8 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     }
 }
 
-/// Separates cassay's options from the tool's words. cassay's options are known ones with two
-/// dashes.
+/// Separates cassay's options from the words for the tool. cassay's options are known options with
+/// two dashes.
 fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
     let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
     let command = ImportOptionsOnly::command();

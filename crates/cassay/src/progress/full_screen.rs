@@ -59,7 +59,7 @@ pub fn has_room(size: Size) -> bool {
     size.columns >= LEAST.columns && size.rows >= LEAST.rows
 }
 
-/// Returns as many lines as the screen has rows, each as wide as the screen.
+/// Returns one line for each row of the screen, with the width of the screen.
 pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
     // With little room, no line remains empty.
     let space = (size.rows >= AIRY).then(Line::default);
@@ -271,8 +271,8 @@ fn to_come(fault: &FaultState, state: &RunState, now: &Now) -> Line {
     )
 }
 
-/// Returns as much of the table of trials as fits: the current trial, the ones before it, and a few
-/// after it.
+/// Returns the part of the table of trials that fits: the current trial, trials before it, and a
+/// few after it.
 fn trials(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let shown = rows.saturating_sub(1);
     let all = state.trials.len();

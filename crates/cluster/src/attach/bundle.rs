@@ -21,8 +21,8 @@ use target_spec::AttachSpec;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Largest accepted file of a bundle, and largest answer of the metadata service. Real ones have
-/// less than 10 kB.
+/// Maximum size of a file in a bundle, and of an answer of the metadata service. Actual sizes are
+/// below 10 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Study key that names the bundle.

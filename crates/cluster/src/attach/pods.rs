@@ -49,7 +49,7 @@ impl Pods {
         }
     }
 
-    /// Names nodes after their pods, because pod names stay when addresses change.
+    /// Names nodes after their pods, because pod names do not change when addresses change.
     pub fn name_nodes(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
         for node in &mut nodes {
             if let Some(pod) = self.all.get(&node.address) {

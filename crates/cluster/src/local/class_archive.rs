@@ -95,8 +95,8 @@ pub(super) fn file_name(text: &str) -> String {
     format!("{PREFIX}{}.jsa", &digest[..12])
 }
 
-/// Returns the path of the file beside an archive. The file contains the archive's digest, and the
-/// metadata of the archive at the last check of the digest.
+/// Returns the path of the file next to an archive. The file contains the digest of the archive,
+/// and the metadata of the archive at the last check of the digest.
 fn stamp_path(archive: &Path) -> PathBuf {
     archive.with_extension("checked")
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use supply::java::Java;
 use target_spec::{Capability, JavaWanted, LocalSpec};
 
-/// Reason for missing link capabilities on machines: other programs use the link, too.
+/// Reason for missing link capabilities on machines: other programs also use the link.
 const LINKS: &str = "the hosts are machines of their own, whose links cassay does not change";
 
 /// Capabilities that change a link.

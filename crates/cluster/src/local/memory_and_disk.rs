@@ -1,5 +1,5 @@
-//! Checks for enough memory and disk space before anything starts. A machine that swaps, or a node
-//! that the kernel kills, would ruin the run.
+//! Checks for enough memory and disk space before the start. A machine that swaps, or a node that
+//! the kernel kills, would ruin the run.
 
 use anyhow::{Context, Result, bail};
 use host::memory;

@@ -41,7 +41,7 @@ impl LocalNode {
         SocketAddr::from((self.layout.address, self.layout.ports.cql))
     }
 
-    /// Returns the way in which the process ended. `None` if it has not ended.
+    /// Returns the description of the process's end. `None` if it has not ended.
     pub fn died(&self) -> Option<NodeDied> {
         Some(match self.host.how_ended(self.process?)? {
             ProcessEnd::Status(status) => {
@@ -195,7 +195,7 @@ fn is_frame(line: &str) -> bool {
 }
 
 /// Returns the message of the innermost cause in a Java stack trace. It names the problem. The
-/// outer causes only name the places that noticed it.
+/// outer causes only name the places that caught it.
 fn innermost_cause(log: &str) -> Option<&str> {
     let mut causes = log.lines().filter_map(|line| line.trim().strip_prefix("Caused by: "));
     let cause = causes.next_back()?;

@@ -73,8 +73,8 @@ const BLOCKS_COUNT: u8 = 32;
 /// First address block: 127.9.42.0 is unused by convention, and resembles the CQL port 9042.
 const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
 
-/// Claim on addresses against other cassay processes. The kernel releases it when this process ends
-/// in any way. Nodes do not inherit it.
+/// Claim on addresses, for coordination with other cassay processes. The kernel releases it when
+/// this process ends in any way. Nodes do not inherit it.
 #[derive(Debug)]
 pub(crate) struct Claim {
     _sockets: Vec<UnixListener>,

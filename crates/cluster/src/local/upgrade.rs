@@ -17,11 +17,11 @@ use target_spec::{JavaWanted, LocalSpec, Origin, yaml_named};
 use versions::Release;
 
 impl Cluster {
-    /// Makes everything for an upgrade available on every machine: the jars, and an archive of the
+    /// Makes the files for an upgrade available on every machine: the jars, and an archive of the
     /// classes. `yaml` contains the additional settings of upgraded nodes.
     ///
     /// # Errors
-    /// The nodes are not managed, or something is not available.
+    /// The nodes are not managed, or a file is not available.
     pub fn prepare_upgrade(
         &mut self,
         (to, yaml): (&Release, &Map<String, Value>),

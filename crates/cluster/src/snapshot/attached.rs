@@ -102,7 +102,7 @@ struct Row {
 /// Returns all nodes with their agents.
 ///
 /// # Errors
-/// Agents are not accessible. The message says what is missing.
+/// Agents are not accessible. The message names the missing access.
 fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
     let attached = cluster.attached().context("the cluster is ours")?;
     let agents = cluster.agents().context(

@@ -162,7 +162,7 @@ fn compare(
     unread
 }
 
-/// Forgets all verified files: the next check reads everything again.
+/// Forgets all verified files, so that the next check reads all files again.
 pub(super) fn doubt() {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// A server imported and served four changed bytes, and nothing noticed.
+    /// A server imported and served four changed bytes without an error.
     #[test]
     fn a_changed_byte_in_any_file_is_found_by_its_name() {
         let root = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Snapshot operations of a cluster: by files for managed nodes, by MBeans for attached ones.
+//! Snapshot operations of a cluster, which use files for managed nodes and MBeans for attached
+//! ones.
 
 use super::manifest::check_name;
 use super::{

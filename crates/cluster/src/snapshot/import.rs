@@ -166,7 +166,7 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses volumes that are too small before anything is copied.
+/// Refuses volumes that are too small before it copies files.
 fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNode]) -> Result<()> {
     let are_apart = cluster.local().is_some_and(crate::local::Nodes::are_on_machines);
     let mut needs: BTreeMap<(String, u64), (u64, &NodeFiles<'_>)> = BTreeMap::new();

@@ -191,10 +191,10 @@ pub(super) fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Refuses names that are invalid for a folder here or for a snapshot on a server.
+/// Refuses names that are invalid for a folder on this machine or for a snapshot on a server.
 ///
 /// # Errors
-/// The message says what a name may be.
+/// The message describes the valid names.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.chars().count() > NAME_CHARS_MAX || !name.chars().all(plain) {

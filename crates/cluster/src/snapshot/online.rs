@@ -213,7 +213,7 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Waits until a node's tables match its manifest exactly.
+/// Waits until the tables of a node match its manifest exactly.
 ///
 /// # Errors
 /// They still differ after [`LEFTOVERS_LIMIT`]. The message has the difference.

@@ -1,5 +1,5 @@
-//! A folder under construction. It gets its final name when it is complete. If its process ends
-//! before, it is removed.
+//! An unfinished folder. It gets its final name when it is complete. If its process ends before, it
+//! is removed.
 //!
 //! A killed process leaves its folder behind. Each process locks its folder, and the system
 //! releases the lock when the process ends. So the next process can distinguish abandoned folders

@@ -198,7 +198,7 @@ fn walk_columns<'a>(
     count: usize,
     mut column: impl FnMut(&mut Reader<'a>, &'a str, &'a str, &'a str) -> Result<()>,
 ) -> Result<()> {
-    // Without columns, Cassandra omits the global keyspace and table, whatever the flags say.
+    // Without columns, Cassandra omits the global keyspace and table, regardless of the flags.
     if flags & bit::NO_METADATA != 0 || count == 0 {
         return Ok(());
     }

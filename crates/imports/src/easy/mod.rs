@@ -31,7 +31,7 @@ const RATE: u64 = 5000;
 const RATE_MAX: u64 = 1_000_000_000;
 /// Maximum number of operations in flight: only its connections limit the tool.
 const IN_FLIGHT_MAX: u32 = 32_768;
-/// Timeout of a request in the tool, whatever its options are.
+/// Timeout of a request in the tool, regardless of its options are.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const ID_BYTES_MAX: usize = 200;
 

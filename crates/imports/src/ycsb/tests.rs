@@ -363,7 +363,7 @@ fn command_lines_of_scripts_are_taken_as_they_stand() {
             "load cassandra-cql -jvm-args=-Xmx4g -cp=x.jar -P a -threads 8",
             8,
         ),
-        // A load inserts, whatever the mix is.
+        // A load inserts, regardless of the mix.
         (
             "load -P a -p readproportion=0 -p updateproportion=0 -threads 9",
             9,

@@ -76,7 +76,7 @@ pub enum AxisScale {
     /// Linear, around the values.
     #[default]
     Linear,
-    /// Linear from zero, whatever the smallest value is.
+    /// Linear from zero, regardless of the smallest value.
     FromZero,
     /// Logarithmic, around the values.
     Logarithmic,

@@ -36,7 +36,7 @@ fn trial(lab: &Lab, machines: &str) -> Value {
     run(lab, machines, 2).measured(lab).json()["trials"][0].clone()
 }
 
-/// Returns the number of operations of each kind, whatever their outcome.
+/// Returns the number of operations of each kind, regardless of their outcome.
 pub(crate) fn counts(trial: &Value) -> Vec<(String, u64)> {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let count = |kind: &Value| {

@@ -40,7 +40,7 @@ pub(super) fn plan_sentences(
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Nodes with overlapping NUMA nodes share cores too, but on request.
+    // Nodes with overlapping NUMA nodes also share cores, but on request.
     if plan.warnings.iter().any(|warning| warning.contains(SHARED)) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };

@@ -324,7 +324,7 @@ impl Jvm {
     }
 }
 
-/// Masks secrets in a proof after the comparison. The proof's result stays.
+/// Masks secrets in a proof after the comparison. The result of the proof does not change.
 fn hide(mut proof: Proof) -> Proof {
     let is_said = |value: &str| [ABSENT, "given"].contains(&value);
     let mask = |value: &mut String| {

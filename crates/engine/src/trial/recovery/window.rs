@@ -1,7 +1,7 @@
 //! The measured window of a trial, interval by interval, and the records of stretches of it.
 //!
 //! Invariants: percentiles of a stretch come from the merged histograms of its intervals. The
-//! module reads the log line by line, whatever its length.
+//! module reads the log line by line, regardless of its length.
 
 use super::DIGITS;
 use analysis::recovery::{FaultTimes, Recovery, Slice};
