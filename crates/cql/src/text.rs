@@ -168,7 +168,7 @@ pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), 
     Ok(())
 }
 
-/// The token forms of Cassandra's lexer that matter here.
+/// The important token forms of Cassandra's lexer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Blank,

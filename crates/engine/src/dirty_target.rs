@@ -59,9 +59,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Stops the nodes if the healing of this trial's faults was not seen, or if the faults
-    /// upgraded the nodes. Then the next trial starts new nodes. On an attached cluster, returns
-    /// the end of the run instead.
+    /// Stops the nodes if the healing of this trial's faults was not observed, or if the faults
+    /// upgraded the nodes.
     pub(super) fn after_faults(
         &mut self,
         trial: &Trial,

@@ -12,7 +12,7 @@ use store::record::TrialFinding;
 /// Event of a run.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The run has its folder, but has not started anything yet.
+    /// The run has its folder, but no processes have been started.
     RunStarted {
         /// Folder of the run.
         path: PathBuf,

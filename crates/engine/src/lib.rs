@@ -143,15 +143,15 @@ struct Engine<'a> {
     /// Failed trials. The run shows them, and a resume repeats them.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
-    /// Clients on other machines, if any trial wants them.
+    /// Clients on other machines, if a trial needs them.
     fleet: Option<FleetUse>,
     /// Folder name of the last trial on the running target, for the target's logs.
     logs: Option<String>,
     /// Ceilings, by the first variant with the same program. They are measured when first needed.
     ceilings: Vec<Ceilings>,
-    /// Trials that the procedures have seen so far.
+    /// Trials that the procedures have already used.
     histories: Histories<'a>,
-    /// True if the last trial on the running target was too much for it.
+    /// True if the load of the last trial was too high for the running target.
     too_much: bool,
     /// Targets that could not be started. The run does not try them again for every trial.
     refused: Vec<Target>,

@@ -223,8 +223,8 @@ fn ownership(running: &Running, keyspace: &str, nodes: &mut [NodeRecord]) -> Res
     Ok(())
 }
 
-/// Returns each requested setting, with the value that each node reports. `asked` is what the study
-/// asks of the tables of `program`.
+/// Returns each requested setting, with the value that each node reports. `asked` are the settings
+/// that the study requests for the tables of `program`.
 ///
 /// # Errors
 /// A node does not answer.

@@ -1,4 +1,4 @@
-//! Converts the plan to its form on disk, and back. Only this module knows both forms.
+//! Converts the plan to its form on disk, and back. Only this module contains both forms.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
@@ -139,7 +139,7 @@ pub(crate) fn settings_json(tree: &Tree) -> Value {
     settings
 }
 
-/// Returns every statement of each variant, with everything that decides how it is sent and judged.
+/// Returns all statements of each variant, with all settings for sending and judging them.
 fn requests(study: &Study, plan: &Plan) -> BTreeMap<VariantName, Vec<RequestRecord>> {
     let all = study.variants.iter().zip(&plan.works).map(|(variant, work)| {
         let program = &work.program;
@@ -257,7 +257,7 @@ pub fn rerun(study: &Study, more: &[String]) -> String {
     words.join(" ")
 }
 
-/// Returns what the command line has changed, and the files that the study names.
+/// Returns the changes from the command line, and the files that the study names.
 pub fn overrides_record(
     overrides: &Overrides,
     inputs: &BTreeMap<String, String>,

@@ -62,7 +62,7 @@ pub fn let_in(running: &Running, study: &Study, own: OwnRuns) {
     });
 }
 
-/// Checks a plan on every attached cluster of its study, without changing anything.
+/// Checks a plan on every attached cluster of its study, without changing the clusters.
 ///
 /// # Errors
 /// A cluster cannot be reached, or does not answer.
@@ -104,8 +104,8 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
     Ok(found)
 }
 
-/// Ends a run before it begins if its cluster would refuse it, or if it would do something that is
-/// not allowed.
+/// Ends a run before it begins if its cluster would refuse it, or if the run would need an action
+/// that is not allowed.
 ///
 /// # Errors
 /// All actions that are not permitted, or the reason why the cluster does not answer.

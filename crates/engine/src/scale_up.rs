@@ -1,5 +1,5 @@
-//! Makes the record of a scale-up study from its points: efficiencies, curves, and the limits of
-//! what the machine can show.
+//! Makes the record of a scale-up study from its points: efficiencies, curves, and the conclusions
+//! that the machine does not allow.
 
 use analysis::curves::Peak;
 use analysis::rules::Verdict;

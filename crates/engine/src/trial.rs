@@ -68,7 +68,7 @@ pub struct TrialRun<'a> {
     pub is_first: bool,
     /// Rows that exist before the trial.
     pub rows: RowsBefore,
-    /// True if the previous trial was too much for the target.
+    /// True if the load of the previous trial was too high for the target.
     pub after_too_much: bool,
     /// Ceilings of the client, one for each measurement.
     pub ceilings: Vec<Ceiling>,
@@ -84,7 +84,7 @@ pub struct TrialRun<'a> {
     pub events: &'a mut dyn FnMut(Event),
     /// Set by Ctrl-C.
     pub interrupt: &'a AtomicBool,
-    /// Guard that ends the load if it is too much for other users. `None` without a guard.
+    /// Guard that ends the load if it is too high for other users. `None` without a guard.
     pub guard: Option<Guard>,
 }
 
@@ -99,7 +99,7 @@ pub enum TrialEnd {
     Stopped(Box<TrialFinding>, String),
 }
 
-/// State of a running trial: its evidence and finding so far, and the data to complete them.
+/// State of a running trial: its evidence and finding up to now, and the data to complete them.
 struct State {
     writer: TrialWriter,
     answered: AnsweredCounts,
@@ -272,8 +272,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Checks that the tables match the statements. A null target needs no check: it has the tables
-    /// of the program and no rows, and says nothing about Cassandra.
+    /// Checks that the tables match the statements. A null target needs no check, since it has the
+    /// tables of the program and no rows.
     fn check_schema(&mut self, running: &Running, state: &mut State) -> Result<()> {
         if running.is_null() || running.cluster.is_null_server()? {
             self.rows.are_said = false;

@@ -118,12 +118,12 @@ impl Engine<'_> {
         self.writer.journal(None, JournalEvent::FilesMissing { slug, gaps })
     }
 
-    /// Connects to the clients that the trial wants, unless they are already connected.
+    /// Connects to the clients that the trial needs, unless they are already connected.
     pub(super) fn ready_clients(&mut self, trial: &Trial) -> Result<()> {
         let client = &self.study.variants[trial.variant].settings.client;
         let serves = self.fleet.as_ref().is_some_and(|fleet| fleet.serves(client));
         if !serves {
-            // Clients that no trial wants any more end first.
+            // Clients that no trial needs any more end first.
             self.fleet = None;
             let say = &mut |said: &str| (self.events)(Event::Said(said.to_owned()));
             self.fleet = FleetUse::open(client, say)?;

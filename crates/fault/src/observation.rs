@@ -148,7 +148,7 @@ pub(crate) fn nodes_on(world: &dyn Agents, host: usize) -> Vec<(usize, NodeSeen)
     nodes.filter(|(_, node)| node.host == Some(host)).collect()
 }
 
-/// Returns the running nodes of a host, with the starts that bring them back.
+/// Returns the running nodes of a host, with the commands that start them again.
 pub(crate) fn restartables(
     world: &dyn World,
     host: usize,

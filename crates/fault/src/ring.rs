@@ -1,4 +1,4 @@
-//! Observations of a node that leaves the ring, loses its data, or comes back. The observer asks
+//! Observations of a node that leaves the ring, loses its data, or joins again. The observer asks
 //! every node separately, and does not trust the node that received the operation.
 
 use crate::behaviour::Work;

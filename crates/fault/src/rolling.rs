@@ -118,7 +118,7 @@ impl Round {
     }
 }
 
-/// Returns true if the kernel of a node's host knows the process.
+/// Returns true if the process exists in the kernel of the node's host.
 fn lives(world: &mut dyn Agents, node: usize, process: Identity) -> Result<bool, String> {
     match world.see(ExecutedBy::Node(node), Query::Process(process)) {
         Ok(QueryAnswer::Process(state)) => Ok(state.is_some()),

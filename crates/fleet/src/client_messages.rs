@@ -20,7 +20,7 @@ use std::io::Read;
 /// delayed for a minute.
 const SET_NS: u64 = 30_000_000;
 
-/// Messages of one client so far.
+/// Messages of one client up to now.
 pub(crate) struct ClientCourse {
     /// Start line of the client, by its own clock.
     pub theirs_start_ns: u64,

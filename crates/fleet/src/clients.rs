@@ -194,7 +194,7 @@ impl Clients {
         &self.all
     }
 
-    /// Returns the reason why a client is gone. `None` while all are present.
+    /// Returns the reason for the loss of a client. `None` while all are present.
     pub fn lost(&self) -> Option<String> {
         self.all.iter().find_map(|client| {
             let why = client.link.lost()?;
@@ -206,7 +206,7 @@ impl Clients {
     /// Its name identifies its content: it is a digest. `write` writes the bytes for each client.
     ///
     /// # Errors
-    /// A client cannot store it, or is gone.
+    /// A client cannot store it, or has ended.
     pub fn give(
         &self,
         name: &str,
@@ -228,7 +228,7 @@ impl Clients {
     /// Sends all clients the sources of a program, unless they have them.
     ///
     /// # Errors
-    /// A client cannot compile them, or is gone.
+    /// A client cannot compile them, or has ended.
     pub fn prepare(&self, sources: &str) -> Result<()> {
         let mut have = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         if *have == sources {
@@ -244,7 +244,7 @@ impl Clients {
     /// null target. `None` if its machine was too busy.
     ///
     /// # Errors
-    /// A null target does not accept the program, or a client is gone.
+    /// A null target does not accept the program, or a client has ended.
     pub fn ceilings(&self) -> Result<Vec<Option<f64>>> {
         self.each(|client| {
             let call = MeasureCeiling {
@@ -267,7 +267,7 @@ impl Clients {
         all_or_failures(done.zip(&self.all).map(|(done, client)| (done, client.words())))
     }
 
-    /// Ends the clients' load. A client that is gone offers none.
+    /// Ends the load of the clients. A client that has ended applies no load.
     pub(crate) fn disarm(&self) {
         at_once(&self.all, |client| client.link.call(&Disarm, LIMIT)).for_each(drop);
     }

@@ -1,7 +1,7 @@
 //! Converts intervals to text, and back: histograms as their buckets, counters as numbers.
 //!
 //! Invariant: reading returns exactly the written counts. Both sides are the same build, so
-//! counters carry no names. All are listed here in one place, where the compiler detects a new one.
+//! counters have no names. All counters are listed here, so that the compiler detects a new one.
 
 use anyhow::{Context, Result};
 use base64::Engine as _;

@@ -104,7 +104,7 @@ impl Fleet {
         }
     }
 
-    /// Waits until everything has ended, and adds up the results.
+    /// Waits until all workers have ended, and adds up the results.
     ///
     /// # Errors
     /// A worker could not wait for answers, or has panicked. A lost client is not an error.
@@ -126,7 +126,7 @@ type Heard = (usize, Word);
 enum Word {
     /// The client sent this message.
     Said(serde_json::Value),
-    /// The client is gone.
+    /// The client has ended.
     GoneNode,
     /// The client learned too late when its window begins or its load ends, by this many ns.
     Late(u64),
@@ -419,8 +419,8 @@ fn add(all: &mut Summary, note: EndNote) {
 
 impl Drop for FleetLoad {
     fn drop(&mut self) {
-        // Dropping a load ends it and waits for its end, so that the next load finds everything
-        // free.
+        // Dropping a load ends it and waits for its end, so that all resources are free for the
+        // next load.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
         std::thread::scope(|scope| {
             for (_, link) in there {

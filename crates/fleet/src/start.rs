@@ -12,7 +12,7 @@ use measure::clock;
 const FINGERPRINT_OPERATIONS: u64 = 1000;
 
 /// Base distance of the start line. The distance also includes `WAYS_AHEAD` times the largest error
-/// bound of a client's clock offset, as a measure of the transit time. So each client learns of the
+/// bound of a client's clock offset, as a measure of the transit time. So each client receives the
 /// start in time.
 const START_AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
@@ -22,8 +22,8 @@ impl Clients {
     /// ignores the number of workers in `config`. All clients must have the program's sources.
     ///
     /// # Errors
-    /// A client cannot connect, makes different operations from the same sources, or is gone. The
-    /// error lists all failures with their clients. No load is then offered.
+    /// A client cannot connect, makes different operations from the same sources, or has ended. The
+    /// error lists all failures with their clients. No load is then applied.
     pub fn start(&self, config: &Config) -> Result<Fleet> {
         let begun = self.begin(config);
         if begun.is_err() {

@@ -52,7 +52,8 @@ pub struct UndoLeftovers {
 }
 
 impl Agent {
-    /// Returns those of these addresses that are its host's own: they can be bound only there.
+    /// Returns those of these addresses that belong to the host of the agent, so that only it can
+    /// bind them.
     ///
     /// # Errors
     /// The agent has ended.
@@ -100,11 +101,11 @@ impl Agent {
         ))
     }
 
-    /// Makes the agent write its undo list, and undo what was left there. Returns one sentence for
-    /// each action.
+    /// Makes the agent write its undo list, and undo the changes that were left on the machine.
+    /// Returns one sentence for each action.
     ///
     /// # Errors
-    /// Something cannot be undone, or the agent cannot write there.
+    /// A change cannot be undone, or the agent cannot write the list.
     pub fn mend(&self, folder: Option<&Path>) -> Result<Vec<String>> {
         let folder = folder.map(Path::to_owned);
         self.call_for(&UndoLeftovers { folder }, MEND_LIMIT)

@@ -30,7 +30,7 @@ impl Call for ReadSettings {
     type Answer = HostSettings;
 }
 
-/// Reads on which CPUs a process runs, and where its memory is.
+/// Reads the CPUs that a process runs on, and the place of its memory.
 #[derive(Serialize, Deserialize)]
 pub struct FindProcess(pub Identity);
 

@@ -54,20 +54,20 @@ impl Service {
         Ok(pid.and_then(Identity::read))
     }
 
-    /// Stops it, and waits until `process` is gone.
+    /// Stops it, and waits until `process` has ended.
     ///
     /// # Errors
-    /// The stop program fails, or the process is still there.
+    /// The stop program fails, or the process still exists.
     pub fn stop(&self, process: Identity) -> Result<()> {
         let [stop, _] = self.programs()?;
         invocation::succeed(&stop, STOP_LIMIT)?;
         wait_until_gone(process).with_context(|| format!("{stop} has ended with 0"))
     }
 
-    /// Kills its process, and waits until it is gone.
+    /// Kills its process, and waits until it has ended.
     ///
     /// # Errors
-    /// It is still there.
+    /// The process still exists.
     pub fn kill(&self, process: Identity) -> Result<()> {
         // A server that cannot be started again must not be killed.
         self.programs()?;

@@ -83,7 +83,7 @@ impl fmt::Display for Undo {
     }
 }
 
-/// Undoes all changes, the last one first. The undo file is kept if something fails.
+/// Undoes all changes, the last one first. The undo file is kept if an action fails.
 ///
 /// # Errors
 /// The first failure. All other changes are undone nevertheless.

@@ -95,7 +95,7 @@ impl UndoFile {
     }
 }
 
-/// Undoes the list of an agent that is gone, unless another process has done so by its file.
+/// Undoes the list of an agent that has ended, unless another process has done so with its file.
 ///
 /// # Errors
 /// As [`undo`].
@@ -105,7 +105,7 @@ pub fn undo_of_another(all: &[Undo]) -> Result<()> {
         _ => None,
     });
     let Some(path) = noted else { return undo(all) };
-    // The lock is held until everything is undone.
+    // The lock is held until all changes are undone.
     let held = locked(path, GUARD_LIMIT);
     if matches!(held, Ok(None)) {
         let own = |one: &&Undo| matches!(one, Undo::Tree(_));
@@ -116,11 +116,11 @@ pub fn undo_of_another(all: &[Undo]) -> Result<()> {
     undo(all)
 }
 
-/// Undoes the changes of agents that are gone together with their guards. Returns one sentence for
-/// each action.
+/// Undoes the changes of agents that have ended together with their guards. Returns one sentence
+/// for each action.
 ///
 /// # Errors
-/// Something cannot be undone, or another user has written the file.
+/// A change cannot be undone, or another user has written the file.
 pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     let folder = folder(named)?;
     let entries = match std::fs::read_dir(&folder) {
@@ -156,7 +156,7 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     Ok(left.into_iter().filter(is_told).collect())
 }
 
-/// Locks a file. `None` if the file is gone.
+/// Locks a file. `None` if the file no longer exists.
 fn locked(path: &Path, limit: Duration) -> Result<Option<OpenFile>> {
     let file = match foreign::open_no_link(FileKind::Note, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -274,7 +274,7 @@ mod tests {
             mend(Some(root.path())).unwrap().is_empty(),
             "its agent, which is us, lives"
         );
-        // Another agent, which is gone. Its last line is incomplete.
+        // Another agent, which has ended. Its last line is incomplete.
         let gone = Line {
             agent: Identity {
                 start_ticks: 1,

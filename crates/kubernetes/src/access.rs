@@ -1,5 +1,5 @@
 //! Required permissions in a namespace, and their check. One list serves two purposes: the query to
-//! the cluster before anything is created, and the role for its administrator to apply.
+//! the cluster before the run creates objects, and the role that its administrator applies.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result};
@@ -64,7 +64,7 @@ impl Rule {
     }
 }
 
-/// Owner of everything that cassay creates; it expires by itself.
+/// Owner of all objects that cassay creates. It expires by itself.
 const JOBS: Rule = Rule::on("batch", "jobs", &["create", "get", "patch", "delete"]);
 
 const SETS: Rule = Rule::on("apps", "statefulsets", &["create"]);

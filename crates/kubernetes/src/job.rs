@@ -46,7 +46,7 @@ const PUT_OFF_EVERY: Duration = Duration::from_secs(15);
 /// Time for which a finished Job can still be read, s.
 pub(crate) const TTL_S: u64 = 10;
 
-/// Time limit for all pods to run: Kubernetes may have to pull an image or add a node.
+/// Time limit for all pods to run. Kubernetes may have to pull an image or add a node.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
 /// Grace period of a pod, s.

@@ -2,7 +2,7 @@
 //! Also reads the cluster's reports on the pod.
 //!
 //! Invariants: cassay removes a pod only if a controller recreates it and its data survives. A
-//! policy that cuts a pod off disappears within a minute after its creator is gone.
+//! policy that cuts a pod off disappears within a minute after the end of its creator.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::{Kubectl, Selector};

@@ -2,8 +2,8 @@
 //! that owns it.
 //!
 //! An agent starts Cassandra in them as on any machine. Invariant: if this program is killed at any
-//! time, all of this disappears by itself. The program keeps extending the Job's deadline. At the
-//! deadline, the cluster deletes everything that the Job owns, including volumes.
+//! time, all of these objects disappear by themselves. The program keeps extending the Job's
+//! deadline. At the deadline, the cluster deletes everything that the Job owns, including volumes.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::Kubectl;
@@ -19,7 +19,7 @@ use target_spec::{NODE_FOLDER, NodePods, PodPlace, RemoteHost};
 /// Container in which a node runs.
 const CONTAINER: &str = "cassandra";
 
-/// Time limit for all pods to run: Kubernetes may have to create a volume or pull an image.
+/// Time limit for all pods to run. Kubernetes may have to create a volume or pull an image.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
 /// The pods of a managed cluster. They exist as long as this value does.
@@ -72,7 +72,7 @@ impl PodSet {
     /// Returns each of them as a machine for nodes, in the order of their numbers.
     ///
     /// # Errors
-    /// A pod is gone.
+    /// A pod no longer exists.
     pub fn machines(&self) -> Result<Vec<RemoteHost>> {
         let all = self.pods.all();
         let numbered = self.wanted.numbered(self.count).into_iter().enumerate();

@@ -1,7 +1,7 @@
-//! Pods as a watch reports them: the Kubernetes node of each pod, its state, and its fate.
+//! Pods in the reports of a watch: the Kubernetes node of each pod, its state, and its fate.
 //!
-//! One `kubectl` reports all of them, for any number. Invariant: the module keeps its knowledge
-//! about a pod that is gone, because that is when it is needed.
+//! One `kubectl` reports all of them, for any number. Invariant: the module keeps its information
+//! about a pod that no longer exists, because it is needed then.
 
 use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};

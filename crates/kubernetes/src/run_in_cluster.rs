@@ -213,7 +213,7 @@ impl BegunRun {
     /// Tells the pod to continue, because the program has arrived.
     ///
     /// # Errors
-    /// The pod is gone.
+    /// The pod no longer exists.
     pub fn go(&self) -> Result<()> {
         self.exec(&["touch", "/cassay/go"]).map(drop)
     }
@@ -221,7 +221,7 @@ impl BegunRun {
     /// Passes on its output, line by line, until it has ended. Returns its status.
     ///
     /// # Errors
-    /// Its pod is gone. Or the user pressed Ctrl-C; then the run continues.
+    /// Its pod no longer exists, or the user pressed Ctrl-C. The run continues after Ctrl-C.
     pub fn follow(&self, mut line: impl FnMut(&str)) -> Result<i32> {
         let mut seen = 0;
         loop {
@@ -245,8 +245,8 @@ impl BegunRun {
                 "interrupted: {} goes on",
                 self.name
             );
-            // If the connection was cut, the output resumes at the same line; a pod that is gone
-            // causes an error.
+            // If the connection was cut, the output resumes at the same line. If the pod no longer
+            // exists, the function fails.
             self.exec(&["true"])?;
             clock::sleep(AGAIN_AFTER);
         }
@@ -255,7 +255,7 @@ impl BegunRun {
     /// Passes its results as a tar archive to `take`, which reads it.
     ///
     /// # Errors
-    /// Its image has no tar, or its pod is gone; or the error of `take`.
+    /// Its image has no tar, its pod no longer exists, or `take` fails.
     pub fn take_results(&self, take: impl FnOnce(&mut dyn Read) -> Result<()>) -> Result<()> {
         let words = [
             "exec", &self.pod, "-c", CONTAINER, "--", "tar", "-C", "/results", "-cf", "-", ".",
@@ -266,7 +266,7 @@ impl BegunRun {
             kubectl::end(&mut child);
             return Err(error);
         }
-        // The bytes after the end of the archive must be read too, or the status is never success.
+        // The bytes after the end of the archive must also be read, or the status is never success.
         let rest = std::io::copy(&mut stdout, &mut std::io::sink());
         let status = child.wait().context("wait for kubectl")?;
         rest.context("read what kubectl says")?;

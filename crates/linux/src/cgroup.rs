@@ -266,10 +266,10 @@ impl Group {
             .with_context(|| format!("find usage_usec in {}", place.dir.display()))
     }
 
-    /// Drops the page cache that is charged to this group, while its processes run on.
+    /// Drops the page cache that is charged to this group, while its processes continue.
     ///
     /// # Errors
-    /// The kernel cannot do it.
+    /// The kernel cannot drop it.
     pub fn drop_cache(&self) -> Result<()> {
         let place = self.wanted("memory", true)?.context("no memory group")?;
         if !place.unified {
@@ -284,7 +284,8 @@ impl Group {
         match std::fs::OpenOptions::new().write(true).open(&path).and_then(|mut file| {
             std::io::Write::write_all(&mut file, cached.to_string().as_bytes())
         }) {
-            // The kernel could reclaim less than requested: mapped pages that are in use stay.
+            // The kernel could reclaim less than requested, because mapped pages that are in use
+            // remain.
             Err(error) if is(&error, Errno::AGAIN) => Ok(()),
             done => done.with_context(|| format!("reclaim memory by {}", path.display())),
         }
@@ -382,8 +383,8 @@ fn is_group(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Kills the processes of a group. The caller repeats this until the directory is gone, so it
-/// notices a process that cannot be signalled.
+/// Kills the processes of a group. The caller repeats this until the directory no longer exists, so
+/// it detects a process that cannot be signalled.
 fn kill(dir: &Path) {
     if write(&dir.join("cgroup.kill"), "1").is_ok() {
         return;

@@ -1,9 +1,9 @@
 //! Network namespaces without a name, and the netlink socket that creates links in them.
 //!
 //! Invariants: a namespace exists as long as a process or a descriptor holds it, and this module
-//! never gives it a name. So everything disappears when this process ends, however it ends. A
-//! socket remains in the namespace in which it was opened. A separate thread enters the namespace,
-//! opens the socket and ends. No other thread ever changes its namespace.
+//! never gives it a name. So all objects disappear at any end of this process. A socket remains in
+//! the namespace in which it was opened. A separate thread enters the namespace, opens the socket
+//! and ends. No other thread ever changes its namespace.
 
 use crate::message::{self, Answer, HEADER_BYTES, Message, NLMSG_DONE, Queue};
 use anyhow::{Context, Result};
@@ -44,7 +44,7 @@ impl Namespace {
         MADE.set(MADE.get() + 1);
         let made = in_thread(|| {
             // SAFETY: only this code uses the thread, which ends after this. No other thread shares
-            // its namespace, and its descriptors stay shared.
+            // its namespace, and its descriptors remain shared.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
             open_own()
         });
@@ -132,7 +132,7 @@ pub fn announce_when_plugged(name: &'static str) -> Result<()> {
                     now = Some(link);
                 }
             })?;
-            // The counter is compared, because the link may have gone down and up again before the
+            // The counter is compared, because the link may have been down and up again before the
             // message arrives.
             if let Some(link) = now
                 && link.has_carrier
@@ -320,7 +320,7 @@ impl Netlink {
     /// Limits a link's output. A specification without limits removes the queues.
     ///
     /// # Errors
-    /// The kernel knows no such queue (ENOENT), or refuses.
+    /// The kernel has no such queue (ENOENT), or refuses.
     pub fn limit(&mut self, name: &str, link: &LinkSpec) -> Result<()> {
         let index = self.index(name)?;
         match self.ask(Message::no_queue(index)) {

@@ -3,7 +3,7 @@
 //!
 //! Invariant: all rules of one fault form a separate table, so that healing is one step and leaves
 //! all other tables alone. A switch has its own namespace, and its tables disappear with it. The
-//! tables of a host that uses its machine's network stay until they are removed explicitly.
+//! tables of a host that uses its machine's network remain until they are removed explicitly.
 
 mod host;
 mod rules;

@@ -156,7 +156,8 @@ pub enum Limit {
     Operations(u64),
     /// After this time from the start line.
     Duration(Duration),
-    /// After this number of operations or this time from the start line, whichever comes first.
+    /// The end is after this number of operations or this time from the start line, whichever is
+    /// first.
     Either(u64, Duration),
     /// When [`Flow`] requests it.
     Unlimited,

@@ -122,7 +122,7 @@ impl Connections {
     pub fn make_room(&self) {
         let files = self.files();
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // The number is doubled, because the other ends of a server in this process are files too.
+        // The number is doubled, because the other ends of a server in this process are also files.
         if current.is_some_and(|soft| soft < files.saturating_mul(2)) {
             let raised = Rlimit {
                 current: maximum,

@@ -2,7 +2,7 @@
 //!
 //! Only in these descriptions can a few bytes of a response require much memory. A column takes 4
 //! bytes on the wire and 100 in memory, and a keyspace named once is repeated in every column. The
-//! limits below bound this. All of them are far beyond anything that Cassandra produces.
+//! limits below prevent this. All of them are far above the values that Cassandra produces.
 
 use crate::request::StatementId;
 use crate::value::CqlType;

@@ -1,4 +1,4 @@
-//! Describes in sentences how many client machines a study needs.
+//! Describes the number of client machines that a study needs.
 
 use super::facts::{
     Facts, HERE, LINK_SHARE_MAX, Link, LinkBy, MeasuredClient, PointThroughput, Shape,
@@ -6,7 +6,7 @@ use super::facts::{
 use analysis::rules::Limits;
 use measure::number::{bytes, counted, significant, whole};
 
-/// Describes the number of machines and its reason, or the way to learn it. `source` is the study's
+/// Describes the number of machines and its reason, or the way to find it. `source` is the study's
 /// file.
 pub fn sentence(
     facts: &Facts,

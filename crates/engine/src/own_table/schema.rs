@@ -7,15 +7,15 @@ use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{ColumnRole, SampledColumn, TableSample};
 
-/// Options of a table that decide how the server stores it.
+/// Options of a table that determine how the server stores it.
 const STORED_BY: [&str; 2] = ["compaction", "compression"];
 /// The supported partitioner. Others do not order partitions by a numeric token.
 const PARTITIONER: &str = "Murmur3Partitioner";
 
-/// Returns the table, without partitions so far.
+/// Returns the table, still without partitions.
 ///
 /// # Errors
-/// The keyspace has no table of this name; the hint lists the existing ones.
+/// The keyspace has no table with this name. The hint lists the existing tables.
 pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<TableSample> {
     let (keyspace, table) = names;
     let of_table = format!(

@@ -50,8 +50,8 @@ pub struct Series {
 /// begin.
 ///
 /// # Errors
-/// No point is within the span. The message gives the time difference, and says if it looks like a
-/// time zone.
+/// No point is within the span. The message contains the time difference, and a remark if it is
+/// probably a time zone.
 pub fn line_up(
     probe: &str,
     series: &[Series],

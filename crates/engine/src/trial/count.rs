@@ -10,7 +10,7 @@ use analysis::rules::ServerCounts;
 use anyhow::Result;
 use cluster::OperationCounts;
 
-/// Counts of the server so far.
+/// Counts of the server up to now.
 #[derive(Debug, Default)]
 pub struct Counting {
     before: Option<OperationCounts>,

@@ -65,8 +65,8 @@ impl TrialRun<'_> {
     /// 1. If the data does not exist: the configuration for loading, tables, proof that both are as
     ///    requested, load, settle, snapshot.
     /// 2. The configuration to measure.
-    /// 3. Restore the snapshot, or settle after restarts and earlier trials; rest, if the last
-    ///    trial was too much.
+    /// 3. Restore the snapshot, or settle after restarts and earlier trials. Rest if the load of
+    ///    the last trial was too high.
     pub(super) fn prepare(
         &mut self,
         running: &mut Running,

@@ -38,8 +38,8 @@ struct NodeAdd {
 }
 
 impl NodeAdd {
-    /// Observes its membership: broken if the other nodes know it as joining or normal, whole if no
-    /// node knows it.
+    /// Observes its membership. The fault is in effect if the other nodes list it as joining or
+    /// normal, and healed if no node lists it.
     fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let address = match self.address {
             Some(address) => address,

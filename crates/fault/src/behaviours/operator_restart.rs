@@ -17,7 +17,7 @@ pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
 struct Restart {
     /// Pods before the fault. Empty until it begins.
     before: Vec<String>,
-    /// True for each node that is back in a new pod.
+    /// True for each node that is up again in a new pod.
     back: Vec<bool>,
     began_ns: u64,
     /// Description of the request to the operator.

@@ -1,5 +1,5 @@
-//! A pod is deleted: its node shuts down normally, the controller creates another pod, and the node
-//! comes back there with another address.
+//! A pod is deleted. Its node shuts down normally, the controller creates another pod, and the node
+//! starts in it with another address.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Pods, World};
@@ -49,8 +49,8 @@ impl Fault for Delete {
     }
 }
 
-/// Observes the pod of a node, by Kubernetes and by a client: broken if it is gone. Whole if a pod,
-/// `before` or another one, is ready and its node answers.
+/// Observes the pod of a node, with Kubernetes and a client. The fault is in effect if the pod no
+/// longer exists. It is healed if a pod, `before` or another one, is ready and its node answers.
 pub(crate) fn another(
     world: &mut dyn World,
     node: usize,

@@ -40,7 +40,7 @@ struct Change {
     before: Vec<Vec<Proof>>,
     is_begun: bool,
     round: Round,
-    /// Time after which agents roll back all nodes at once, unless renewed.
+    /// Time after which agents roll back all nodes together, unless renewed.
     within: Duration,
 }
 
@@ -174,7 +174,7 @@ impl Fault for Change {
                 break;
             }
         }
-        // Rolls back the remaining nodes at once.
+        // Rolls back the remaining nodes together.
         self.round.heal(world)
     }
 }

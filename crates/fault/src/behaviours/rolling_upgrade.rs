@@ -1,6 +1,6 @@
-//! A rolling upgrade of nodes to another release, as operators do it without interrupting service.
-//! Each node drains, ends, starts as the other release, and reports that release before the next
-//! one. Data files cannot be downgraded. So the way back uses files that were kept before the
+//! A rolling upgrade of nodes to another release, as by operators without interrupting service.
+//! Each node drains, ends, starts with the other release, and reports that release before the next
+//! one. Data files cannot be downgraded. So the rollback uses files that were kept before the
 //! upgrade, and a repair.
 
 mod way_back;
@@ -47,7 +47,7 @@ struct Upgrade {
     within: Duration,
     is_begun: bool,
     stage: Stage,
-    /// Way back to the former release. `None` if nodes stay upgraded.
+    /// Rollback to the former release. `None` if nodes remain upgraded.
     way_back: Option<WayBack>,
 }
 

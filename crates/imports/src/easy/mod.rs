@@ -1,5 +1,5 @@
-//! Imports cassandra-easy-stress (formerly easy-cass-stress and tlp-stress): turns a command line
-//! into the steps of its KeyValue workload.
+//! Imports cassandra-easy-stress (formerly easy-cass-stress and tlp-stress). It converts a command
+//! line to the steps of its KeyValue workload.
 //!
 //! Table, statements, keys, their distribution, the lengths of values and the rate are those of the
 //! tool, as of its release under Apache. Random choices that the tool makes per thread are a
@@ -217,7 +217,7 @@ fn connection(options: &mut Options) -> Connection {
     let connections = options.count("--max-connections", 1, (1, 1024)) as u32;
     let said = |name: &str| options.text(name).map(str::to_owned);
     let (username, password) = (said("--username"), said("--password"));
-    // If only one of them is given, the other has the tool's default.
+    // If only one of them is stated, the other has the tool's default.
     let named = username.is_some() || password.is_some();
     let or_default = |text: Option<String>| {
         let default = || named.then(|| "cassandra".to_owned());

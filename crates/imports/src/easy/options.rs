@@ -48,7 +48,7 @@ pub(super) struct Options {
     pub(super) workload: Option<(String, usize)>,
     /// Options that have no effect, as written.
     pub(super) idle: Vec<String>,
-    /// Mistakes found so far.
+    /// Mistakes found up to now.
     pub(super) out: Diagnostics,
     places: Vec<Place>,
 }

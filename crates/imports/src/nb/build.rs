@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
             before: Vec::new(),
             first_operation: 0,
             limit: StepLimit::Operations(count as u64),
-            // The order matters: a table needs its keyspace.
+            // The order is important, because a table needs its keyspace.
             offer: Offer::Threads(1),
             warmup_operations: 0,
             truncate: Vec::new(),
@@ -349,7 +349,7 @@ impl<'a> Builder<'a> {
             let (ratio, before) = (self.number(op, "ratio", 1)? as u32, self.out.list.len());
             let operation = self.operation(made.len(), op, &mut known, &mut recipes);
             if operation.is_none() && ratio == 0 {
-                // The operation never runs, so its mistakes do not matter.
+                // The operation never runs, so its mistakes have no effect.
                 self.out.list.truncate(before);
                 continue;
             }

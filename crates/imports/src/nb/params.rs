@@ -5,7 +5,7 @@
 //! with an effect is a row with its function. A setting that is read at its use must be listed. A
 //! setting without effect is listed with the reason.
 //!
-//! Long because the tables of settings stand beside the code that reads them.
+//! Long because the tables of settings are next to the code that reads them.
 
 use core::time::Duration;
 

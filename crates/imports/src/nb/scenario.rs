@@ -138,7 +138,7 @@ pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
     (from < to).then_some((from, to))
 }
 
-/// Returns the order in which operations with these ratios take turns.
+/// Returns the order of turns of operations with these ratios.
 pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
     let mut order: Vec<(u64, u16)> = Vec::new();
     let length: u64 = ratios.iter().map(|r| u64::from(*r)).sum();

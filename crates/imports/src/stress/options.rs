@@ -84,9 +84,9 @@ pub enum Seeds {
         first: u64,
         /// Last seed.
         last: u64,
-        /// True if seeds start again after the last one; otherwise the run ends there.
+        /// True if seeds start again after the last one. Otherwise the run ends at the last one.
         wrap: bool,
-        /// Number of seeds that reads look back from the last write.
+        /// Number of seeds between the last write and a read.
         lookback: Option<WrittenDistribution>,
     },
     /// Drawn from a distribution.

@@ -178,7 +178,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the limit of the run: the stated one, or `count` operations if its seeds end there.
+    /// Returns the limit of the run. It is the stated one, or `count` operations if the seeds end
+    /// after them.
     fn limit(&mut self, count: Option<u64>) -> StepLimit {
         match (self.run.limit, count) {
             (Limit::Operations(_), count) => StepLimit::Operations(count.unwrap_or(0)),

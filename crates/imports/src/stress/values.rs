@@ -1,7 +1,7 @@
 //! Parses the values of parameters: counts, times, ranges, distributions, consistency levels.
 //!
-//! Every function describes a mistake in a text that follows `name: `. Its caller knows the name
-//! and the place.
+//! Every function describes a mistake in a text that follows `name: `. The caller adds the name and
+//! the place.
 
 use core::time::Duration;
 

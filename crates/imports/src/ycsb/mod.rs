@@ -1,5 +1,5 @@
-//! Imports YCSB's core workload as its Cassandra binding runs it: turns command line and property
-//! files into a step.
+//! Imports YCSB's core workload with its Cassandra binding. It converts command line and property
+//! files to a step.
 //!
 //! Keys, request distributions and the mix are YCSB's. Random choices that YCSB makes per thread
 //! are a function of the seed and the operation's number, so that every read can be verified and
@@ -154,8 +154,8 @@ pub fn property(words: &[String], name: &str, read: ReadFile) -> Option<String> 
     properties.text(name).map(str::to_owned)
 }
 
-/// Returns true if the workload is CoreWorkload; in another workload properties may mean something
-/// else.
+/// Returns true if the workload is CoreWorkload. In another workload, properties may have another
+/// meaning.
 fn is_core_workload(properties: &mut Properties) -> bool {
     let Some(workload) = properties.text("workload").map(str::to_owned) else {
         return true;

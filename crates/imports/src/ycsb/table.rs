@@ -80,7 +80,8 @@ pub(super) fn table(
     }
 }
 
-/// Returns the mix. A load only inserts, so a command line that sets all of it to 0 is valid there.
+/// Returns the mix. A load only inserts, so a command line that sets all of it to 0 is valid for a
+/// load.
 fn weights(phase: Phase, properties: &mut Properties) -> [f64; KINDS] {
     let mut weights = [0.0; KINDS];
     for (kind, key, default) in [
@@ -128,7 +129,7 @@ fn chooser(
         "exponential" => {
             let percentile = properties.number("exponential.percentile", 95.0, (0.001, 99.999));
             let share = properties.number("exponential.frac", 0.857_142_857_1, (1e-9, 1.0));
-            // YCSB spreads it over `recordcount`, regardless of where this client's records begin.
+            // YCSB spreads it over `recordcount`, regardless of the first record of this client.
             let range = records.max(first + loaded) as f64 * share;
             let gamma = -libm::log(1.0 - percentile / 100.0) / range;
             Chooser::Exponential { gamma }

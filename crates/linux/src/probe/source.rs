@@ -1,4 +1,4 @@
-//! Files of the kernel that are read again and again, and helpers for all their readers.
+//! Files of the kernel that are read repeatedly, and helpers for all their readers.
 //!
 //! A file remains open and is read by `pread` from its start, because opening costs several times
 //! as much as reading. An open file of a process stays with that process or its network namespace.

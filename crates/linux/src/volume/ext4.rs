@@ -76,7 +76,7 @@ pub fn make(image: &Path) -> Result<()> {
 
 /// Replays the journal of the file system on `device`, which is not mounted, and repairs all
 /// errors. For e2fsck, files that were removed while they were open are orphans, and it asks about
-/// them (so `-y`, and not `-p`).
+/// them. So the option is `-y`, not `-p`.
 ///
 /// # Errors
 /// The program is missing, or it cannot repair an error.

@@ -27,7 +27,8 @@ const FLUSH: ioctl::Opcode = 0x1261;
 
 /// `LO_FLAGS_AUTOCLEAR`: the device is free again after its last user.
 const AUTOCLEAR: u32 = 4;
-/// `LO_FLAGS_DIRECT_IO`: otherwise the page cache holds everything twice, once outside the host.
+/// `LO_FLAGS_DIRECT_IO`, because the page cache would otherwise hold all data twice, once outside
+/// the host.
 const DIRECT_IO: u32 = 16;
 
 /// `struct loop_info64`, and the offsets of its size, its flags and the name of the image.

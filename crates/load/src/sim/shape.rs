@@ -11,7 +11,7 @@ use crate::schedule::Schedule;
 use std::time::Duration;
 use workload::Stage;
 
-/// Start of the run on the simulated clock: anything but 0.
+/// Start of the run on the simulated clock, which may be any time except 0.
 pub const START_NS: u64 = 1_000_000;
 
 /// Frequency of each fault, per thousand.

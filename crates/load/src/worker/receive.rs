@@ -53,8 +53,8 @@ impl<W: World> Worker<W> {
                     self.sockets.arrived_ns =
                         connection.arrived_ns().map_or(now_ns, |ns| ns.min(now_ns));
                     self.recorder.heard(self.sockets.arrived_ns);
-                    // A short read has emptied the socket. Only TLS and segments may hold data
-                    // back.
+                    // A short read has emptied the socket. Only TLS and segments may still hold
+                    // data.
                     let more = connection.may_have_more();
                     let read = self.read_answers(&mut connection, index, now_ns, &mut plain);
                     if read.is_err() || !more {

@@ -6,9 +6,9 @@
 //! `\\host\Object(instance)\Counter`. Each other line begins with its time, `05/15/2018 02:13:06`.
 //! All cells are quoted. A killed tool leaves an incomplete last line, which is not an error.
 //!
-//! Windows, and spreadsheets that saved such a file, may write it in their own language: `;` or a
-//! tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The format
-//! has no separators of thousands, so a comma within a number is always a decimal comma.
+//! Windows, and spreadsheets that saved such a file, may write it in the language of the user: `;`
+//! or a tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The
+//! format has no separators of thousands, so a comma within a number is always a decimal comma.
 
 use super::{Filter, Point, Room, Series, with_hint};
 use anyhow::{Context, Result, bail, ensure};

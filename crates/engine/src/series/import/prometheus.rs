@@ -1,11 +1,11 @@
 //! Reads Prometheus's text format: one sample a line, `name{label="value",…} value time`.
 //!
 //! Version 0.0.4 has times in milliseconds; OpenMetrics, which ends with `# EOF`, has them in
-//! seconds. This is a small strict parser: the existing libraries skip lines that they do not
-//! understand, so a broken file would become an empty chart.
+//! seconds. This is a small strict parser. The existing libraries skip lines that they cannot
+//! parse, so a broken file would become an empty chart.
 //!
-//! Counters become rates, because only their growth says something about a run. The reader leaves
-//! out the buckets of histograms unless the user selects them.
+//! Counters become rates, because only their growth gives information about a run. The reader
+//! leaves out the buckets of histograms unless the user selects them.
 
 mod sample;
 

@@ -118,7 +118,7 @@ fn choose(flavours: &mut [Vec<Variant>], wanted: Option<Ty>) {
     }
 }
 
-/// Narrows the flavours of two neighbours by one step. Returns true if this changed anything.
+/// Narrows the flavours of two neighbours by one step. Returns true if this changed a flavour.
 fn narrow(previous: &mut Vec<Variant>, next: &mut Vec<Variant>) -> bool {
     let outputs: Vec<Ty> = previous.iter().map(|v| v.output).collect();
     if next.iter().any(|v| outputs.contains(&v.input)) {

@@ -151,7 +151,7 @@ impl SchemaOptions {
         let columns: Vec<String> =
             columns.names.iter().map(|name| format!("\"{name}\" {cql_type}")).collect();
         // An empty map meant no compression until Cassandra 3.0. Since then it means the default,
-        // so the tool's own statement with `{}` no longer does what its help says.
+        // so the tool's statement with `{}` no longer matches its help.
         let compression = match &self.compression {
             Some(class) => map(class, &[]),
             None => "{'enabled': 'false'}".to_owned(),

@@ -40,7 +40,7 @@ impl Planner<'_> {
         RunTables {
             create_keyspace: Some(options.schema.create_keyspace()),
             is_replication_stated: options.schema.is_replication_stated,
-            // Both tables are created, whichever is used, as in the tool.
+            // Both tables are created in any case, as in the tool.
             truncate: ["standard1", "counter1"].map(|table| truncate(&keyspace, table)).to_vec(),
             keyspace,
             tables,

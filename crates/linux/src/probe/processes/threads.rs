@@ -33,7 +33,7 @@ pub(super) struct Threads {
 /// Counts of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Switches {
-    /// Voluntary context switches: the thread waited for something.
+    /// Voluntary context switches, in which the thread waited.
     voluntary: u64,
     /// Involuntary context switches: the thread was preempted.
     involuntary: u64,
