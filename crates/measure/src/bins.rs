@@ -87,7 +87,7 @@ impl Bins {
     }
 
     /// Adds a value that was read at `t_s` seconds. A value before second 0 goes into the first
-    /// bin. A value or time that is not finite is skipped.
+    /// bin. Values and times that are not finite are skipped.
     pub fn push(&mut self, t_s: f64, value: f64) {
         if !t_s.is_finite() || !value.is_finite() {
             return;

@@ -283,7 +283,7 @@ impl KindInterval {
         self.checks.add(&other.checks);
     }
 
-    /// Removes all results and keeps the memory. `is_part` stays as it is.
+    /// Removes all results and keeps the memory. `is_part` does not change.
     pub fn clear(&mut self) {
         self.latency.clear();
         self.service.clear();

@@ -11,8 +11,8 @@
 //! `recv` and one `send` per batch of requests). Bytes that are not CQL close only the connection
 //! that sent them. Dropping the [`NullServer`] ends its threads and connections.
 //!
-//! It is not a Cassandra. It accepts statements without checking them, coordinates nothing, returns
-//! none of the written data, and pushes no events.
+//! It is not a Cassandra. It accepts statements without checking them, does not coordinate
+//! requests, does not return written data, and pushes no events.
 
 mod answer_request;
 mod answer_time;

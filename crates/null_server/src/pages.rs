@@ -1,7 +1,7 @@
 //! Reads of many rows: the same row repeated, in pages if the request asks for them.
 //!
-//! A paging state is the number of rows before the page. An invalid state begins at the first row:
-//! the null target does not validate its clients.
+//! A paging state is the number of rows before the page. An invalid state begins at the first row,
+//! since the null target does not validate its clients.
 
 use cql::response::ColumnSpec;
 use cql::{Value, reply};

@@ -1,9 +1,9 @@
 //! Reads the values in one document of a Chronicle queue: field names, numbers, texts and bytes,
 //! each after a code of one byte.
 //!
-//! It knows only codes that occur in Cassandra's logs, or that the library may choose for the same
-//! values. Invariants: it checks every length against the remaining bytes. An unknown item is an
-//! error with its offset, never a guess.
+//! It supports only codes that occur in Cassandra's logs, or that the library may choose for the
+//! same values. Invariants: it checks every length against the remaining bytes. An unknown item is
+//! an error with its offset, never a guess.
 
 use std::borrow::Cow;
 

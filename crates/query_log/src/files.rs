@@ -58,7 +58,7 @@ fn describe(nothing: &Nothing) -> String {
     }
 }
 
-/// Describes how many records were omitted, with the reasons.
+/// Describes the number of omitted records, with the reasons.
 pub fn left_out(why: Why, count: u64) -> String {
     format!("{count} left out: {}", why.words())
 }

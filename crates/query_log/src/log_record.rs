@@ -23,7 +23,7 @@ pub enum Entry {
 /// Reasons for not replaying a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
-    /// It defines something: CREATE, ALTER, DROP.
+    /// It defines an object: CREATE, ALTER, DROP.
     Definition,
     /// It truncates a table, or grants or revokes permissions.
     Administration,

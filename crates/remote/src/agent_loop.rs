@@ -18,7 +18,7 @@ use std::time::Duration;
 /// End of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The controller wants the agent to end everything that it began.
+    /// The controller requests the end of all processes and changes that the agent began.
     Told,
     /// The controller has left normally.
     Left,
@@ -42,13 +42,13 @@ impl Outbox {
 
     fn say(&self, message: &FromAgent) {
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The silence of a controller that is gone reveals this.
+        // The silence of a controller that has ended shows this.
         if let Some(writer) = &mut *writer {
             let _ = frame::write(writer, message);
         }
     }
 
-    /// Reports the result of ending everything that the agent began. It is the last message.
+    /// Reports the result of the agent's end of all its work. It is the last message.
     pub fn end(&self, ended: &Result<()>) {
         let ended = ended.as_ref().copied();
         self.say(&FromAgent::Ended(
@@ -81,11 +81,11 @@ pub fn pipes() -> Result<(File, File)> {
     Ok((reader, writer))
 }
 
-/// Reads the first message of a conversation, before any thread is started: no lease runs yet, and
-/// so all of it has to arrive within `limit`.
+/// Reads the first message of a conversation, before threads are started. There is no lease yet, so
+/// the whole message must arrive within `limit`.
 ///
 /// # Errors
-/// The message does not arrive in that time, or it is not understood.
+/// The message does not arrive in that time, or it cannot be parsed.
 pub fn first<T: DeserializeOwned>(reader: &mut (impl Read + AsFd), limit: Duration) -> Result<T> {
     let deadline = Deadline::after(limit);
     let mut reader = Until { reader, deadline };
@@ -118,9 +118,9 @@ pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
     let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));
 }
 
-/// Answers calls until the controller leaves, is gone, or is silent for longer than `lease`. Calls
-/// in progress finish first. Each call has its own thread. The conversation remains open, so that
-/// the controller sees when the following steps are done.
+/// Answers calls until the controller leaves, has ended, or is silent for longer than `lease`.
+/// Calls in progress finish first. Each call has its own thread. The conversation remains open, so
+/// that the controller sees when the following steps are done.
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,

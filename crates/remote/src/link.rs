@@ -40,8 +40,8 @@ pub const CLIENT: &str = "client";
 /// Path of the running program, also after its file was replaced by a newer one.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
-/// A conversation with one agent. Dropping it hangs up without a message. Then an agent that is not
-/// kept ends everything that it began.
+/// A conversation with one agent. Dropping it ends the connection without a message. An agent that
+/// is not kept then ends all that it began.
 #[derive(Debug)]
 pub struct Link {
     /// Name of the agent, for messages: `host1`.
@@ -135,7 +135,7 @@ struct Heard {
     notes: Vec<serde_json::Value>,
     /// Receiver that replaces the list.
     listener: Option<Listener>,
-    /// Result of ending everything that the agent began.
+    /// Result of ending all that the agent began.
     ended: Option<Result<(), String>>,
     /// Reason why no more messages will come.
     lost: Option<String>,
@@ -172,7 +172,7 @@ impl Link {
         let (Some(mut writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("the agent of {name} has no pipes");
         };
-        // If it has already ended, the code below notices it.
+        // If it has already ended, the code below detects that.
         let sent = frame::write(&mut writer, begin);
         let way = Tunnel {
             child,
@@ -337,17 +337,17 @@ impl Link {
         heard.listener = Some(listener);
     }
 
-    /// Returns the reason why no more messages will come; `None` while the agent is there.
+    /// Returns the reason why no more messages will come. `None` while the agent exists.
     pub fn lost(&self) -> Option<String> {
         lock(&self.shared.heard).lost.clone()
     }
 
-    /// Tells the agent to end everything that it began, and waits until it has.
+    /// Requests the agent to end all that it began, and waits until it has.
     ///
     /// # Errors
-    /// A step fails, with the agent's words. Or the end takes longer than `limit`.
+    /// A step fails, with the agent's words, or the end takes longer than `limit`.
     pub fn end(&self, limit: Duration) -> Result<()> {
-        // An agent that is gone does not need the message.
+        // An agent that has ended does not need the message.
         let _ = self.shared.say(&ToAgent::Bye { end: true });
         let deadline = Deadline::after(limit);
         let mut heard = lock(&self.shared.heard);

@@ -26,7 +26,7 @@ pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     }
 }
 
-/// Last part of the output of a program so far.
+/// Last part of the output of a program up to now.
 #[derive(Debug, Default)]
 pub(crate) struct LastWords {
     words: Mutex<Words>,
@@ -79,7 +79,7 @@ impl LastWords {
         lines.map(str::to_owned).collect()
     }
 
-    /// Drops the output so far.
+    /// Drops the output up to now.
     pub(crate) fn forget(&self) {
         self.lock().bytes.clear();
     }

@@ -20,7 +20,7 @@ use store::{HistogramKind, Run, Trial, WindowHistograms};
 impl RunView {
     /// Reads everything of `run` that a page shows.
     ///
-    /// Fails when a file of the run is damaged, with its path and line.
+    /// Fails if a file of the run is damaged, with its path and line.
     pub fn read(run: &Run) -> Result<RunView> {
         let trials = run.trials()?;
         let mut view = RunView {

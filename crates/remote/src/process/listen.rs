@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Duration of one wait for a program. Its end and Ctrl-C are noticed with this delay.
+/// Duration of one wait for a program. Its end and Ctrl-C are detected with this delay.
 const TICK: Duration = Duration::from_millis(20);
 const PIECE_BYTES: usize = 64 << 10;
 /// Size of the data read between two checks of the clock: a whole pipe of the largest size, 1 MiB.

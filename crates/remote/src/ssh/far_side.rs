@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
 
-/// Prefix of the script's lines: a login shell may print something before.
+/// Prefix of the lines of the script, since a login shell may print other lines before.
 const MARK: &str = "cassay-agent: ";
 
 /// Maximum number of bytes to read in search of the prefix: more than any message of the day, but
@@ -20,7 +20,7 @@ const SAID_BYTES_MAX: usize = 64 << 10;
 /// Duration of one wait, between two checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Number of bytes to write after one wait: a pipe that accepts anything always accepts this
+/// Number of bytes to write after one wait. A pipe that accepts any bytes always accepts this
 /// number.
 const PIECE_BYTES: usize = 4096;
 
@@ -36,7 +36,7 @@ pub(super) struct FarSide {
 /// Reason why no line arrives.
 #[derive(Debug)]
 pub(super) enum Unheard {
-    /// The destination is gone.
+    /// The destination has ended.
     HungUp,
     /// Its shell prints more than the limit.
     TooMuch,
@@ -66,11 +66,11 @@ impl FarSide {
         self.send(&mut format!("{words}\n").as_bytes())
     }
 
-    /// Sends it bytes, as long as it accepts some. If it is gone and accepts no more, its output
-    /// tells why.
+    /// Sends it bytes, as long as it accepts some. If it has ended and accepts no more, its output
+    /// explains the reason.
     ///
     /// # Errors
-    /// They cannot be read, or it accepts nothing.
+    /// They cannot be read, or it accepts no bytes.
     pub(super) fn send(&mut self, bytes: &mut impl Read) -> Result<()> {
         let mut piece = [0; PIECE_BYTES];
         loop {

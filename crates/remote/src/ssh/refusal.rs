@@ -1,5 +1,5 @@
-//! Reason why a place has no agent: the output of `ssh`, `kubectl`, a login shell or `sudo`, turned
-//! into a sentence with the next step.
+//! Reason why a place has no agent. It converts the output of `ssh`, `kubectl`, a login shell or
+//! `sudo` to a sentence with the next step.
 //!
 //! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, of dash, bash
 //! and busybox, and of sudo 1.8 and 1.9. Unknown messages are reported verbatim.
@@ -107,7 +107,7 @@ impl std::error::Error for UnreachedMachines {}
 pub(super) enum Trouble {
     /// A known one.
     Told { cause: String, hint: Option<String> },
-    /// The destination is gone, or silent.
+    /// The destination has ended, or is silent.
     BrokeOff(End),
 }
 

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Programs read so far, by their processor.
+/// Programs read up to now, by their processor.
 static PROGRAMS: Mutex<Option<HashMap<String, Arc<Program>>>> = Mutex::new(None);
 
 /// A program in the form in which it is sent to other machines.
@@ -99,8 +99,8 @@ impl Program {
     }
 }
 
-/// Returns the places of a program of the same build for another processor: beside this one, and in
-/// the user's cache.
+/// Returns the places of a program of the same build for another processor: next to this one, and
+/// in the user's cache.
 fn places(machine: &str) -> Vec<PathBuf> {
     let set = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty());

@@ -85,8 +85,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     }
     let ticks = log_ticks(low, high);
     let texts: Vec<String> = ticks.iter().map(|v| plain(*v)).collect();
-    // There is a little space, so that marks at the ends are complete, and more space for words
-    // beside them.
+    // There is a small space, so that marks at the ends are complete, and a larger one for the
+    // words next to them.
     let labelled = of_axis().any(|s| !s.labels.is_empty());
     let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
     made["tickvals"] = json!(ticks);

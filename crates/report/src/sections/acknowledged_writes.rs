@@ -9,7 +9,7 @@ use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 /// Maximum number of wrong rows that are named.
 const NAMED_MAX: usize = 3;
 
-/// Returns a sentence and a table for each of the two checks, if there is anything to report.
+/// Returns a sentence and a table for each of the two checks, if it has a result.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();

@@ -92,7 +92,7 @@ fn groups(trials: &[TrialView]) -> Vec<Alike<'_>> {
     groups
 }
 
-/// Returns true if two trials may share tables, because everything except the sizes is the same.
+/// Returns true if two trials may share tables, because they differ only in the sizes.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let host = |h: &HostRecord| (h.name.clone(), h.address.clone(), h.limits.clone());
     let node = |n: &NodeRecord| {

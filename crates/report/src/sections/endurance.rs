@@ -148,7 +148,7 @@ fn turns(one: &EnduredRecord) -> Table {
         .build()
 }
 
-/// Describes how far apart the turns were.
+/// Describes the difference between the turns.
 fn agreed(one: &EnduredRecord) -> String {
     let within = number::percent(one.within);
     let apart = one.apart.map_or(String::new(), |apart| {

@@ -1,5 +1,5 @@
-//! The settings of a screening that have an effect: a table, a half-normal plot, and how to confirm
-//! them.
+//! The settings of a screening that have an effect: a table, a half-normal plot, and the way to
+//! confirm them.
 
 use crate::number;
 use crate::page::{Block, Section, Table, Tone};

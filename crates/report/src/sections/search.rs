@@ -212,7 +212,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-/// Returns the text beside a mark: the latency that decided.
+/// Returns the text next to a mark, which is the latency that decided.
 fn label(step: &SearchStepRecord) -> String {
     let sign = if step.at_least { "≥ " } else { "" };
     step.latency_ms

@@ -1,7 +1,7 @@
 //! Known error messages by the program that prints them, and their meanings.
 
-/// Words, and their meaning. `DEST` represents the destination, `LINE` the line that has the words,
-/// and `THERE` the beginning of a command that runs there.
+/// Words, and their meaning. `DEST` represents the destination, `LINE` the line that contains the
+/// words, and `THERE` the start of a command that runs at the destination.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
     pub(super) cause: &'static str,

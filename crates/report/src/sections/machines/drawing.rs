@@ -2,7 +2,7 @@
 //! cores with their threads, in the colours of the nodes that may run there.
 //!
 //! Small machines show every core. On large machines, equal neighbouring cores are one tile. If
-//! even that is too much, a whole L3 group is one tile.
+//! there are still too many tiles, a whole L3 group is one tile.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus, list};
 use crate::number;

@@ -76,7 +76,7 @@ fn free_of(groups: &[Cpus], taken: &Cpus, allowed: &Cpus) -> Cpus {
     free.flatten().filter(|cpu| allowed.contains(cpu)).copied().collect()
 }
 
-/// Explains if this could have been avoided: some units were free, there is only one, or nodes have
+/// Explains if this could have been avoided. Some units were free, there is only one, or nodes have
 /// all.
 fn avoided(free: &Cpus, what: &str, count: usize) -> String {
     if !free.is_empty() {
@@ -107,7 +107,7 @@ fn names(all: &[&str]) -> String {
     }
 }
 
-/// Describes what a machine of this size cannot show.
+/// Describes the results that a machine of this size cannot show.
 pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if seen.numa_nodes.len() <= 1 {
