@@ -1,4 +1,4 @@
-//! Tests of screens and lines for made-up events.
+//! Tests screens and lines for invented events.
 
 use super::*;
 use engine::{CpuShares, FaultStage, HostCpu, HostNow, PlannedFault, Progress};
@@ -151,7 +151,7 @@ fn picture(state: &RunState, columns: usize, rows: usize, now: &Now) -> String {
     lines.iter().map(|line| line.plain().trim_end().to_owned() + "\n").collect()
 }
 
-/// Returns the file beside this one that contains a picture.
+/// Returns the file in the folder of this test that contains a picture.
 fn snapshot(name: &str) -> ExpectFile {
     expect_file![format!("snapshots/{name}.txt")]
 }
@@ -256,7 +256,7 @@ fn of_a_hundred_clients_the_worst_are_shown_first() {
         shown.contains(&format!("and {} more", 100 - lines)),
         "{shown}"
     );
-    // They are gone with their load.
+    // They have ended with their load.
     state.event(&Event::ClientsNow(Vec::new()), 181 * SECOND_NS);
     assert_eq!(
         picture(&state, 120, 40, &now(180)),

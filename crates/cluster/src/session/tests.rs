@@ -51,7 +51,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 fn preparing_tells_what_the_markers_take() {
     let mut prepared = 4i32.to_be_bytes().to_vec();
     prepared.extend(string("id"));
-    // One table for all columns: flags, two markers, none of them in the partition key.
+    // There is one table for all columns. It contains flags and two markers, none of them in the
+    // partition key.
     for number in [1i32, 2, 0] {
         prepared.extend(number.to_be_bytes());
     }

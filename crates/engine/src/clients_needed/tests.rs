@@ -1,4 +1,4 @@
-//! Tests what plans say about client machines, from made-up facts and from runs on disk.
+//! Tests the sentences of plans about client machines, from invented facts and from runs on disk.
 
 use super::facts::{LinkBy, PointThroughput};
 use super::*;
@@ -23,7 +23,7 @@ fn measured(place: &str, workers: usize, ceiling_ops_per_s: f64) -> MeasuredClie
     }
 }
 
-/// A rate of 1.2 M on one machine whose client was measured with 8 workers, over a link of 10
+/// A rate of 1.2 M on one machine, whose client was measured with 8 workers over a link of 10
 /// Gbit/s.
 fn facts() -> Facts {
     Facts {
@@ -92,18 +92,19 @@ fn the_load_is_shared_by_workers_and_the_slowest_worker_decides() {
     };
     assert_eq!(named(vec![None; 2]), (Some(3), true));
     assert_eq!(named(vec![None; 3]), (Some(3), false));
-    // 23.4 workers: two machines have 24.
+    // With 23.4 workers, two machines have 24.
     assert_eq!(named(vec![Some(16), Some(8)]), (Some(2), false));
     assert_eq!(named(vec![Some(16), Some(7)]), (Some(3), true));
     assert_eq!(named(vec![Some(24)]), (Some(1), false));
-    // Each worker gets as much as one of load1, which does half as much as the others: 46.8 of
-    // them, 6 on each machine.
+    // Each worker gets the share of a worker on load1, which has half the throughput of the others.
+    // So 46.8 workers are needed, 6 on each machine.
     let slower = machines(|facts| {
         facts.measured.push(measured("load1", 4, 205_000.0));
         facts.workers = vec![Some(8), Some(4)];
     });
     assert_eq!(slower, (Some(8), true));
-    // Three quarters of 10.6 Gbit/s go over one link, which carries 8; of 11.5 Gbit/s that is more.
+    // Three quarters of 10.6 Gbit/s go over one link, which has a capacity of 8 Gbit/s. Three
+    // quarters of 11.5 Gbit/s exceed it.
     let uneven = machines(|facts| {
         facts.measured = vec![measured("here", 8, 1e9)];
         facts.workers = vec![Some(12), Some(4)];
@@ -275,7 +276,7 @@ fn an_earlier_run_on_the_same_target_predicts_the_clients() {
     let threads = "procedure: {sweep: {threads: [8, 64]}}\n";
     let asked = study(ATTACHED, threads);
     assert_eq!(clients(&asked, results.path()).ops_per_s, None);
-    // A client's ceiling is known from any target; the throughput of threads is not.
+    // A client's ceiling is known from any target, but the throughput of threads is not.
     write(
         results.path(),
         &study("{null: {}}", threads),
@@ -289,9 +290,9 @@ fn an_earlier_run_on_the_same_target_predicts_the_clients() {
     write(results.path(), &asked, &[], &[(8, 5e4), (64, 9e4)]);
     let known = clients(&asked, results.path());
     assert_eq!((known.ops_per_s, known.machines), (Some(9e4), Some(1)));
-    // Ten rows of 180 bytes an operation, as the run has counted them.
+    // There are ten rows of 180 bytes for each operation, as counted in the run.
     assert_eq!(known.answer_bytes, 25.0 + 1_800.0);
-    // A run with another workload tells nothing.
+    // A run with another workload gives no information.
     let other = study(ATTACHED, threads).text.replace("{read: 1}", "{write: 1}");
     let other = resolve("made-up.yaml", &other, &Overrides::default()).unwrap();
     assert_eq!(clients(&other, results.path()).ceiling, None);

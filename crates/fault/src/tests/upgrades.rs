@@ -1,4 +1,4 @@
-//! Tests of rolling upgrades: of all nodes, of a canary, and of a node that fails to upgrade.
+//! Tests of rolling upgrades of all nodes, of a canary, and of a node that fails to upgrade.
 
 use super::sim::Sim;
 use super::works::Works;
@@ -97,7 +97,8 @@ fn taken_back(line: &str, nodes: &[usize]) -> Options {
     }
 }
 
-/// The last upgraded node first, each with its files, then repairs once all run the same release.
+/// The last upgraded node comes first. Each node gets its files, and repairs begin when all nodes
+/// run the same release.
 #[test]
 fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     let (verdict, steps, sim) = upgrades(Works::default(), taken_back("5.0", &[0, 2]));
@@ -127,7 +128,7 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     assert!(last.words.contains("node1 is 4.1.10"), "{last:?}");
 }
 
-/// The canary is observed for the study's duration, counted from when it is up.
+/// The canary is observed for the study's duration, counted from the time when it is up.
 #[test]
 fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     let kind = FaultKind::find("rolling-upgrade").unwrap();
@@ -145,7 +146,7 @@ fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     assert_eq!(healing.at_ns, 60 * S, "{steps:#?}");
 }
 
-/// The way back exists for nodes that fail to become the other release.
+/// The rollback is for nodes that fail to become the other release.
 #[test]
 fn a_node_that_does_not_become_the_other_release_goes_back_too() {
     let (verdict, steps, sim) = upgrades(Works::staying(), taken_back("5.0", &[1]));

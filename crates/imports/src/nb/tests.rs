@@ -194,7 +194,7 @@ fn values_of(generator: &mut workload::Generator, n: u64) -> (Option<i64>, Vec<V
 
 #[test]
 fn an_imported_cql_iot_writes_what_the_named_one_writes() {
-    // Fewer machines, so that stations change within a thousand cycles.
+    // There are fewer machines, so that stations change within a thousand cycles.
     let import = imported(IOT, &["sources=7", "stations=3"]).unwrap();
     let mut imported = import.steps[0].program.generator(Stage::Main);
     let number = |n| workload::ParamValue::Int(n);

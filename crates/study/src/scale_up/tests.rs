@@ -1,4 +1,4 @@
-//! Tests of how `scale_up` is expanded, and of its refusals.
+//! Tests of the expansion of `scale_up`, and of its refusals.
 
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Study};

@@ -26,7 +26,7 @@ fn list_of(files: &[PinnedFile], version: &str) -> String {
     serde_json::to_string(&list).unwrap()
 }
 
-/// Returns a tar of entries with types and names, as an attacker may write them.
+/// Returns a tar of entries with types and names that an attacker may write.
 fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());
     for (kind, name, text) in entries {

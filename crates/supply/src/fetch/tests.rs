@@ -5,7 +5,7 @@ use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
 
 const TEXT: &str = "what is in a jar, as long as a line";
 
-/// Fetches one file that is served in a given way, when its beginning already exists.
+/// Fetches one file that is served in a given way, when its first part already exists.
 fn fetched(
     way: ResponseBehaviour,
     begin: &str,

@@ -1,4 +1,4 @@
-//! Tests of node configurations, on a made-up layout.
+//! Tests of node configurations, on an invented layout.
 
 use super::*;
 
@@ -64,7 +64,7 @@ fn one_node_more_owns_what_each_of_the_others_then_owns() {
         let (owned, order) = owned(&ring);
         assert_eq!(order.len(), (nodes + 1) * tokens as usize);
         let share = (1u128 << 64) as f64 / (nodes + 1) as f64;
-        // A node that gives up one slice more than others owns that much less.
+        // A node that gives up one slice more than others owns a correspondingly smaller share.
         let one = match tokens % nodes as u64 {
             0 => 0.0,
             _ => 1.0 / tokens as f64,
@@ -131,7 +131,7 @@ fn overrides_replace_ours() {
     assert!(!settings.contains_key("commitlog_sync_period"));
 }
 
-/// A line reports an unknown setting only when its node dies.
+/// A release line reports an unknown setting only when its node dies.
 #[test]
 fn every_setting_of_ours_is_one_that_the_line_has() {
     for line in versions::LINES {

@@ -1,4 +1,5 @@
-//! Tests of the messages for people about unreachable machines, by the output of the remote system.
+//! Tests of the messages for people about unreachable machines, which depend on the output of the
+//! remote system.
 
 use super::*;
 use std::os::unix::process::ExitStatusExt;
@@ -126,7 +127,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         ],
         "the password of its user has expired",
     ),
-    // Only the status tells that these are not ssh's own.
+    // Only the status shows that these lines are not from ssh itself.
     (
         Stage::Login,
         1,

@@ -1,5 +1,5 @@
-//! Tests of how a study's text is read, and of each mistake with its message: here hosts and table
-//! options.
+//! Tests of reading the text of a study, and of each mistake with its message. This file contains
+//! hosts and table options.
 
 mod states;
 
@@ -322,7 +322,7 @@ fn options_of_tables_are_read_and_judged() {
     );
 }
 
-/// They used to be refused only when the nodes were about to start.
+/// They used to be refused only shortly before the nodes started.
 #[test]
 fn cassandra_yaml_keys_that_cassay_sets_are_refused_in_the_plan() {
     let cases = [
@@ -407,7 +407,7 @@ fn a_window_between_two_intervals_is_refused() {
     ]);
 }
 
-/// It was one second in one document and two in another.
+/// It was one second in one document, and two in another.
 #[test]
 fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
     let warmup = settings("null: {}", "").window.warmup;

@@ -184,7 +184,7 @@ fn ones_own_is_named_by_what_it_is_and_needs_trust() {
         "{words}"
     );
     assert!(words.contains(", sha256 "), "{words}");
-    // It has the settings of its line, and may have further ones.
+    // It has the settings of its line, and may have others.
     let own = "cassandra: {home: c}, yaml: {our_own: 1, accord: {enabled: true}}";
     assert!(read_in(folder.path(), own, true).is_ok());
     let build = "cassandra: {build: {command: [ant, jar], home: c}}";
@@ -236,7 +236,7 @@ fn a_settings_file_is_one_word_and_keys_beside_it_win() {
     assert!(!yaml.contains_key("use"));
     assert_eq!(yaml["sstable"]["selected_format"], "bti");
     assert_eq!(yaml["storage_compatibility_mode"], "NONE");
-    // The setting is written with its name in another line.
+    // The setting has its name from another release line.
     assert_eq!(yaml["column_index_size"], "8KiB");
     assert_eq!(yaml["concurrent_reads"], 16);
     let noted = |part: &str| study.notes.iter().any(|note| note.contains(part));
@@ -317,7 +317,7 @@ fn a_release_that_no_repository_has_is_refused() {
     );
     assert!(said.contains("s:3:"), "{said}");
     assert!(read("5.0.98", "").is_ok());
-    // Nobody could be asked.
+    // No registry could be asked.
     assert!(read("5.0.97", "").is_ok());
     let upgrade = "faults: [{at: 1s, kind: rolling-upgrade, to: 5.0.99, for: 3s}]\n";
     let said = read("4.1", upgrade).expect_err("nobody has it");

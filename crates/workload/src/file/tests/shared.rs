@@ -1,5 +1,5 @@
-//! Tests values that rows share, and reads that must not be checked: a check that fails by design
-//! would accuse a correct server.
+//! Tests values that rows share, and reads that must not be checked, because the check would always
+//! fail on a correct server.
 
 use super::{mistakes, program, spec, values};
 use crate::file::{compile_file, no_files};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const INBOX: &str = include_str!("../../../../../workloads/inbox.yaml");
 
-/// Messages of users, ten each, with values that a user's messages share.
+/// There are messages of users, ten for each, with values that the messages of a user share.
 const SHARED: &str = "\
 schema:
   - CREATE TABLE t (u bigint, m int, name text STATIC, v text, PRIMARY KEY (u, m))
