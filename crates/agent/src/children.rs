@@ -77,7 +77,7 @@ impl Children {
     /// Checks that the agent has started this process.
     pub fn check(&self, process: Identity) -> Result<()> {
         if !self.known.lock().contains_key(&process) {
-            bail!("process {} was not started here", process.pid);
+            bail!("this agent has not started process {}", process.pid);
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ pub fn answer() -> Option<u8> {
             bytes,
         ] if is_asked_by_a_program() => disk_check::run(Path::new(folder), requests, bytes),
         [_, remote::ARGUMENT, ..] => Err(anyhow::anyhow!(
-            "cassay starts its agents itself, one on each host: there is nothing to be done by hand"
+            "cassay starts its agents itself, one on each host, so that users need not start them"
         )),
         _ => return None,
     };

@@ -154,7 +154,7 @@ impl AgentState {
     /// Checks that this is a simulated host, which has a network namespace of its own.
     pub(crate) fn check_stand_in(&self) -> Result<()> {
         let network = self.network.get();
-        network.copied().context("this host has no network of its own")
+        network.copied().context("this host has no separate network")
     }
 
     /// Checks that this is a machine with nodes, whose network has other users. Returns the prefix
@@ -167,12 +167,12 @@ impl AgentState {
     }
 
     pub(crate) fn group(&self) -> Result<&Group> {
-        self.group.get().context("this host has no groups of its own")
+        self.group.get().context("this host has no control groups")
     }
 
     /// Returns its volume, for faults.
     pub(crate) fn volume(&self) -> Result<&Volume> {
-        self.volume.get().context("this host has no volume of its own; give it one")
+        self.volume.get().context("this host has no separate volume; give it one")
     }
 
     /// Returns the device number of its volume. `None` without a volume.

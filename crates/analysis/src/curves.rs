@@ -108,7 +108,7 @@ impl NoCurve {
                 "the loads end before throughput bends: more in flight would show it".to_owned()
             }
             NoCurve::OffCurve(off) => format!(
-                "the points lie off the best curve by {:.1} %, more than {:.0} %",
+                "the points are off the best curve by {:.1} %, more than {:.0} %",
                 off * 100.0,
                 OFF_MAX * 100.0
             ),

@@ -340,7 +340,7 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
     free.reverse();
     if free.len() < BEFORE_MIN {
         return Err(format!(
-            "{} intervals of the window lie before the fault and are free of other faults, \
+            "{} intervals of the window are before the fault and without other faults, but \
              {BEFORE_MIN} are needed: inject it later",
             free.len()
         ));

@@ -108,7 +108,7 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
             }
         }
         Err(error) => say(&format!(
-            "what an earlier command has left could not be undone: {error:#}"
+            "changes of an earlier command could not be undone: {error:#}"
         )),
     }
 }
@@ -249,7 +249,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     let own = session.node();
     let local = session
         .query("SELECT data_center, rack, tokens, release_version FROM system.local")
-        .context("ask the node about itself")?;
+        .context("query the node about itself")?;
     let mut nodes = nodes_of(&local, |_| Ok(own))?;
     let columns = "data_center, rack, tokens, release_version";
     let native = format!("SELECT native_address, native_port, {columns} FROM system.peers_v2");
@@ -263,12 +263,12 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             let peers = session
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
-                .context("ask the node about the others")?;
+                .context("query the node about the others")?;
             nodes_of(&peers, |row| {
                 Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, own.port())))
             })?
         }
-        Err(error) => return Err(error.context("ask the node about the others")),
+        Err(error) => return Err(error.context("query the node about the others")),
     };
     nodes.extend(peers);
     Ok(nodes)
@@ -321,7 +321,8 @@ fn tokens_of(value: &Value) -> Result<Vec<i64>> {
     let token = |item: &Value| -> Result<i64> {
         let text = item.as_str().unwrap_or_default();
         text.parse().with_context(|| {
-            format!("the token {text:?} is not one of the Murmur3 partitioner, the only one known")
+            format!("the token {text:?} does not belong to the Murmur3 partitioner, which is the \
+                     only supported one")
         })
     };
     let mut tokens = items.iter().map(token).collect::<Result<Vec<i64>>>()?;

@@ -237,7 +237,7 @@ impl Cluster {
     /// # Errors
     /// It cannot be written to disk.
     pub fn started(&mut self, node: usize, process: Identity) -> Result<()> {
-        let not_ours = "the nodes are not ours to start";
+        let not_ours = "cassay did not start the nodes";
         self.restarting(not_ours, |nodes| nodes.started(node, process))
     }
 

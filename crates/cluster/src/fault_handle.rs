@@ -189,7 +189,7 @@ impl NodeHandle {
         let said = session.query("SELECT toUnixTimestamp(now()) FROM system.local")?;
         let after_ms = wall_ms();
         let cell = said.rows.first().and_then(|row| row.first());
-        let ms = cell.and_then(cql::Value::as_i64).context("it tells no time")?;
+        let ms = cell.and_then(cql::Value::as_i64).context("it returns no time")?;
         Ok([ms - after_ms, ms - before_ms])
     }
 
@@ -210,7 +210,7 @@ impl NodeHandle {
 
     pub(crate) fn own(&self) -> Result<&OwnNode> {
         let own = self.own.as_ref();
-        own.with_context(|| format!("{} is not ours", self.name))
+        own.with_context(|| format!("cassay did not start {}", self.name))
     }
 
     /// Returns the injection that stops the node in order and restarts it on healing.

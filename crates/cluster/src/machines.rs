@@ -97,7 +97,7 @@ impl MachineSeen {
         let free = self.seen.disk.available_bytes;
         match limits.volume_bytes {
             Some(volume) if volume > free => found.push(format!(
-                "too little disk: a volume of {} is asked for, and {} has {} free",
+                "too little disk: a volume of {} is requested, but {} has {} free",
                 bytes(volume),
                 self.folder.display(),
                 bytes(free)
@@ -110,8 +110,8 @@ impl MachineSeen {
         }
         if self.address.is_none() {
             found.push(
-                "it is not known by which IPv4 address other machines reach it: say `address: \
-                 10.0.0.7` with the machine"
+                "it is unknown by which IPv4 address other machines reach it: state `address: \
+                 10.0.0.7` for the machine"
                     .to_owned(),
             );
         }
@@ -129,8 +129,8 @@ impl MachineSeen {
         let known_ns = ahead_ns.unsigned_abs().saturating_sub(self.clock.wall_bound_ns);
         if known_ns > WALL_LIMIT_NS {
             said.push(format!(
-                "its wall clock is {:.1} s {} ours: Cassandra takes the later of two writes by \
-                 these clocks; synchronise them (chrony, systemd-timesyncd)",
+                "its wall clock is {:.1} s {} that of this machine: Cassandra takes the later of \
+                 two writes by these clocks; synchronise them (chrony, systemd-timesyncd)",
                 ahead_ns.unsigned_abs() as f64 / 1e9,
                 if ahead_ns > 0 { "ahead of" } else { "behind" }
             ));
@@ -138,9 +138,9 @@ impl MachineSeen {
         let of_cluster = |left: &LeftCluster| {
             let (id, host) = (&left.id, &left.host);
             if left.is_held {
-                format!("the cluster {id} runs there ({host})")
+                format!("the cluster {id} runs on it ({host})")
             } else {
-                format!("the cluster {id} has left files there ({host}), and no command uses it")
+                format!("the cluster {id} has left files on it ({host}), and no command uses it")
             }
         };
         said.extend(self.seen.clusters.iter().map(of_cluster));
@@ -168,7 +168,7 @@ impl MachineSeen {
         if all {
             let removed = self.agent.clean_folder(&self.folder)?;
             done.push(match removed.len() {
-                0 => "no jars and programs were there".to_owned(),
+                0 => "there were no jars and programs".to_owned(),
                 count => format!("{} removed: jars and programs", counted(count, "entry")),
             });
         }

@@ -159,8 +159,8 @@ pub(crate) fn import(
     match refused.as_array() {
         Some(folders) if folders.is_empty() => Ok(()),
         _ => bail!(
-            "the node refused the SSTables of {folder} for {keyspace}.{table}: its log \
-             (system.log) says why; check the snapshot with `verify`"
+            "the node refused the SSTables of {folder} for {keyspace}.{table}; its log \
+             (system.log) has the reason; check the snapshot with `verify`"
         ),
     }
 }
@@ -311,7 +311,7 @@ pub(crate) fn data_folders(agent: &Jolokia) -> Result<Vec<String>> {
     let folders: Option<Vec<String>> = folders.and_then(|folders| {
         folders.iter().map(|folder| Some(folder.as_str()?.to_string())).collect()
     });
-    folders.context("the node does not say where its data is")
+    folders.context("the node does not report its data folder")
 }
 
 fn tables_mbean(keyspace: &str, table: &str) -> String {

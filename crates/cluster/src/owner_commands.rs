@@ -127,7 +127,7 @@ impl Order {
     }
 
     fn program(&self, argument: &str) -> Result<Invocation> {
-        let words = serde_json::to_string(self).context("put nodes and tables into words")?;
+        let words = serde_json::to_string(self).context("encode nodes and tables")?;
         Ok(Invocation {
             words: vec![OURSELVES.to_owned(), argument.to_owned(), words],
             folder: PathBuf::from("/"),
@@ -229,7 +229,7 @@ pub(crate) fn answer() -> Option<Result<()>> {
     let order = order
         .to_str()
         .context("an order that is not UTF-8")
-        .and_then(|text| serde_json::from_str(text).context("read what is to be told"));
+        .and_then(|text| serde_json::from_str(text).context("read the request"));
     Some(order.and_then(|order: Order| act(&order)))
 }
 

@@ -34,7 +34,7 @@ const SIGNS: [(&[&str], &str); 6] = [
             "Not enough space for compaction",
             "not enough free disk space",
         ],
-        "its data volume had no room for a flush or a compaction",
+        "its data volume had no space for a flush or a compaction",
     ),
     (
         &["java.lang.OutOfMemoryError", "Out of memory"],

@@ -42,13 +42,13 @@ impl Replication {
             // `3/1` means three copies. One of them is transient, but still holds its range.
             let whole = text.split('/').next().unwrap_or_default();
             let number = whole.parse();
-            number.with_context(|| format!("replication says {text:?} copies for {name:?}"))
+            number.with_context(|| format!("replication states {text:?} copies for {name:?}"))
         };
         match class.rsplit('.').next().unwrap_or_default() {
             "SimpleStrategy" => {
                 let found = options.get_key_value("replication_factor");
                 Ok(Replication::Simple(copies(found.context(
-                    "SimpleStrategy has no replication_factor, which says how many copies",
+                    "SimpleStrategy has no replication_factor, which states the number of copies",
                 )?)?))
             }
             "NetworkTopologyStrategy" => {
@@ -58,7 +58,8 @@ impl Replication {
             }
             "EverywhereStrategy" => Ok(Replication::Everywhere),
             "LocalStrategy" => Ok(Replication::Local),
-            _ => bail!("the replication strategy {class} is not known, so who owns what is not"),
+            _ => bail!("the replication strategy {class} is unknown, so the owners of the data \
+                        are unknown"),
         }
     }
 }

@@ -212,7 +212,7 @@ fn wait(
         match watch.judge(&samples, clock::now_ns(), rule) {
             State::Over(outcome) => return Ok((outcome, samples)),
             State::Stuck => {
-                say("compactions are pending and none begins: asking once more");
+                say("compactions are pending and none begins: triggering them again");
                 kick()?;
             }
             State::Open => {}
@@ -344,7 +344,7 @@ fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample>
     let answers = metrics.read(&attributes)?;
     let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
     Ok(Sample {
-        pending: Some(number(0).context("the node gives no pending compactions")?),
+        pending: Some(number(0).context("the node does not report pending compactions")?),
         bytes_compacted: number(1),
         sstables: Some((2..answers.len()).filter_map(number).sum()),
         ..Sample::default()
@@ -382,15 +382,15 @@ fn describe_all(
 ) -> String {
     let quiet = rule.sample * rule.idle_samples;
     let how = match outcome {
-        SettleOutcome::Settled => format!("nothing ran or was pending for {quiet:?}"),
+        SettleOutcome::Settled => format!("no compaction ran or was pending for {quiet:?}"),
         SettleOutcome::Stalled => format!(
-            "work is pending that no node begins: nothing moved for {:?}, twice, with a kick \
-             between",
+            "compactions are pending that no node begins: no change for {:?}, twice, with a \
+             trigger in between",
             rule.stalled_after
         ),
         SettleOutcome::Timeout => format!("not at rest after the limit of {:?}", rule.limit),
         SettleOutcome::Unknown => {
-            format!("nothing ran for {quiet:?}, and what is pending is out of sight")
+            format!("no compaction ran for {quiet:?}, and pending compactions are not visible")
         }
     };
     let names = cluster.nodes().iter().map(|node| node.name.as_str());

@@ -104,7 +104,8 @@ pub enum FrameError {
     },
     /// The peer speaks a version with a different frame layout.
     #[error(
-        "the peer speaks native protocol version {version}; versions 3, 4 and 5 are spoken here"
+        "the peer speaks native protocol version {version}, but only versions 3, 4 and 5 are \
+         supported"
     )]
     Old {
         /// Version without its direction bit.

@@ -36,7 +36,7 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
             Some((name, _)) => format!("The run {name} has no two blocks to compare"),
         };
         let mut said = vec![format!(
-            "{why}, so its noise (the scatter of the ratio of two trials of a block) is not known:"
+            "{why}, so its noise (the scatter of the ratio of two trials of a block) is unknown:"
         )];
         let each = NOISES.map(|noise| noise_sentence(study, noise));
         said.extend(each.map(|words| format!("  {words}")));

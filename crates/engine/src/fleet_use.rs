@@ -252,7 +252,7 @@ fn sources(study: &Study, variant: usize, program: &Program, running: &Running) 
         tls: access.tls.as_ref().map(|tls| (*tls.material).clone()),
         version: access.spoken.now().number(),
     };
-    serde_json::to_string(&sources).context("write down what clients make their load of")
+    serde_json::to_string(&sources).context("encode the sources of the clients' load")
 }
 
 /// Builds a client's load from a study's sources.

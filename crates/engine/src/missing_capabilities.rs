@@ -305,7 +305,7 @@ pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
             .map(|one| format!(", no {}", one.need.capability.name()))
             .collect();
         notes.push(format!(
-            "no network of its own for each host{limits}: {}",
+            "no separate network for each host{limits}: {}",
             own.detail
         ));
     }

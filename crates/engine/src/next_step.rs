@@ -46,7 +46,7 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     }
     if has(CauseKind::Others).is_some() {
         return Some(NextStepRecord {
-            says: "Again, while nothing else runs on this machine".to_owned(),
+            says: "Repeat it while no other program runs on this machine".to_owned(),
             command: rerun(study, &[]),
             seconds: Some(took_s),
         });

@@ -129,7 +129,7 @@ impl NextStep {
         match self {
             NextStep::Here(ask) => Ok(ask),
             NextStep::Done => Err("it is done".to_owned()),
-            NextStep::Elsewhere => Err("its procedure asks for other points".to_owned()),
+            NextStep::Elsewhere => Err("its procedure requests other points".to_owned()),
             NextStep::Nowhere(reason) => Err(reason),
         }
     }

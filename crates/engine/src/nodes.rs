@@ -113,7 +113,7 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
         .filter(|proof| proof.outcome() == ProofOutcome::NotInEffect)
         .map(|proof| {
             format!(
-                "{} of {} is {}, and {} was asked for ({})",
+                "{} of {} is {}, but {} was requested ({})",
                 proof.key, proof.node, proof.effective, proof.wanted, proof.source
             )
         })
@@ -281,7 +281,7 @@ fn nothing_proved(error: &anyhow::Error) -> ProofRecord {
     proof_record(Proof {
         node: "the nodes".to_owned(),
         key: "every setting".to_owned(),
-        wanted: "as the study says".to_owned(),
+        wanted: "as in the study".to_owned(),
         effect: Effect::NotShown(format!("{error:#}")),
         source: "",
     })

@@ -343,12 +343,14 @@ pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
     for table in program.tables() {
         let query = format!("SELECT * FROM \"{keyspace}\".\"{table}\" LIMIT 1");
         let found = session.query_rows(&query).with_context(|| {
-            format!("look for the rows of {keyspace}.{table}, which `data.present` says are there")
+            format!("look for the rows of {keyspace}.{table}, which exist according to \
+                     `data.present`")
         })?;
         if found.rows.is_empty() {
             bail!(
-                "{} has no row in {keyspace}.{table}, and `data.present` says that rows are there\n\
-                 hint: name the keyspace and table that have them, or load rows with `data.load`",
+                "{} has no row in {keyspace}.{table}, but `data.present` states that rows \
+                 exist\nhint: name the keyspace and table that have them, or load rows with \
+                 `data.load`",
                 session.node()
             );
         }
@@ -373,9 +375,8 @@ fn look_for_tables(session: &mut Session, program: &Program) -> Result<()> {
         ))?;
         if found.rows.is_empty() {
             bail!(
-                "{} has no table {keyspace}.{table}, which recorded traffic asks for\n\
-                 hint: make it first, or name the statements that make it: \
-                 `workload.recorded.schema: FILE`",
+                "{} has no table {keyspace}.{table}, which recorded traffic uses\nhint: create it \
+                 first, or name the statements that create it: `workload.recorded.schema: FILE`",
                 session.node()
             );
         }

@@ -77,7 +77,7 @@ impl Running {
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let Target::Local(local) = target else {
-            bail!("only nodes of our own can be given another configuration");
+            bail!("only nodes that cassay started can get another configuration");
         };
         self.broken = true;
         self.cluster

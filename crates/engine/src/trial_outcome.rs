@@ -24,7 +24,7 @@ const NOT_OF_TARGET: [Excuse; 7] = [
     ),
     (
         "V6",
-        "not every operation was counted once",
+        "some operations were not counted exactly once",
         TrialJudgement::Client,
     ),
     (

@@ -199,7 +199,7 @@ impl LifeCycle<'_> {
         matches!(seen, Ok(QueryAnswer::VolumeTaken(true))).then(|| Observation {
             broken: Some(true),
             whole: Some(false),
-            words: "the host's volume is broken by something else".to_owned(),
+            words: "another fault is in force on the host's volume".to_owned(),
         })
     }
 
@@ -346,7 +346,7 @@ impl LifeCycle<'_> {
             // If an agent has ended, nothing can be observed any more.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.whole == Some(true) {
-                let early = "; its agent had healed it by itself";
+                let early = "; its agent had already healed it";
                 let early = if mended.by_itself { early } else { "" };
                 let became = mended.became.map(|became| format!("; {became}"));
                 self.say(

@@ -102,7 +102,7 @@ impl Round {
             return Ok(Work::Going);
         }
         if turn.before.is_some_and(|before| lives(world, turn.node, before) != Ok(false)) {
-            bail!("{name} was not restarted: the kernel knows its process of before");
+            bail!("{name} was not restarted: its earlier process still runs");
         }
         holds(world, turn.node)?;
         self.turn = None;

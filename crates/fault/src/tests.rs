@@ -233,8 +233,8 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
         ..Sim::default()
     };
     for (name, sim, said) in [
-        ("data-lost", keeps_data(), "there is data in its folders"),
-        ("node-remove", keeps_data(), "there is data in its folders"),
+        ("data-lost", keeps_data(), "its folders contain data"),
+        ("node-remove", keeps_data(), "its folders contain data"),
         ("node-remove", stays_member(), "is refused"),
         ("node-decommission", stays_member(), "is refused"),
     ] {
@@ -391,7 +391,7 @@ fn that_an_agent_has_healed_by_itself_is_said() {
     let (verdict, steps, _) = course(&KINDS[0], sim);
     assert_eq!(verdict, FaultVerdict::Confirmed);
     assert!(
-        steps[4].words.ends_with("had healed it by itself"),
+        steps[4].words.ends_with("had already healed it"),
         "{steps:?}"
     );
 }

@@ -197,7 +197,7 @@ impl Serve<ClientState> for TakeSources {
 
 impl Serve<ClientState> for TakeLarge {
     fn serve(self, client: &ClientState) -> Result<()> {
-        let piece = BASE64.decode(&self.piece).context("read what it was sent")?;
+        let piece = BASE64.decode(&self.piece).context("read the message to the client")?;
         let mut pieces = {
             let mut inner = client.inner();
             if self.is_first {

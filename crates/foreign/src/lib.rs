@@ -144,7 +144,7 @@ fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
         FileType::Fifo => "a named pipe",
         FileType::CharacterDevice | FileType::BlockDevice => "a device",
         FileType::Socket => "a socket",
-        _ => "something of another kind",
+        _ => "an object of another kind",
     };
     Err(no_file(what))
 }

@@ -182,7 +182,7 @@ impl Hosts {
     /// # Errors
     /// The network has no free address, or the kernel refuses.
     pub fn address(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
-        let host = self.hosts.get(index).context("there is no such host")?;
+        let host = self.hosts.get(index).context("the host does not exist")?;
         if slot == 0 || self.are_machines() {
             return Ok(host.address());
         }
@@ -197,12 +197,12 @@ impl Hosts {
     /// The network has no free address.
     pub fn address_of(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
         let Some(switch) = &self.switch else {
-            return Ok(self.hosts.get(index).context("there is no such host")?.address());
+            return Ok(self.hosts.get(index).context("the host does not exist")?.address());
         };
         let number = slot * self.hosts.len() + index + 1;
         anyhow::ensure!(
             number <= links::HOSTS_COUNT_MAX,
-            "a network has {} addresses for nodes, and number {number} is asked for",
+            "a network has {} addresses for nodes, but number {number} is requested",
             links::HOSTS_COUNT_MAX
         );
         Ok(switch.address(number))
@@ -332,8 +332,8 @@ impl Hosts {
 fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
     machine.address_or(agent.address()).with_context(|| {
         format!(
-            "{}: it is not known by which IPv4 address other machines reach it\n\
-             hint: say it with the machine: `address: 10.0.0.7`",
+            "{}: it is unknown by which IPv4 address other machines reach it\nhint: state it for \
+             the machine: `address: 10.0.0.7`",
             machine.ssh
         )
     })
@@ -356,7 +356,7 @@ fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
         let free = volume::usage(folder)?.available_bytes;
         anyhow::ensure!(
             wanted <= free,
-            "{} volumes of {bytes} bytes take {wanted} bytes, and {} has {free} free: make them \
+            "{} volumes of {bytes} bytes take {wanted} bytes, but {} has {free} free: make them \
              smaller or choose another data folder",
             spec.count,
             folder.display()

@@ -47,7 +47,7 @@ impl Host {
 
     /// Returns a machine as described by `state`, which its agent has prepared.
     pub(super) fn on_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
-        let address = state.address.context("no address is known of a machine")?;
+        let address = state.address.context("the address of a machine is unknown")?;
         Ok(Host::new(state, (number, address), agent, None))
     }
 
@@ -120,7 +120,7 @@ impl Host {
     pub fn set_limits(&self, spec: &HostSpec) -> Result<()> {
         anyhow::ensure!(
             spec.volume_bytes == self.volume_bytes,
-            "{}: the size of a volume is fixed when its host is made; start the cluster anew",
+            "{}: the size of a volume is fixed when its host is created; start a new cluster",
             self.name
         );
         let Some(switch) = &self.switch else {

@@ -72,7 +72,7 @@ impl UndoFile {
             self.file = Some(made);
         }
         let file = self.file.as_ref().map(|(_, path)| path.as_path());
-        file.context("the file was just made")
+        file.context("the file was only just created")
     }
 
     /// Writes the list, if there is a file.
@@ -88,7 +88,7 @@ impl UndoFile {
             machine: Some(ProcessSpace::ours()),
             left: all.to_vec(),
         };
-        let mut text = serde_json::to_vec(&line).context("put a list into words")?;
+        let mut text = serde_json::to_vec(&line).context("encode a list")?;
         text.push(b'\n');
         let written = file.write_all(&text).and_then(|()| file.sync_all());
         written.with_context(|| format!("write {}", path.display()))
@@ -132,7 +132,7 @@ pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     for entry in entries {
         let path = entry.with_context(|| format!("list {}", folder.display()))?.path();
         let undone =
-            mend_one(&path).with_context(|| format!("undo what {} says", path.display()))?;
+            mend_one(&path).with_context(|| format!("undo the changes in {}", path.display()))?;
         said.extend(undone.iter().map(Undo::to_string));
     }
     Ok(said)
@@ -222,7 +222,7 @@ fn check_own(folder: &Path) -> Result<()> {
         found.is_dir()
             && found.uid() == rustix::process::geteuid().as_raw()
             && found.mode() & 0o022 == 0,
-        "{} is not this user's alone: remove it, or name another `folder`",
+        "other users have access to {}: remove it, or name another `folder`",
         folder.display()
     );
     Ok(())
@@ -322,7 +322,7 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
         let said = mend(Some(root.path())).unwrap_err().to_string();
-        assert!(said.contains("is not this user's alone"), "{said}");
+        assert!(said.contains("other users have access to"), "{said}");
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
         symlink("/etc/passwd", folder.join("link")).unwrap();
         assert!(mend(Some(root.path())).is_err());

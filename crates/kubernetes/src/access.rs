@@ -217,10 +217,10 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVer
     let answers: Vec<Value> = serde_json::Deserializer::from_str(&said)
         .into_iter()
         .collect::<Result<_, _>>()
-        .context("read what one may do in the cluster")?;
+        .context("read the permissions in the cluster")?;
     anyhow::ensure!(
         answers.len() == asked.len(),
-        "the cluster answered {} of {} questions about what one may do",
+        "the cluster answered {} of {} questions about permissions",
         answers.len(),
         asked.len()
     );

@@ -184,7 +184,7 @@ impl ClientJob {
         drop(self.put_off.take());
         let none = json!({"spec": {"activeDeadlineSeconds": null}});
         let taken_off = self.kubectl.patch("job", &self.name, &none);
-        taken_off.context("take the deadline off the Job of the clients")
+        taken_off.context("remove the deadline from the Job of the clients")
     }
 }
 
@@ -202,7 +202,7 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     let waits = pods::waits(pods);
     let why = if waits.is_empty() {
         format!(
-            "nothing was told of the others; see `{} get events`",
+            "there are no reports on the others; see `{} get events`",
             kubectl.words()
         )
     } else {
@@ -220,7 +220,7 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
 pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
     let (stop, stopped) = channel();
     let begin_ns = clock::now_ns();
-    let named = std::thread::Builder::new().name("put a deadline off".to_owned());
+    let named = std::thread::Builder::new().name("extend the deadline".to_owned());
     let thread = named.spawn(move || {
         while stopped.recv_timeout(PUT_OFF_EVERY) == Err(RecvTimeoutError::Timeout) {
             let gone_s = (clock::now_ns() - begin_ns) / clock::SECOND_NS;

@@ -241,7 +241,7 @@ impl Kubectl {
             "{}",
             explained(why.trim(), arguments)
         );
-        String::from_utf8(answer.output).context("read what kubectl says")
+        String::from_utf8(answer.output).context("read the output of kubectl")
     }
 }
 
@@ -267,9 +267,9 @@ fn explained(why: &str, arguments: &[&str]) -> String {
             "\nhint: check the server of that context: `kubectl cluster-info`"
         }
         _ if why.contains("must be logged in") => {
-            "\nhint: log in as the cluster's provider wants, until `kubectl auth whoami` answers"
+            "\nhint: log in as the cluster's provider requires, until `kubectl auth whoami` answers"
         }
-        "" => return format!("kubectl {} failed and said nothing", arguments.join(" ")),
+        "" => return format!("kubectl {} failed without output", arguments.join(" ")),
         _ => "",
     };
     format!("kubectl: {why}{hint}")

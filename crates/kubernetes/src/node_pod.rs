@@ -87,7 +87,7 @@ impl NodePod {
             |pods| Ok(pods.get(&self.name).cloned()),
             |_| {
                 let (name, seconds) = (&self.name, TOLD_WITHIN.as_secs());
-                anyhow!("the cluster has not told of the pod {name} for {seconds} s")
+                anyhow!("the cluster has sent no report on the pod {name} for {seconds} s")
             },
         )
     }
@@ -110,7 +110,7 @@ impl NodePod {
         let owners = pod["metadata"]["ownerReferences"].as_array();
         let is_set = |owner: &&Value| owner["kind"] == "StatefulSet";
         let set = owners.into_iter().flatten().find(is_set).and_then(|set| set["name"].as_str());
-        let none = || format!("the pod {} is of no StatefulSet", self.name);
+        let none = || format!("the pod {} belongs to no StatefulSet", self.name);
         set.map(str::to_owned).with_context(none)
     }
 
@@ -162,8 +162,8 @@ impl NodePod {
         let pod = self.kubectl.get("pod", &self.name)?;
         let unlabelled = || {
             format!(
-                "the pod {} has no label {POD_NAME}, by which a network policy would tell it from \
-                 others: only pods of StatefulSets have",
+                "the pod {} has no label {POD_NAME}, with which a network policy selects it: only \
+                 pods of StatefulSets have it",
                 self.name
             )
         };
@@ -244,8 +244,8 @@ fn may_go(pod: &Value) -> Result<()> {
     let lasts = |volume: &Value| LASTING.iter().any(|kind| !volume[*kind].is_null());
     ensure!(
         volumes.iter().any(lasts),
-        "the data of the pod {name} would go with it: none of its volumes is a claim, or a folder \
-         of its machine"
+        "the data of the pod {name} would be deleted with it: none of its volumes is a claim, or \
+         a folder of its machine"
     );
     Ok(())
 }

@@ -79,7 +79,7 @@ impl PodSet {
         let one = |(index, machine): (usize, RemoteHost)| {
             let name = self.pod(index);
             let is_it = |pod: &&PodSeen| pod.name == name && pod.is_running;
-            let gone = || format!("the pod {name} does not run any more");
+            let gone = || format!("the pod {name} no longer runs");
             let seen = all.iter().find(is_it).with_context(gone)?;
             let address = match seen.address {
                 Some(IpAddr::V4(address)) => Some(address),
@@ -128,7 +128,8 @@ fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
     let of = |name: &String| match pods.get(name) {
         Some(pod) if pod.is_running => format!("{name} runs"),
         Some(pod) => {
-            let why = pod.waits_for.as_deref().unwrap_or("nothing is said of why it does not run");
+            let why = pod.waits_for.as_deref().unwrap_or("the reason why it does not run is \
+                                                          unknown");
             format!("{name}: {why}")
         }
         None => format!("{name} was not made"),

@@ -242,7 +242,7 @@ impl BegunRun {
             kubectl::end(&mut logs);
             ensure!(
                 !process::is_interrupted(),
-                "interrupted: {} goes on",
+                "interrupted: {} continues",
                 self.name
             );
             // If the connection was cut, the output resumes at the same line. If the pod no longer
@@ -269,7 +269,7 @@ impl BegunRun {
         // The bytes after the end of the archive must also be read, or the status is never success.
         let rest = std::io::copy(&mut stdout, &mut std::io::sink());
         let status = child.wait().context("wait for kubectl")?;
-        rest.context("read what kubectl says")?;
+        rest.context("read the output of kubectl")?;
         ensure!(
             status.success(),
             "its results could not be taken whole ({status}): its image needs `tar`"

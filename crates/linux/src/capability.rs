@@ -256,7 +256,7 @@ fn volume() -> Result<String> {
     volume::loop_device::control()
         .context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
     let mkfs = volume::ext4::mkfs()?;
-    net::own_mounts().context("mounts of its own need root, or CAP_SYS_ADMIN")?;
+    net::own_mounts().context("separate mounts need root, or CAP_SYS_ADMIN")?;
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }
 

@@ -135,7 +135,7 @@ impl Group {
         };
         self.move_cpus(place, &value).with_context(|| {
             let have = inherited(&place.dir, CPUS).unwrap_or_default();
-            format!("use the CPUs {value} of this machine, which gives us {have}")
+            format!("use the CPUs {value} of this machine, which allows only {have}")
         })
     }
 
@@ -342,7 +342,8 @@ impl CgroupDir {
 /// other groups may have begun to use them. They have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
-    switch_on(top, &place.controllers).context("a container's own group cannot: run outside")
+    switch_on(top, &place.controllers).context("a container's own group cannot be used: run \
+                                                outside")
 }
 
 /// Switches controllers on for the groups in `dir`.
@@ -376,8 +377,8 @@ fn is_group(dir: &Path) -> Result<()> {
     };
     anyhow::ensure!(
         CONTROL_GROUPS.contains(&kind),
-        "{} is not a control group, so nothing in it is killed or removed\nhint: state.json of \
-         the cluster is not as cassay wrote it. If no cluster of yours runs, remove its folder",
+        "{} is not a control group, so no processes in it are killed and it is not removed\nhint: \
+         state.json of the cluster was changed. If no cluster of yours runs, remove its folder",
         dir.display()
     );
     Ok(())

@@ -118,7 +118,7 @@ fn holder(inode: u64) -> Result<u32> {
     }
     ensure!(
         hidden == 0,
-        "it is none of this user's: of {hidden} processes the open files may not be looked at"
+        "it belongs to another user: of {hidden} processes the open files cannot be read"
     );
     anyhow::bail!("no process of this machine has its socket open")
 }

@@ -273,7 +273,7 @@ impl Netlink {
             Ok(()) => Ok(true),
             Err(Errno::EXIST) => Ok(false),
             Err(error) => {
-                Err(error).with_context(|| format!("give the link {name} the address {address}"))
+                Err(error).with_context(|| format!("set the address {address} of the link {name}"))
             }
         }
     }
@@ -382,7 +382,7 @@ impl Netlink {
         let length = match self.receive(&mut buffer) {
             // The kernel has dropped changes, because there were too many.
             Err(Errno::NOBUFS) => return Ok(()),
-            received => received.context("hear of changes of links")?,
+            received => received.context("receive changes of links")?,
         };
         let answers = message::answers(&buffer[..length]);
         answers.iter().filter_map(Answer::link).for_each(&mut take);

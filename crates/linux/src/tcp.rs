@@ -72,7 +72,7 @@ impl Reach {
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,
-            "{tries} tries are asked for, and {TRIES_MAX} are the most: each takes a port"
+            "{tries} tries are requested, but {TRIES_MAX} are the most: each takes a port"
         );
         let (left, open) = (AtomicU32::new(tries), AtomicU32::new(0));
         let next = |left: u32| left.checked_sub(1);
@@ -132,7 +132,7 @@ fn receive(listener: &TcpListener, deadline: Deadline) -> Result<()> {
             0 => break,
             bytes => received += bytes as u64,
         }
-        anyhow::ensure!(!deadline.passed(), "nothing is received any more");
+        anyhow::ensure!(!deadline.passed(), "no more bytes are received");
     }
     stream.write_all(&received.to_be_bytes())?;
     Ok(())

@@ -60,7 +60,7 @@ pub struct VolumeUse {
 /// The path does not exist.
 pub fn usage(path: &Path) -> Result<VolumeUse> {
     let stat = rustix::fs::statvfs(path)
-        .with_context(|| format!("ask for the space at {}", path.display()))?;
+        .with_context(|| format!("ask for the free space at {}", path.display()))?;
     Ok(use_of(&stat))
 }
 
@@ -184,8 +184,8 @@ impl Volume {
     pub fn claim(&self) -> Result<Claim> {
         anyhow::ensure!(
             !self.is_claimed.swap(true, Ordering::AcqRel),
-            "the volume of {} is broken in another way already, and is so in one at a time; heal \
-             that first",
+            "the volume of {} already has another fault, and can have only one at a time; heal \
+             that one first",
             self.folder.display()
         );
         Ok(Claim(Arc::clone(&self.is_claimed)))

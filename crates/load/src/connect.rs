@@ -202,7 +202,7 @@ impl Wire {
                 let wanted = prepared.bind_columns.len();
                 if wanted != usize::from(statement.values_count) {
                     return Err(io::Error::other(format!(
-                        "the statement takes {wanted} values and the workload gives {}: {}",
+                        "the statement requires {wanted} values, but the workload has {}: {}",
                         statement.values_count, statement.cql
                     )));
                 }
@@ -256,7 +256,7 @@ impl Wire {
         if header.flags & flag::COMPRESSED != 0 {
             let limit = HANDSHAKE_BYTES_MAX as usize;
             let compression = self.compression.ok_or_else(|| {
-                io::Error::other("a compressed answer, where no compression was asked for")
+                io::Error::other("a compressed answer, although no compression was requested")
             })?;
             let expanded = compression.decompress(&body, &mut self.plain, limit);
             expanded.map_err(io::Error::other)?;

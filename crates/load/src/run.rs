@@ -344,8 +344,8 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
     if (in_flight as usize) < workers {
         return refuse(format!(
-            "{in_flight} in flight over {workers} workers leaves some without work; use fewer \
-             workers"
+            "{in_flight} operations in flight for {workers} workers leave some without work; use \
+             fewer workers"
         ));
     }
     if let Some(count) = config.limit.operations()

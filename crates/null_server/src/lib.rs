@@ -61,7 +61,8 @@ fn check(spec: &NullSpec) -> Result<(), String> {
     }
     if spec.capacity_per_s == Some(0) {
         return Err(
-            "a capacity of 0 answers nothing; name at least one operation a second".to_owned(),
+            "with a capacity of 0 there are no answers; state at least one operation a \
+             second".to_owned(),
         );
     }
     if let Some(drift) = spec.drift {
@@ -86,7 +87,7 @@ fn check(spec: &NullSpec) -> Result<(), String> {
 
 fn check_drift(spec: &NullSpec, drift: Drift) -> Result<(), String> {
     if spec.capacity_per_s.is_none() {
-        return Err("a drift is of the capacity; name how many operations a second".to_owned());
+        return Err("a drift needs a capacity; state the number of operations a second".to_owned());
     }
     let is_possible = drift.to.is_finite() && drift.to > 0.0 && !drift.over.is_zero();
     is_possible.then_some(()).ok_or_else(|| {

@@ -40,7 +40,7 @@ impl Engine {
             cql: cql.to_owned(),
         };
         let Some(id) = catalog.prepare(text) else {
-            let why = "the null target remembers no more statements; prepare each one only once";
+            let why = "the null target can remember no more statements; prepare each one only once";
             return reply::error(out, stream, ErrorCode::Overloaded, why, &ErrorDetail::None);
         };
         match compile(statement, id, &catalog, &peer.keyspace, self.reads) {

@@ -86,11 +86,11 @@ fn a_full_query_log_of_a_real_node_is_what_was_asked_of_it() {
         1 select-Other.T of 1 statements
         levels {One: 30, Quorum: 1, LocalQuorum: 20, LocalOne: 22}
         keyspaces {"shop": 71, "Other": 2}
-        6 left out: they define something (CREATE, ALTER, DROP)
+        6 left out: they define objects (CREATE, ALTER, DROP)
         1 left out: they empty tables, or grant and revoke
         2 left out: they choose a keyspace (USE)
-        14 left out: they are about the server's own keyspaces, as drivers ask for
-        2 left out: they ask for a further page of an earlier read
+        14 left out: they are about the server's own keyspaces, which drivers query
+        2 left out: they request a further page of an earlier read
     "#]]
     .assert_eq(&describe(&recording));
     assert_eq!(recording.logs[0].notes, Vec::<String>::new());
@@ -165,7 +165,7 @@ fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
         3 batch-shop.events of 1 statements
         levels {}
         keyspaces {"shop": 18, "Other": 3}
-        18 left out: they define something (CREATE, ALTER, DROP)
+        18 left out: they define objects (CREATE, ALTER, DROP)
         3 left out: they empty tables, or grant and revoke
         6 left out: they choose a keyspace (USE)
         189 left out: their values are not in the log: an audit log has none
@@ -185,7 +185,7 @@ fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
         1 batch-shop.events of 1 statements
         levels {}
         keyspaces {"shop": 6, "Other": 1}
-        6 left out: they define something (CREATE, ALTER, DROP)
+        6 left out: they define objects (CREATE, ALTER, DROP)
         1 left out: they empty tables, or grant and revoke
         2 left out: they choose a keyspace (USE)
         63 left out: their values are not in the log: an audit log has none

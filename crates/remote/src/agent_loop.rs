@@ -76,8 +76,8 @@ pub fn pipes() -> Result<(File, File)> {
     let writer = File::from(copy(rustix::stdio::stdout())?);
     let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .context("open /dev/null")?;
-    rustix::stdio::dup2_stdin(&nothing).context("leave the input alone")?;
-    rustix::stdio::dup2_stdout(&nothing).context("leave the output alone")?;
+    rustix::stdio::dup2_stdin(&nothing).context("stop using the input")?;
+    rustix::stdio::dup2_stdout(&nothing).context("stop using the output")?;
     Ok((reader, writer))
 }
 
@@ -162,7 +162,7 @@ fn answer<S>(
     let row = rows
         .iter()
         .find(|row| row.name == name)
-        .ok_or_else(|| anyhow!("this agent knows no call {name:?}"))?;
+        .ok_or_else(|| anyhow!("this agent has no call {name:?}"))?;
     (row.run)(state, value)
 }
 
@@ -264,7 +264,7 @@ mod tests {
         let said = format!("{:#}", link.call(&Double(1000), LIMIT).unwrap_err());
         assert_eq!(said, "ask host1 to double: 1000 is too large");
         let said = format!("{:#}", link.call(&Unheard, LIMIT).unwrap_err());
-        assert!(said.contains("knows no call \"never-heard-of\""), "{said}");
+        assert!(said.contains("has no call \"never-heard-of\""), "{said}");
         assert_eq!(link.notes::<u64>(), [21]);
         assert!(link.notes::<u64>().is_empty());
         link.leave();

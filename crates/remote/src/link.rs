@@ -181,7 +181,7 @@ impl Link {
         };
         let link = Link::new(name, Writer::Pipe(writer), Box::new(reader), Some(way))
             .map_err(|no| no.why.context(format!("the agent of {name}")))?;
-        sent.with_context(|| format!("tell the agent of {name} what it is"))?;
+        sent.with_context(|| format!("send its role to the agent of {name}"))?;
         Ok(link)
     }
 
@@ -277,7 +277,7 @@ impl Link {
     /// Describes an agent that no longer answers: on another machine, it may still run for a while.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
-            Some(_) => format!("its agent is out of reach: {why}"),
+            Some(_) => format!("its agent cannot be reached: {why}"),
             None => format!("its agent has ended: {why}"),
         }
     }
@@ -354,7 +354,7 @@ impl Link {
         while heard.lost.is_none() {
             ensure!(
                 !deadline.passed(),
-                "the agent of {} (process {}) is not done with ending what it began after {} s",
+                "the agent of {} (process {}) has not ended its processes after {} s",
                 self.name,
                 self.hello.process.pid,
                 limit.as_secs()
@@ -387,17 +387,17 @@ impl Shared {
         match hello.recv_timeout(HELLO_LIMIT) {
             Ok(hello) if hello.build == build() => Ok(hello),
             Ok(_) => Err(NoHello {
-                why: anyhow!("is of another build of cassay than this command"),
+                why: anyhow!("is from another build of cassay than this command"),
                 is_other_build: true,
                 status: None,
             }),
             Err(RecvTimeoutError::Timeout) => {
-                Err(anyhow!("said nothing for {} s", HELLO_LIMIT.as_secs()).into())
+                Err(anyhow!("sent no message for {} s", HELLO_LIMIT.as_secs()).into())
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let why = lock(&self.heard).lost.clone().unwrap_or_default();
                 Err(NoHello {
-                    why: anyhow!("ended before it said who it is: {why}"),
+                    why: anyhow!("ended before it identified itself: {why}"),
                     is_other_build: false,
                     status: self.status(),
                 })

@@ -176,7 +176,7 @@ impl Identity {
     /// Returns the error that the process still exists after SIGKILL.
     pub fn stuck(self) -> anyhow::Error {
         anyhow!(
-            "process {} is still there {} s after SIGKILL; look at /proc/{}/stack",
+            "process {} still runs {} s after SIGKILL; look at /proc/{}/stack",
             self.pid,
             KILL_LIMIT.as_secs(),
             self.pid

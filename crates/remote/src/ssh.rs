@@ -261,7 +261,7 @@ impl Connection {
         let mut said = self.hear("it looks for the program", ANSWER_LIMIT)?;
         if said == "send" {
             self.put(&program, pack == "gzip")
-                .map_err(|error| Trouble::from_error(&error.context("put the program there")))?;
+                .map_err(|error| Trouble::from_error(&error.context("send the program")))?;
             said = self.hear("the program arrives", PUT_LIMIT)?;
         }
         if let Some(obstacle) = said.strip_prefix("no ") {
@@ -306,7 +306,7 @@ impl Connection {
             Unheard::HungUp => {
                 let status = ended(&mut self.child);
                 let lines = self.last_words.lines(LAST_WORDS_LIMIT);
-                end(format!("it hung up while {what}"), status, lines)
+                end(format!("it ended the connection while {what}"), status, lines)
             }
             Unheard::TooMuch => Trouble::with_hint(
                 "the start files of its login shell print more than 64 KiB",
@@ -357,8 +357,8 @@ impl Connection {
             let file = self.other.as_ref().and_then(|program| program.other());
             let file = file.map_or("this program".into(), |file| file.display().to_string());
             return Err(Trouble::with_hint(
-                format!("{file}, which is put there, is of another build than this program"),
-                "take the one of the same release, or of the same sources",
+                format!("{file}, which would be sent, is from another build than this program"),
+                "use the file of the same release, or from the same sources",
             ));
         }
         Err(Trouble::BrokeOff(End {

@@ -22,7 +22,7 @@ pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     };
     match words.lines(LAST_WORDS_LIMIT).pop() {
         Some(line) => format!("its ssh ended: {line}"),
-        None => "its ssh ended without a word".to_owned(),
+        None => "its ssh ended without a message".to_owned(),
     }
 }
 

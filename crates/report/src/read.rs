@@ -57,7 +57,7 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
         study: plan.study.clone(),
         verdict: Default::default(),
         reasons: Vec::new(),
-        answer: vec!["The run has no findings: it is still going on or was interrupted.".into()],
+        answer: vec!["The run has no findings: it is still running or was interrupted.".into()],
         faults: trials.iter().flat_map(|trial| trial.faults.clone()).collect(),
         trials,
         points: Vec::new(),

@@ -44,7 +44,7 @@ impl Breakable for OfOthers {
         let found = self.fault.service.process()?;
         ensure!(
             found == Some(self.fault.process),
-            "process {} does not serve {} any more",
+            "process {} no longer serves {}",
             self.fault.process.pid,
             self.fault.service.serves
         );

@@ -150,7 +150,7 @@ fn a_stop_or_kill_changes_the_process_and_a_pause_does_not() {
         how: ServiceBreak::Kill,
     });
     let said = format!("{:#}", agent.inject(stale, LONG).unwrap_err());
-    assert!(said.contains("does not serve"), "{said}");
+    assert!(said.contains("no longer serves"), "{said}");
     std::fs::remove_file(server.folder.path().join("pid")).unwrap();
     wait_until("its owner has stopped it", || server.process().is_none());
     let gone = Injection::Service(ServiceFault {

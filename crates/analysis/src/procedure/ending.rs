@@ -225,7 +225,7 @@ impl Ending {
                 format!("{limit}{said}{above}")
             }
             Ending::NotReached { at, bound } => format!(
-                "the limit was not reached: {}, the most that was to be tried, still has a {}",
+                "the limit was not reached: {}, the highest load to try, still has a {}",
                 found(at),
                 bound.words()
             ),

@@ -133,10 +133,10 @@ impl Search {
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
             BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
-                BoundCheck::No("far less was done than was offered".to_owned())
+                BoundCheck::No("far fewer operations were done than were offered".to_owned())
             }
             BoundCheck::Untold(_) if self.is_far_beyond(trial) => {
-                BoundCheck::No("most requests took longer by far".to_owned())
+                BoundCheck::No("most requests took far longer".to_owned())
             }
             check => check,
         }

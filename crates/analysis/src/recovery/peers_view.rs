@@ -143,7 +143,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
         return Repair::Untold("no probe read the hints".to_owned());
     };
     let Some(window_s) = window_s else {
-        return Repair::Untold("no node reports for how long it keeps hints".to_owned());
+        return Repair::Untold("no node reports how long it keeps hints".to_owned());
     };
     let away_s = away.map_or(0.0, |away| away.seconds);
     let lasted = match away {
@@ -157,7 +157,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
     match hints.drained_s {
         _ if away_s > window_s => Repair::Needed(format!("{lasted}, and {kept}")),
         _ if hints.stored == 0.0 => Repair::NotNeeded(format!("{lasted}, and no hint was kept")),
-        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and all of them are gone")),
+        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and all of them are delivered")),
         None => Repair::Untold("hints were left when the window ended".to_owned()),
     }
 }

@@ -45,8 +45,8 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         study.variants.len() == 1,
-        "a bisection makes two variants of a study, the good build and another one, but {} has {} \
-         already\nhint: remove `variants`, `matrix` and `procedure.grid`",
+        "a bisection makes two variants of a study, the good build and another one, but {} \
+         already has {}\nhint: remove `variants`, `matrix` and `procedure.grid`",
         study.name,
         study.variants.len()
     );
@@ -157,7 +157,7 @@ impl Bisection<'_> {
         // First the last build, then halves of the rest.
         let halvings = (self.builds.len() - 1).next_power_of_two().trailing_zeros();
         terminal::say(&format!(
-            "bisect: {} builds, {} if each comparison says enough",
+            "bisect: {} builds, {} if each comparison is conclusive",
             self.builds.len(),
             counted(1 + halvings as usize, "step")
         ));
@@ -173,7 +173,7 @@ impl Bisection<'_> {
             let again = match before {
                 0 => String::new(),
                 _ => format!(
-                    ", once more with twice the blocks ({} of {ATTEMPTS})",
+                    ", again with twice the blocks ({} of {ATTEMPTS})",
                     before + 1
                 ),
             };
@@ -318,7 +318,7 @@ impl Bisection<'_> {
                 "between",
                 format!(
                     "{} is worse than {}: {}, but one of the builds that cannot be compared may \
-                     be the first: {}; {} is the last that is not",
+                     be the first: {}; {} is the last that is not worse",
                     name(bad),
                     name(0),
                     of(effect),

@@ -35,7 +35,7 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
         let known = all.iter().flat_map(names).filter(|name| name.len() > 1);
         let near = near_name(&wanted, known);
         let hint = near.unwrap_or_else(|| "`cassay explain` lists all names".to_owned());
-        bail!("nothing is called `{wanted}`\nhint: {hint}");
+        bail!("`{wanted}` is unknown\nhint: {hint}");
     }
     if common.json {
         terminal::json(&found.iter().map(|meaning| meaning.to_json()).collect());

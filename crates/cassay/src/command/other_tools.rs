@@ -362,8 +362,8 @@ fn shared(connection: &Connection, workers: u32) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "the tool shares {asked} connections to each node among its threads; here each of \
-         {workers} workers has {each} of its own{more}"
+        "the tool shares {asked} connections to each node among its threads; in cassay, each of \
+         {workers} workers has {each} separate ones{more}"
     ))
 }
 

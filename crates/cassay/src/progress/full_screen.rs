@@ -101,7 +101,7 @@ fn title(state: &RunState, size: Size, now: &Now) -> Line {
         _ => String::new(),
     };
     let right = match (now.is_ending, state.current.is_some()) {
-        (true, _) => "stopping everything that was started".to_owned(),
+        (true, _) => "stopping all started processes".to_owned(),
         (false, true) => format!("{} left{ends}", units::seconds_for_people(left_s)),
         (false, false) => String::new(),
     };
@@ -336,13 +336,13 @@ fn keys(now: &Now) -> Line {
 
 fn help() -> Vec<Line> {
     [
-        "q       leave this screen; the run goes on, and is shown as lines",
+        "q       leave this screen; the run continues, and is shown as lines",
         "?       this help",
         "Ctrl-C  stop the run and all that it started; it can be resumed later",
         "",
         "Curves: a column is two seconds, the newest right, from 0 up.",
-        "A verdict is valid, suspect (read its reasons) or invalid (nothing is concluded).",
-        "Reasons stand in the report, and in: cassay show --trials",
+        "A verdict is valid, suspect (read its reasons) or invalid (no conclusions).",
+        "Reasons are in the report, and in: cassay show --trials",
     ]
     .map(Line::from_text)
     .into()

@@ -151,7 +151,7 @@ fn trouble(client: &ClientNow) -> Option<(Tone, String)> {
     if client.is_lost {
         Some((Tone::Bad, "lost".to_owned()))
     } else if client.silent_s >= SILENT_S {
-        let text = format!("not heard of for {:.0} s", client.silent_s);
+        let text = format!("no message for {:.0} s", client.silent_s);
         Some((Tone::Bad, text))
     } else if client.second.is_none() {
         Some((Tone::Faint, "begins".to_owned()))

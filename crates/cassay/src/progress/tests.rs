@@ -248,7 +248,7 @@ fn of_a_hundred_clients_the_worst_are_shown_first() {
     ];
     assert!(order.map(of).is_sorted(), "{shown}");
     assert!(
-        shown.contains("lost") && shown.contains("not heard of for 3 s"),
+        shown.contains("lost") && shown.contains("no message for 3 s"),
         "{shown}"
     );
     let lines = shown.lines().filter(|line| line.trim_start().starts_with("client")).count();
@@ -278,14 +278,14 @@ fn the_screen_says_when_nothing_is_measured_yet_or_it_stops() {
     };
     let stopping = picture(&state, 80, 24, &ending);
     assert!(
-        stopping.contains("stopping everything that was started"),
+        stopping.contains("stopping all started processes"),
         "{stopping}"
     );
     let helping = Now {
         has_help: true,
         ..now(5)
     };
-    assert!(picture(&state, 80, 24, &helping).contains("the run goes on, and is shown as lines"));
+    assert!(picture(&state, 80, 24, &helping).contains("the run continues, and is shown as lines"));
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
         lab.cassay(arguments).ended_with(code).says(parts);
     };
     let plain = ["workload", "check", "w.yaml", "--target", &target];
-    refused(&plain, 1, &["wants a user and password"]);
+    refused(&plain, 1, &["requires a user and password"]);
     let with = |more: &[&'static str]| [&plain[..], more].concat();
     refused(
         &with(&["--set", "window.measure=1s"]),

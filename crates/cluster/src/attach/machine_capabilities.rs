@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use target_spec::{AttachedHost, Capability, CapabilityStatus};
 
 /// Sources of the capabilities, as their statuses name them.
-const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents there";
+const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them";
 
 const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
-const LOGS: &str = "files of the nodes' machines, by agents there";
+const LOGS: &str = "files of the nodes' machines, by agents on them";
 const SIGNALS: &str = "by agents there, where the command line says --allow signal";
 const NETWORK: &str = "the packet filters and sockets of the nodes' machines, where the command \
                        line says --allow network";
@@ -31,7 +31,7 @@ pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
             Ok(())
         } else {
             Err(format!(
-                "`hosts` does not say `{key}` of {}",
+                "`hosts` does not contain `{key}` of {}",
                 without.join(", ")
             ))
         }

@@ -16,7 +16,7 @@ impl AttachedHosts {
             let machine = host
                 .agent
                 .machine()
-                .with_context(|| format!("read what {} looks like", host.name))?;
+                .with_context(|| format!("read the topology of {}", host.name))?;
             Ok((host.name.clone(), machine))
         };
         self.all.iter().map(of_host).collect()

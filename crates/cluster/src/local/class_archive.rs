@@ -150,7 +150,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     nodes.end_node(0, WRITE_LIMIT)?;
     if !written.is_file() {
         let said = nodes.node(0).log_tail();
-        bail!("the JVM has written none; it says:\n{said}");
+        bail!("the JVM has not written one; its output:\n{said}");
     }
     nodes.stop()?;
     let digest = supply::digest_of(&written).context("read the archive")?;

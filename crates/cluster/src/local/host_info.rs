@@ -96,7 +96,7 @@ impl Cluster {
         let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
             let name = host.map_or("this machine", Host::name);
             let machine =
-                agent.machine().with_context(|| format!("read what {name} looks like"))?;
+                agent.machine().with_context(|| format!("read the topology of {name}"))?;
             Ok((name.to_owned(), machine))
         };
         nodes.agents().into_iter().map(of_host).collect()

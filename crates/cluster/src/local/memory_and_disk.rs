@@ -109,8 +109,8 @@ pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()
         return Ok(());
     }
     bail!(
-        "too little memory: for {} with a heap of {} MiB about {} MiB are needed, and {} MiB are \
-         available\nhint: a smaller heap (at least {} MiB), fewer nodes, or stop something else",
+        "too little memory: for {} with a heap of {} MiB about {} MiB are needed, but {} MiB are \
+         available\nhint: a smaller heap (at least {} MiB), fewer nodes, or stop another program",
         counted(nodes, "node"),
         heap_bytes / MIB,
         need / MIB,
@@ -125,8 +125,8 @@ pub(crate) fn fits_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "too little disk: a node needs at least {} MiB before any data is loaded, and {} has {} \
-         MiB free for {}\nhint: make room, or put cassay's data folder elsewhere",
+        "too little disk: a node needs at least {} MiB before data is loaded, but {} has {} MiB \
+         free for {}\nhint: free some space, or use another data folder",
         DISK_BYTES_PER_NODE / MIB,
         data.display(),
         free / MIB,

@@ -123,8 +123,8 @@ impl Layout {
             self.nodes =
                 (0..spec.nodes).map(|index| blind(index, vcpus, cpus.clone(), ground)).collect();
             self.sentences.push(format!(
-                "each node counts {} and knows nothing of sockets, caches and NUMA \
-                 nodes; the kernel runs its threads anywhere",
+                "each node counts {} and sees no sockets, caches and NUMA nodes; the kernel runs \
+                 its threads anywhere",
                 counted(vcpus as usize, "CPU")
             ));
             return Ok(());
@@ -169,7 +169,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     let allowed = machine.allowed_cpus().difference(reserved);
     anyhow::ensure!(
         !allowed.is_empty(),
-        "the client is to have {}, and then none is left for nodes\nhint: keep fewer for it",
+        "the client needs {}, so that none is left for nodes\nhint: reserve fewer for it",
         counted(wish.client.unwrap_or(0) as usize, "CPU")
     );
     let Some((units, count)) = wish.part else {
@@ -179,8 +179,8 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     let count = count as usize;
     anyhow::ensure!(
         count <= parts.len(),
-        "nodes are to have {} of this machine, and there are {} for them\nhint: take at most {}, \
-         or keep fewer CPUs for the client",
+        "nodes need {} of this machine, but there are only {} for them\nhint: use at most {}, or \
+         reserve fewer CPUs for the client",
         units.counted(count),
         units.counted(parts.len()),
         parts.len()

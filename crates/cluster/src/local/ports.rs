@@ -148,7 +148,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
         }
     }
     bail!(
-        "no ports are free for nodes: {}\nhint: stop what is listening there",
+        "no ports are free for nodes: {}\nhint: stop the programs that listen on them",
         taken.unwrap_or_default()
     )
 }
@@ -183,7 +183,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
             }
         }
     }
-    bail!("no free loopback address: {taken}\nhint: stop what is listening there")
+    bail!("no free loopback address: {taken}\nhint: stop the programs that listen on them")
 }
 
 /// Returns `nodes` consecutive addresses.

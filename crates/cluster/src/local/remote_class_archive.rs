@@ -36,7 +36,7 @@ impl Nodes {
         for (program, archive) in self.programs.iter_mut().zip(archives) {
             ensure!(
                 archive.is_whole,
-                "{} was made, and is another one already",
+                "{} was made, but already differs",
                 archive.path.display()
             );
             program.classes = Classes::Mapped(archive.path);
@@ -138,7 +138,7 @@ impl Archive {
         let entries = agent.list(folder, None)?.unwrap_or_default();
         if !entries.iter().any(|entry| entry.name == name) {
             bail!(
-                "the JVM has written none; it says:\n{}",
+                "the JVM has not written one; its output:\n{}",
                 nodes.node(0).log_tail()
             );
         }

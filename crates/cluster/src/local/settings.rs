@@ -140,7 +140,7 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     }
     ensure!(
         spec.tokens.len() == spec.nodes,
-        "there are tokens of {}, and there are to be {}",
+        "there are tokens for {}, but there should be {}",
         counted(spec.tokens.len(), "node"),
         counted(spec.nodes, "node")
     );

@@ -28,7 +28,7 @@ impl Cluster {
         dirs: &Dirs,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        let not_ours = "only nodes of our own are upgraded";
+        let not_ours = "only nodes that cassay started can be upgraded";
         let prepared = self.restarting(not_ours, |nodes| {
             nodes.prepare_upgrade((to, yaml), dirs, say)
         });
@@ -40,7 +40,7 @@ impl Cluster {
     /// # Errors
     /// The nodes are not managed.
     pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
-        let not_ours = "only nodes of our own are upgraded";
+        let not_ours = "only nodes that cassay started can be upgraded";
         self.restarting(not_ours, |nodes| {
             nodes.took_releases(releases);
             Ok(())

@@ -123,7 +123,7 @@ fn a_wrong_password_is_never_repeated() {
     )]);
     let error = Session::open(address, &Access::default(), LIMIT).unwrap_err();
     assert!(
-        error.to_string().contains("wants a user and password"),
+        error.to_string().contains("requires a user and password"),
         "{error}"
     );
 }
@@ -266,7 +266,7 @@ fn a_server_without_a_common_version_is_quoted_for_each_version() {
     let error = format!("{:#}", Session::open(address, &access, LIMIT).unwrap_err());
     assert_eq!(*asked.lock().unwrap(), [4, 5, 3]);
     for part in [
-        "takes none of the versions",
+        "supports none of the versions",
         "v4: Invalid or unsupported protocol version (4)",
         "v5: Invalid",
         "v3: Invalid",

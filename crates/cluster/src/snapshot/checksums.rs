@@ -182,7 +182,7 @@ fn refuse(problems: &[String]) -> Result<()> {
 
 fn damaged(folder: &Path, name: &str, found: u32, expected: u32) -> String {
     format!(
-        "{} is damaged: its CRC-32 is {found}, and {expected} was put away",
+        "{} is damaged: its CRC-32 is {found} instead of {expected}",
         folder.join(name).display()
     )
 }
@@ -287,7 +287,7 @@ mod tests {
         let host = agent::in_thread(root.path()).unwrap();
         let mut files = layout::scan(&host, root.path()).unwrap();
         let error = format!("{:#}", seal(&host, root.path(), &mut files).unwrap_err());
-        assert!(error.contains("and 7 was put away"), "{error}");
+        assert!(error.contains("instead of 7"), "{error}");
     }
 
     #[test]

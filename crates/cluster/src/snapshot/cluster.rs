@@ -63,8 +63,8 @@ impl Cluster {
                 None => attached::restore(self, name, say),
             },
             RestoreHow::Offline => {
-                let not_ours = "an attached cluster cannot be restored offline: its processes are \
-                                not ours to stop; restore online";
+                let not_ours = "an attached cluster cannot be restored offline, because cassay \
+                                did not start its processes; restore online";
                 self.restarting(not_ours, |nodes| offline::restore(nodes, name, say))
             }
         }

@@ -31,9 +31,10 @@ fn judge(place: &NodeFiles<'_>, volume: &VolumeUse, memtables: u64) -> Result<()
         return Ok(());
     }
     bail!(
-        "{} of {} MiB are free at {}, and TRUNCATE needs about {} MiB to write the memtables out; \
-         cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
-         `data.restore: offline`), which removes before it links, or use a larger volume",
+        "{} of {} MiB are free at {}, but TRUNCATE needs about {} MiB to write the memtables to \
+         files; cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
+         `data.restore: offline`), which removes files before it links others, or use a larger \
+         volume",
         in_mib(volume.available_bytes),
         volume.total_bytes / MIB,
         place.folder.display(),

@@ -146,7 +146,7 @@ impl Manifest {
     pub fn check_format(&self) -> Result<()> {
         ensure!(
             self.format == FORMAT,
-            "the manifest has format {}, and this cassay knows {FORMAT}",
+            "the manifest has format {}, but this cassay supports {FORMAT}",
             self.format
         );
         Ok(())
@@ -247,7 +247,7 @@ mod tests {
         host.change(vec![manifest.write(root.path()).unwrap()]).unwrap();
         let error = format!("{:#}", Manifest::read(&host, root.path()).unwrap_err());
         assert!(
-            error.contains("has format 9, and this cassay knows 1"),
+            error.contains("has format 9, but this cassay supports 1"),
             "{error}"
         );
         assert!(Manifest::read(&host, &root.path().join("absent")).is_err());

@@ -124,13 +124,14 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
     assert_eq!(
         needed.sentence,
         "The highest point, 1,200,000 op/s, needs 3 client machines of 8 workers each: a client \
-         here with 8 workers did 820,000 op/s at most (run 20261126T100000Z), and V3 wants at most \
-         50 % of that used; its requests, about 1.07 KiB an operation, take 10.6 Gbit/s, more than \
-         the 8 Gbit/s that payload may have of a link of 10 Gbit/s (assumed of this machine)."
+         here with 8 workers did 820,000 op/s at most (run 20261126T100000Z), and V3 allows at \
+         most 50 % of that; its requests, about 1.07 KiB an operation, take 10.6 Gbit/s, more \
+         than the 8 Gbit/s that payload may have of a link of 10 Gbit/s (assumed of this \
+         machine)."
     );
     let warning = needed.warning.unwrap();
     assert!(
-        warning.starts_with("one client offers the load, and the highest point needs 3 like that"),
+        warning.starts_with("one client applies the load, and the highest point needs 3 like that"),
         "{warning}"
     );
     assert!(
@@ -150,8 +151,8 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
         threads.sentence,
         "The highest point, 512 threads (the run 20261126T100000Z reached 200,000 op/s, at 128 \
          threads), needs 1 client machine of 4 workers: a client here with 8 workers did 820,000 \
-         op/s at most (run 20261126T100000Z), so about 410,000 op/s with 4 workers, and V3 wants \
-         at most 50 % of that used."
+         op/s at most (run 20261126T100000Z), so about 410,000 op/s with 4 workers, and V3 allows \
+         at most 50 % of that."
     );
     assert_eq!(threads.warning, None);
     let only_here = needs(|facts| facts.only_here = true).warning.unwrap();
@@ -167,7 +168,7 @@ fn an_unknown_need_is_reported_with_a_way_to_measure_it() {
     assert_eq!(without_ceiling.machines, Some(2), "by its links alone");
     assert_eq!(
         without_ceiling.sentence,
-        "How many client machines the highest point, 1,200,000 op/s, needs is not known: no \
+        "How many client machines the highest point, 1,200,000 op/s, needs is unknown: no \
          finished run of this study has measured the ceiling of a client. Each run does so before \
          its first trial, also without the cluster: `cassay run study.yaml --target null`. By \
          links: its requests, about 1.07 KiB an operation, take 10.6 Gbit/s, more than the 8 \

@@ -139,8 +139,8 @@ fn without_network_namespaces_hosts_report_their_missing_limits() {
     assert_eq!(
         notes(&missing),
         [
-            "no network of its own for each host, no cpu-limit, no memory-limit, no volume, no \
-          link-delay: detail of hosts"
+            "no separate network for each host, no cpu-limit, no memory-limit, no volume, no \
+             link-delay: detail of hosts"
         ]
     );
     // If nodes must be isolated, a limit that cannot be set would be a false statement.
@@ -216,7 +216,7 @@ fn nodes_that_cannot_be_placed_are_refused_before_the_start() {
     assert_eq!(unplaceable(&of("[1]")), Vec::<String>::new());
     let said = format!("{:#}", refuse(&of("[1, 4096]"), Vec::new()).unwrap_err());
     assert!(said.contains("“4096-cores”"), "{said}");
-    assert!(said.contains("hint: take at most"), "{said}");
+    assert!(said.contains("hint: use at most"), "{said}");
     assert!(!said.contains("“1-core”"), "{said}");
 }
 

@@ -128,7 +128,7 @@ impl TrialRun<'_> {
         }
         if let Some(errors) = offered.errors_words() {
             (self.events)(Event::Said(format!(
-                "not every row could be read back: {errors}"
+                "not all rows could be read back: {errors}"
             )));
         }
         Ok(self.cut(offered.cut, state))

@@ -38,7 +38,7 @@ impl TrialRun<'_> {
             Point::Threads(_) => LoadSchedule::Closed,
             Point::Rate(_) => LoadSchedule::Rate,
         };
-        measure(&trial, finding, offered).context("measure what the faults did")
+        measure(&trial, finding, offered).context("measure the effects of the faults")
     }
 }
 

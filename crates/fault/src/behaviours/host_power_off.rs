@@ -64,7 +64,7 @@ impl Fault for PowerOff {
 
     fn act(&mut self, world: &mut dyn World, within: Duration) -> Result<String> {
         let hosts = world.hosts();
-        let host = hosts.get(self.host).context("there is no such host")?;
+        let host = hosts.get(self.host).context("the host does not exist")?;
         let on = self.ha_on.unwrap_or((self.host + 1) % hosts.len().max(1));
         anyhow::ensure!(
             on != self.host && on < hosts.len(),

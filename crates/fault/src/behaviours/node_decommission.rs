@@ -38,7 +38,7 @@ impl Fault for Leaving {
         let what = Injection::Leave {
             process,
             folders,
-            address: seen.context("there is no such node")?.storage,
+            address: seen.context("the node does not exist")?.storage,
         };
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)?;
         self.told = ring::PendingOperation::tell(world, self.node, Operation::Decommission)?;

@@ -41,7 +41,7 @@ impl Fault for Delete {
     }
 
     fn healing(&self) -> &'static str {
-        "the pod's controller makes another one"
+        "the pod's controller creates another one"
     }
 
     fn is_ours(&self) -> bool {
@@ -86,6 +86,6 @@ fn observe_pod(world: &mut dyn Pods, node: usize, before: Option<&str>) -> Resul
     Ok(Observation {
         broken: Some(!is_ready),
         whole: Some(is_ready),
-        words: format!("the cluster says of {name}: {state}"),
+        words: format!("the cluster's report on {name}: {state}"),
     })
 }

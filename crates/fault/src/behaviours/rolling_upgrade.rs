@@ -85,7 +85,7 @@ impl Upgrade {
                     schemas.insert(seen.schema);
                 }
                 // A restarting node does not answer.
-                Err(error) => words.push(format!("{name} says nothing ({error:#})")),
+                Err(error) => words.push(format!("{name} does not answer ({error:#})")),
             }
         }
         let is_mixed = upgraded > 0 && upgraded < count;
@@ -232,7 +232,7 @@ fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
     let gone = before.iter().filter(|file| !after.contains(file)).count();
     if gone == 0 {
         return format!(
-            "nothing was rewritten: it has {}, as before, which is a format that it writes",
+            "no file was rewritten: it has {}, as before, which is a format that it writes",
             counted(after)
         );
     }
@@ -274,8 +274,8 @@ impl Fault for Upgrade {
 
     fn healing(&self) -> &'static str {
         match &self.way_back {
-            Some(_) => "nodes go back to the release that they were, the last one first",
-            None => "nodes stay what they are",
+            Some(_) => "nodes go back to their former release, the last one first",
+            None => "nodes keep the new release",
         }
     }
 

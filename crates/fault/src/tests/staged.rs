@@ -10,7 +10,7 @@ fn a_clock_offset_has_the_requested_size_and_direction() {
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[1..3], ["injecting", "seen"]);
     assert!(steps[2].at_ns >= S / 2, "it has to start for it");
-    let said = "it tells a client a time that is 60000 ms ahead of the client's";
+    let said = "it returns a time to a client that is 60000 ms ahead of the client's";
     assert_eq!(steps[2].words, said);
     assert!(steps.last().unwrap().words.contains("0 ms ahead of the client's"));
 
@@ -94,7 +94,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
         "{steps:#?}"
     );
     assert!(
-        steps[5].words.contains("no member") && steps[5].words.contains("process no more"),
+        steps[5].words.contains("no member") && steps[5].words.contains("process no longer exists"),
         "{steps:#?}"
     );
     let told: Vec<_> = sim.at_work.iter().map(|(node, what, _)| (*node, what)).collect();

@@ -74,7 +74,7 @@ fn source(options: &mut Options, seed: u64) -> Source {
     let reads = options.share("--readrate", 0.5);
     let deletes = options.share("--deleterate", 0.0);
     if reads + deletes > 1.0 {
-        let what = format!("at most what --readrate, {reads}, leaves of 1");
+        let what = format!("at most the share that --readrate, {reads}, leaves of 1");
         options.wrong_value("--deleterate", &what);
     }
     let id = |text: &str| (text.len() <= ID_BYTES_MAX).then(|| text.to_owned());
@@ -98,7 +98,7 @@ fn length(options: &mut Options, threads: u64) -> StepLimit {
     let seconds = options.seconds("--duration");
     let iterations = options.count("--iterations", ITERATIONS, (1, OPERATIONS_MAX));
     if seconds.is_some() && options.text("--iterations").is_some() {
-        options.wrong_value("--iterations", "left out where --duration is there");
+        options.wrong_value("--iterations", "left out if --duration is stated");
     }
     match seconds {
         Some(seconds) => StepLimit::Duration(Duration::from_secs(seconds)),
@@ -191,8 +191,8 @@ fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String>
 fn notes(source: &Source, rate: u64) -> Vec<String> {
     let mut notes = vec![
         format!(
-            "the rate, {rate} per second, is offered from the start; the tool begins with a tenth \
-             of it and comes to all of it within 50 s"
+            "the rate, {rate} per second, applies from the start; the tool begins with a tenth of \
+             it and reaches the whole rate within 50 s"
         ),
         "latency counts from the due time of an operation, and cassay drops none; the tool counts \
          from when its generator makes an operation, however late. Its queue holds 10000 \
@@ -205,7 +205,8 @@ fn notes(source: &Source, rate: u64) -> Vec<String> {
     if source.threads > 1 {
         notes.push(format!(
             "each of {} threads has its own keys, and --partitions, --iterations and --populate \
-             are each thread's, as in the tool; here operations are dealt to their keys in turn",
+             apply to each thread, as in the tool; here operations are assigned to their keys in \
+             turn",
             source.threads
         ));
     }

@@ -161,7 +161,7 @@ impl Options {
 
     fn set(&mut self, name: &'static str, value: &str, at: usize) {
         if self.given.insert(name, (value.to_owned(), at)).is_some() {
-            self.wrong(at, format!("{name} is there twice"), None);
+            self.wrong(at, format!("{name} is stated twice"), None);
         }
     }
 

@@ -314,7 +314,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     ("run KeyVallue", "did you mean `KeyValue`?"),
     ("run LWT", "workload LWT is not imported; KeyValue is"),
-    ("list", "only run is here, not list"),
+    ("list", "only run is supported, not list"),
     (
         "run KeyValue LWT",
         "`LWT` is a second workload, after KeyValue",
@@ -334,7 +334,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     ("run KeyValue --rate 1.5k", "--rate is `1.5k`"),
     ("run KeyValue --rate 5\u{212A}", "--rate is"),
-    ("run KeyValue --rate 5 --rate 6", "--rate is there twice"),
+    ("run KeyValue --rate 5 --rate 6", "--rate occurs twice"),
     ("run KeyValue --rf 3", "hint: --replication"),
     ("run KeyValue --maxrate 5", "the tool's option is --rate"),
     ("run KeyValue --maxrlat 5", "in a study: `procedure: {sweep"),
@@ -343,12 +343,12 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run KeyValue -d 0s", "it must be a length such as 90s"),
     (
         "run KeyValue -d 1m -n 5",
-        "it must be left out where --duration is there",
+        "it must be left out if --duration is stated",
     ),
     ("run KeyValue -r 1.5", "it must be a number of 0 to 1"),
     (
         "run KeyValue -r 0.9 --deletes 0.2",
-        "at most what --readrate, 0.9, leaves of 1",
+        "at most the share that --readrate, 0.9, leaves of 1",
     ),
     ("run KeyValue -p 0", "--partitions is `0`"),
     ("run KeyValue -p 1 --pg normal", "whole number of 2 to"),
@@ -374,15 +374,15 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run KeyValue -w.x=1", "KeyValue has no parameter `x=1`"),
     (
         "run KeyValue --field.keyvalue.key=random(1,2)",
-        "only how many letters keyvalue.value has is",
+        "only the number of letters of keyvalue.value is",
     ),
     (
         "run KeyValue --field.keyvalue.value=book(1,2)",
-        "only how many letters keyvalue.value has is",
+        "only the number of letters of keyvalue.value is",
     ),
     (
         "run KeyValue --field.keyvalue.value=random(5,5)",
-        "only how many letters keyvalue.value has is",
+        "only the number of letters of keyvalue.value is",
     ),
 ];
 

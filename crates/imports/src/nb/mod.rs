@@ -160,7 +160,7 @@ fn one(
     };
     let ops = file::operations(&root, &mut out);
     if ops.is_empty() && out.is_empty() {
-        let message = "the file has no operations, which stand in blocks, ops or statements";
+        let message = "the file has no operations, which belong in blocks, ops or statements";
         out.add(&root.place, message, None);
     }
     if !out.is_empty() {

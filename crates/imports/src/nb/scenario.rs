@@ -35,8 +35,7 @@ impl Line {
                 }
                 return Err(format!(
                     "`{word}` is not a setting like `key=value`, and of commands only run and \
-                     start \
-                     are run here"
+                     start are supported"
                 ));
             };
             let (lock, value) = if let Some(value) = rest.strip_prefix("==") {
@@ -197,7 +196,7 @@ mod tests {
         assert!(line.starts && line.get("alias").is_none());
         let refused = Line::parse("waitmillis ms=5").unwrap_err();
         assert!(
-            refused.contains("only run and start are run here"),
+            refused.contains("only run and start are supported"),
             "{refused}"
         );
     }

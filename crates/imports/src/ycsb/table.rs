@@ -33,14 +33,15 @@ pub(super) fn table(
     );
     if records == 0 && (command.phase == Phase::Run || properties.text("insertcount").is_none()) {
         if properties.text("recordcount").is_none_or(|text| text == "0") {
-            let hint = "-p recordcount=1000000, or -P and a file that says it".to_owned();
-            let message = "recordcount is missing: how many records the table has".to_owned();
+            let hint = "-p recordcount=1000000, or -P and a file that states it".to_owned();
+            let message = "recordcount is missing, which is the number of records in the \
+                           table".to_owned();
             properties.wrong("recordcount", message, Some(hint));
         }
     } else if loaded == 0 || (command.phase == Phase::Run && records < first + loaded) {
         let message = format!(
             "recordcount is {records}, but insertstart is {first} and insertcount {loaded}: there \
-             must be a record, and none behind recordcount"
+             must be a record, and none after recordcount"
         );
         properties.wrong("recordcount", message, None);
     }

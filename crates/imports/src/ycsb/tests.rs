@@ -198,7 +198,7 @@ fn a_time_series_workload_is_refused_operation_by_operation() {
     for part in [
         "YCSB's TimeSeriesWorkload is for time-series databases",
         "use: cql-timeseries",
-        "readproportion: it asks for columns of names like",
+        "readproportion: it uses columns with names like",
         "scan1proportion: its tags, times, group-by",
         "insertproportion: `y_id` is the whole key",
         "updateproportion: it replaces tags, time and value",
@@ -395,7 +395,7 @@ fn a_property_without_effect_is_named_in_a_note() {
             "load -P a -p core_workload_insertion_retry_limit=10000",
             "tried again 255 times",
         ),
-        ("run -P a", "hosts is not there: localhost"),
+        ("run -P a", "hosts is missing: localhost"),
         (
             "run -P a -p cassandra.maxpendingrequests=256 -p threads=9",
             "without effect here: cassandra.maxpendingrequests, threads",

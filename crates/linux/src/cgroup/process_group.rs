@@ -51,7 +51,8 @@ impl Group {
         if !place.has_leaves() {
             return Ok(());
         }
-        switch_on(&place.dir, &place.controllers).context("hand what a host has down in it")?;
+        switch_on(&place.dir, &place.controllers).context("pass the limits of a host on within \
+                                                           it")?;
         make_dir(&place.dir.join(LEAF))
     }
 
@@ -222,7 +223,7 @@ impl CgroupDir {
             _ => "the CPUs",
         };
         let has = effective(&self.dir, key)?;
-        anyhow::bail!("{name} is to be confined to {what} {asked}, and its host has {has}")
+        anyhow::bail!("{name} should be confined to {what} {asked}, but its host has {has}")
     }
 
     /// Returns the directory of the group that a process enters.

@@ -117,7 +117,7 @@ pub fn check_share(share: f64) -> Result<()> {
 pub fn check_ports(ports: &[u16]) -> Result<()> {
     anyhow::ensure!(
         ports.len() <= PORTS_COUNT_MAX,
-        "{} ports are named, and one rule has at most {PORTS_COUNT_MAX}",
+        "{} ports are named, but one rule has at most {PORTS_COUNT_MAX}",
         ports.len()
     );
     Ok(())

@@ -71,7 +71,7 @@ impl LoopDevice {
                 Err(Errno::BUSY) => {}
                 Err(error) => {
                     return Err(error)
-                        .with_context(|| format!("put {} behind /dev/{name}", image.display()));
+                        .with_context(|| format!("attach {} to /dev/{name}", image.display()));
                 }
             }
         }

@@ -113,7 +113,7 @@ pub(crate) enum Turn {
 pub(crate) enum Endless {
     #[error("page {0} says that the next one begins where it does")]
     SamePage(u32),
-    #[error("{EMPTY_PAGES_MAX} pages without a row came one after the other")]
+    #[error("{EMPTY_PAGES_MAX} pages without a row followed one another")]
     Empty,
     #[error("there are more than {PAGES_MAX} pages; state a limit of pages")]
     TooMany,

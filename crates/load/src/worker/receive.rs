@@ -28,11 +28,11 @@ enum Broken {
     Frame(#[from] FrameError),
     #[error(transparent)]
     Answer(#[from] Nonsense),
-    #[error("an answer on stream {0}, where nothing waits")]
+    #[error("an answer on stream {0}, on which no operation waits")]
     Stray(i16),
     #[error(
-        "an answer of {bytes} bytes, where what was asked for has at most {limit}; hint: with \
-         `workload.page_size` fewer rows come at once"
+        "an answer of {bytes} bytes, although the requested answer has at most {limit}; hint: \
+         `workload.page_size` reduces the number of rows in an answer"
     )]
     TooLong { bytes: u32, limit: u32 },
 }

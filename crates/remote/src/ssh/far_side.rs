@@ -74,12 +74,12 @@ impl FarSide {
     pub(super) fn send(&mut self, bytes: &mut impl Read) -> Result<()> {
         let mut piece = [0; PIECE_BYTES];
         loop {
-            let count = bytes.read(&mut piece).context("read what is sent")?;
+            let count = bytes.read(&mut piece).context("read the data that is sent")?;
             if count == 0 {
                 return self.writer.flush().context("send");
             }
             let is_ready = wait(&self.writer, PollFlags::OUT, Deadline::after(STALL_LIMIT))?;
-            ensure!(is_ready, "it takes nothing for {} s", STALL_LIMIT.as_secs());
+            ensure!(is_ready, "it accepts no data for {} s", STALL_LIMIT.as_secs());
             match self.writer.write_all(&piece[..count]) {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
                 sent => sent.context("send")?,
@@ -99,7 +99,7 @@ fn wait(fd: impl AsFd, flags: PollFlags, deadline: Deadline) -> Result<bool> {
         match poll(&mut [PollFd::new(&fd, flags)], Some(&left)) {
             Ok(0) if deadline.passed() => return Ok(false),
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            ready => return Ok(ready.context("wait for the far side")? > 0),
+            ready => return Ok(ready.context("wait for the other machine")? > 0),
         }
     }
 }

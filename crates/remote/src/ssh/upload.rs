@@ -138,9 +138,9 @@ fn other_program(machine: &str) -> Result<PathBuf> {
         env!("CARGO_PKG_VERSION")
     );
     bail!(
-        "{missing}\nhint: it is in {archive}.tar.gz of the release that this program is of: \
-         `tar -xzOf {archive}.tar.gz {archive}/bin/cassay > {to}`; of sources `cargo xtask dist \
-         --only {machine}` makes it: target/packages/{archive}.tar.gz"
+        "{missing}\nhint: it is in {archive}.tar.gz of this program's release: `tar -xzOf \
+         {archive}.tar.gz {archive}/bin/cassay > {to}`; of sources `cargo xtask dist --only \
+         {machine}` makes it: target/packages/{archive}.tar.gz"
     )
 }
 

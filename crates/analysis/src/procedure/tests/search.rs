@@ -87,7 +87,7 @@ fn a_search_goes_down_from_a_start_too_high_and_says_its_end() {
     let expected = expect![[r#"
         10000 pass, 20000 pass, 40000 pass, 70000 pass
         the limit was not reached: 70,000 op/s,
-        the most that was to be tried, still has a p99 within 10 ms
+        the highest load to try, still has a p99 within 10 ms
     "#]];
     expected.assert_eq(&path(&peak(10_000, 70_000), &SERVER));
 }

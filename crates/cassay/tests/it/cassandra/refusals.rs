@@ -59,7 +59,7 @@ fn a_taken_port_is_refused_with_its_holder() {
     for part in [
         "no free loopback address",
         &holder,
-        "hint: stop what is listening",
+        "hint: stop the programs that listen",
     ] {
         assert!(error.contains(part), "{part}: {error}");
     }

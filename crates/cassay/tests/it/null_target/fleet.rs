@@ -206,7 +206,7 @@ fn a_client_that_is_frozen_is_missed_and_named() {
     let trial = said.json()["trials"][0].clone();
     let detail = rule(&trial, "V4")["detail"].as_str().unwrap_or_default().to_owned();
     assert!(
-        detail.starts_with("client1 (here) was not heard of for"),
+        detail.starts_with("client1 (here) has sent no message for"),
         "{detail}"
     );
     wait_until_gone(clients);

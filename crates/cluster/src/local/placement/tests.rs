@@ -205,7 +205,7 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
     );
     let error = format!("{:#}", Layout::plan(&all, &small()).unwrap_err());
     assert!(
-        error.contains("3 cores of this machine, and there are 2 cores"),
+        error.contains("3 cores of this machine, but there are only 2 cores"),
         "{error}"
     );
 }

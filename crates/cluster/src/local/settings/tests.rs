@@ -233,7 +233,7 @@ fn tokens_that_make_no_ring_are_refused() {
         ..LocalSpec::default()
     };
     let refused = |tokens| check_tokens(&spec(tokens)).unwrap_err().to_string();
-    assert!(refused(vec![vec![1]]).contains("tokens of 1 node, and there are to be 2 nodes"));
+    assert!(refused(vec![vec![1]]).contains("tokens for 1 node, but there should be 2 nodes"));
     assert!(refused(vec![vec![1], Vec::new()]).contains("node2 would have no token"));
     assert!(refused(vec![vec![1, 3], vec![2, 3]]).contains("the token 3 of node2"));
     assert!(refused(vec![vec![1], vec![i64::MIN]]).contains("reserved minimum"));

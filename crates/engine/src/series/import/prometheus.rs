@@ -68,7 +68,7 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
         "{}: {}",
         path.display(),
         if metrics.is_empty() {
-            "there is no sample in it, or only one of each counter".to_string()
+            "it contains no sample, or only one of each counter".to_string()
         } else {
             format!("no metric is called {}", metrics.join(" or "))
         }
@@ -180,8 +180,8 @@ impl SeriesInProgress {
         };
         let unix_ns = sample.unix_ns.or(age).with_context(|| {
             format!(
-                "{} has no time; hint: put each scrape into a file of its own in one folder, whose \
-                 times are taken then, or give the end point itself",
+                "{} has no time; hint: put each scrape into a separate file in one folder, whose \
+                 times are then used, or name the endpoint itself",
                 sample.name
             )
         })?;

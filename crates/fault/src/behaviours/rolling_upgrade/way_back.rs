@@ -59,7 +59,7 @@ impl WayBack {
     pub fn describe_files(&self) -> Option<String> {
         let kept = self.kept.last()?;
         Some(format!(
-            "the files that it had as {} are kept",
+            "its files from {} are kept",
             kept.release
         ))
     }
@@ -119,7 +119,7 @@ impl WayBack {
                     let node = round.touched().last().copied().unwrap_or_default();
                     let was = was(node);
                     let back = format!(
-                        "it is {was} again, with the files that it had as that: {}",
+                        "it runs {was} again, with its files from that release: {}",
                         counted(&files(world, node)?)
                     );
                     tell(world.now_ns(), format!("{words}; {back}"));
@@ -162,11 +162,11 @@ fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
         world.wait(POLL);
     };
     if before.broken.is_none() {
-        return Ok(format!("was repaired ({said}), which no other node shows"));
+        return Ok(format!("was repaired ({said}), but no other node shows that"));
     }
     let seen = repair.look(world, LIMIT);
     if seen.broken == Some(false) {
-        bail!("it says that it was done ({said}), and {}", seen.words);
+        bail!("it reports the end ({said}), and {}", seen.words);
     }
     Ok(format!("was repaired ({said}): {}", seen.words))
 }

@@ -66,7 +66,7 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, RecipeMistake>
     let type_of = |name: &Option<String>| match name {
         None => Ok(None),
         Some(name) => Ty::parse(name).map(Some).ok_or_else(|| {
-            let message = format!("type {name} behind {} is not known", call.name);
+            let message = format!("type {name} after {} is unknown", call.name);
             RecipeMistake::new(message, call.at)
         }),
     };

@@ -58,7 +58,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
         return schema;
     };
     if matches!(verb, Verb::User { .. }) {
-        let message = "`-schema` goes with the predefined commands, not with `user`";
+        let message = "`-schema` is for the predefined commands, not for `user`";
         let hint = "write keyspace_definition and table_definition in the profile".to_owned();
         d.add(&params.place, message, Some(hint));
     }

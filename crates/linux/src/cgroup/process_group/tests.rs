@@ -167,7 +167,7 @@ fn each_version_2_group_gets_its_limits_when_made_and_changed() {
     assert_eq!(tree.text("node1/cpu.max"), "max 100000");
     assert_eq!(tree.text("node1/memory.max"), "max");
     assert_eq!(tree.text("all/cpuset.cpus"), "0-7");
-    assert_eq!(tree.text("node1/cpuset.cpus"), "", "it has CPUs of its own");
+    assert_eq!(tree.text("node1/cpuset.cpus"), "", "it has separate CPUs");
 }
 
 #[test]
@@ -213,17 +213,17 @@ fn the_kernel_gives_the_requested_limit_or_an_error_has_both() {
     let tree = Tree::new(true);
     for (key, given, error) in [
         ("cpuset.cpus", "4-7", ""),
-        ("cpuset.cpus", "4", "to the CPUs 4-7, and its host has 0-7"),
+        ("cpuset.cpus", "4", "to the CPUs 4-7, but its host has 0-7"),
         (
             "cpuset.cpus",
             "0-7",
-            "to the CPUs 4-7, and its host has 0-7",
+            "to the CPUs 4-7, but its host has 0-7",
         ),
         ("cpuset.mems", "1", ""),
         (
             "cpuset.mems",
             "0-1",
-            "to the memory of nodes 1, and its host has 0-1",
+            "to the memory of nodes 1, but its host has 0-1",
         ),
     ] {
         for name in ["cpuset.cpus", "cpuset.mems"] {
@@ -272,7 +272,7 @@ fn nothing_is_never_written() {
     let file = tree.root.path().join("cpuset.mems.effective");
     for value in ["", " \n"] {
         let error = write(&file, value).unwrap_err().to_string();
-        assert!(error.contains("nothing would be written"), "{error}");
+        assert!(error.contains("an empty value would not be written"), "{error}");
     }
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "0-1\n");
 }

@@ -117,7 +117,7 @@ impl StandIn {
         let Some((folder, device)) = &self.volume else {
             return Ok(());
         };
-        let context = || format!("ask for the room in {}", folder.display());
+        let context = || format!("ask for the free space in {}", folder.display());
         // While its host has no power, another file system is mounted in its place.
         if device_of(folder)? != *device {
             return Ok(());

@@ -176,7 +176,7 @@ fn a_broken_file_is_refused_with_the_line_and_the_cell() {
     let good = "\"05/15/2018 02:13:06\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"\n";
     for (text, words) in [
         (String::new(), "is empty"),
-        ("time,a\n".to_string(), "is not what `esxtop -b` writes"),
+        ("time,a\n".to_string(), "is not the output of `esxtop -b`"),
         (
             "\"(PDH-CSV 4.0) (UTC)\",\"x\"\n".to_string(),
             "minutes that UTC is ahead",
