@@ -189,8 +189,8 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let all = run_paths(results)?;
     if all.is_empty() {
         bail!(
-            "{name:?}: there is no run under {}\nhint: `cassay run STUDY` makes one; `--out` says \
-             where runs are",
+            "{name:?}: there is no run under {}\nhint: `cassay run STUDY` makes one; `--out` \
+             names the folder of runs",
             results.display()
         );
     }
@@ -215,7 +215,7 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let hits = if exact.is_empty() { begin } else { exact };
     match hits.as_slice() {
         [] => bail!(
-            "no run under {} is called {name:?}; the newest is {}; see `cassay list`",
+            "no run under {} has the name {name:?}; the newest is {}; see `cassay list`",
             results.display(),
             ids[all.len() - 1]
         ),

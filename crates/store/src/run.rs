@@ -337,8 +337,8 @@ fn notes(path: &Path, journal: &Journal, summed: bool, plan: &PlanRecord) -> (Ve
     notes.extend(journal.damaged.iter().map(|(_, said)| said.clone()));
     if !summed {
         notes.push(format!(
-            "{} was written by cassay {}, which kept no checksums: whether its files are whole \
-             cannot be verified",
+            "{} was written by cassay {}, which stored no checksums: it cannot be verified that \
+             its files are intact",
             path.display(),
             plan.cassay
         ));

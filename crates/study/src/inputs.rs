@@ -169,7 +169,7 @@ pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name} is outside the study's folder {}; put the file beside the study",
+        "{name} is outside the study's folder {}; put the file into the folder of the study",
         folder.path.display()
     ))
 }

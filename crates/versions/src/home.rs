@@ -57,7 +57,7 @@ pub enum HomeError {
     )]
     NoServer(String),
     /// It contains more than one server.
-    #[error("{path} has {first} and {second}, and only one of them can be meant")]
+    #[error("{path} has {first} and {second}, but only one of them is possible")]
     TwoServers {
         /// The folder.
         path: String,

@@ -187,7 +187,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
             3 | target: {null: {}}
               |       ^
               |
-            help: a text with `: ` in it stands in quotes, or on lines of its own under `|`
+            help: a text with `: ` in it must be in quotes, or on separate lines under `|`
 
             1 mistake; the run was not started
 

@@ -768,7 +768,7 @@ blocks:
     let (_, values) = values_of(&mut generator, 7);
     assert_eq!(values, [&7i32.to_be_bytes()[..], b"2"]);
     let why = run("tags=block:wrong").unwrap_err();
-    assert!(why.contains("binding name stands in quotes"), "{why}");
+    assert!(why.contains("binding name is in quotes"), "{why}");
     let why = run("tags=name:say").unwrap_err();
     assert!(
         why.contains("operation say is not a statement of CQL"),

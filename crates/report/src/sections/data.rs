@@ -65,7 +65,7 @@ fn verified(trials: &[TrialFinding]) -> String {
             number::count(wrong),
             match resurrected {
                 0 => String::new(),
-                some => format!(", {} deleted and there again", number::count(some)),
+                some => format!(", {} deleted and present again", number::count(some)),
             }
         ),
     }

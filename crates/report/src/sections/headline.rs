@@ -60,7 +60,7 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
     match verdict {
         Verdict::Valid => "Every validity rule that could be judged passed.".into(),
         Verdict::Suspect => {
-            "The numbers stand, but read the reasons before relying on them.".into()
+            "The numbers are usable, but read the reasons before relying on them.".into()
         }
         Verdict::Invalid => invalid_sentence(view),
         Verdict::Unknown => "No verdict was written: the run may not have finished.".into(),

@@ -36,7 +36,7 @@ fn blocks(screen: &ScreenRecord, run: &str) -> Vec<Block> {
     let chart = half_normal_chart(&sizes.collect::<Vec<_>>(), "size of the effect, |ln ratio|");
     blocks.extend(chart.map(Block::Chart));
     if screen.confirm.is_empty() {
-        blocks.push(Block::Text("There is nothing to confirm.".into()))
+        blocks.push(Block::Text("There are no settings to confirm.".into()))
     } else {
         let text = format!(
             "`cassay confirm {run}` measures every combination of them, in blocks: the same \

@@ -195,7 +195,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
         }
     }));
     Some(Chart {
-        title: "The way of the search".into(),
+        title: "The path of the search".into(),
         what: format!("{}.", search.words),
         height_px: 340,
         x: Axis {

@@ -134,7 +134,7 @@ fn the_latency_cost_has_both_numbers_large_ratios_are_factors() {
     with(&mut one, stretch(10.0, 100), stretch(0.0, 0));
     assert_eq!(
         p99_words(&one).as_deref(),
-        Some("nothing was answered while broken")
+        Some("no response came while broken")
     );
     assert_eq!(p99_ratio(&one), Some(f64::INFINITY));
 }

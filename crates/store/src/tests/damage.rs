@@ -323,7 +323,7 @@ fn a_damaged_file_is_named_with_what_it_was_and_what_it_is() {
                 fs::rename(path, path.with_extension("away")).unwrap();
                 std::os::unix::fs::symlink(path.with_extension("away"), path).unwrap();
             },
-            "something that is not a file",
+            "an object other than a file",
         ),
     ];
     for (path, harm, expected) in cases {

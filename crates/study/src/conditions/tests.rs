@@ -109,7 +109,7 @@ fn shared_conditions_are_listed_once_and_others_with_variants() {
               3GiB of memory with its page cache,
               a volume of 20GiB,
               a link of 1Gbit/s,
-              1ms of delay each way
+              1ms of delay in each direction
             nodes [a]: Cassandra 5.0.9,
               heap 1GiB
             nodes [b]: Cassandra 5.0.9,

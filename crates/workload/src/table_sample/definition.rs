@@ -114,8 +114,8 @@ impl TableSample {
                 found.push((at, wanted.clone()));
             } else if stated.is_some() || self.columns[at].role == ColumnRole::Partition {
                 return Err(format!(
-                    "{file} has no column {wanted}, which is to hold the {name} of {}.{}; it has \
-                     {}",
+                    "{file} has no column {wanted}, which should contain the {name} of {}.{}; it \
+                     has {}",
                     self.keyspace,
                     self.table,
                     names.join(", ")

@@ -408,7 +408,7 @@ fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
             let takes_turns = matches!(layout.nodes[0].confinement.memory, Memory::Interleaved(_));
             assert_eq!(takes_turns, !name.is_empty(), "{layout:?}");
             let said = layout.sentences.join("\n");
-            let expected = format!("and {name} on JDK 17, which does not know nodes");
+            let expected = format!("and {name} on JDK 17, which has no NUMA support");
             assert_eq!(said.contains(&expected), takes_turns, "{said}");
         }
     }

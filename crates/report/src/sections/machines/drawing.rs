@@ -167,7 +167,7 @@ impl Drawing<'_> {
     fn numa_node(&self, at: usize, package: usize) -> BoxGroup {
         let Some(node) = self.seen.record.numa_nodes.get(at) else {
             return BoxGroup {
-                label: "NUMA node not told".into(),
+                label: "NUMA node unknown".into(),
                 ..BoxGroup::default()
             };
         };
@@ -387,7 +387,7 @@ pub fn summary(seen: &MachineView<'_>) -> String {
     }
     parts.push(of(record.numa_nodes.len(), "NUMA node", "NUMA nodes"));
     parts.push(match seen.l3.len() {
-        0 => "no L3 that is told of".to_owned(),
+        0 => "no known L3".to_owned(),
         count => of(count, "L3 group", "L3 groups"),
     });
     parts.push(of(seen.cores.len(), "core", "cores"));

@@ -167,7 +167,7 @@ fn a_fault_that_cannot_occur_on_its_hosts_is_a_mistake() {
         expect![[r#"
             s.yaml:9:23: `faults.ha.restart_on` is 24, but the target has 3 hosts
               hint: they are counted from 1
-            s.yaml:9:34: `faults.ha.after` is 24h, but the host is back after 9s
+            s.yaml:9:34: `faults.ha.after` is 24h, but the host is up again after 9s
               hint: raise `for`, or lower `after`
             s.yaml:10:81: host 2 is off and cannot start its own nodes
               hint: name another host, or `other-host`

@@ -91,7 +91,7 @@ fn variants_that_differ_only_by_faults_share_a_faultless_one() {
 #[test]
 fn without_a_pair_at_the_same_point_of_one_block_it_is_refused() {
     for (rest, expected) in [
-        (FIXED.to_owned() + ASKED, "nothing has `faults`"),
+        (FIXED.to_owned() + ASKED, "no variant has `faults`"),
         (
             format!("{PAUSE}\nprocedure: {{peak: {{rate: {{from: 100}}, p99_ms: 5}}}}\n{ASKED}"),
             "`procedure.peak` decides points",

@@ -74,7 +74,7 @@ fn nothing_is_said_of_an_l3_that_nobody_tells() {
         (
             2,
             false,
-            "on cores that no node has; this machine does not tell",
+            "on cores that no node has; this machine does not report",
         ),
     ] {
         let mut machine = xeon();

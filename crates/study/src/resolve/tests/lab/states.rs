@@ -115,13 +115,13 @@ fn a_data_state_that_the_settings_prevent_is_refused() {
             "local: {}",
             "data: {page_cache: drop}",
             "`data.page_cache: drop` is not possible: the nodes map their files, and mapped pages \
-             stay in memory",
+             remain in memory",
         ),
         (
             "local: {hosts: 2, isolation: loopback, yaml: {disk_access_mode: mmap}}",
             "data: {page_cache: drop}",
             "`data.page_cache: drop` is not possible: the nodes map their files, and mapped pages \
-             stay in memory",
+             remain in memory",
         ),
         (
             "local: {}",
@@ -290,12 +290,14 @@ fn mistakes_about_probes_are_said() {
         (
             "local: {}",
             "probes: {import: [{esxtop: ../a.csv}]}",
-            "../a.csv is outside the study's folder /studies; put the file beside the study",
+            "../a.csv is outside the study's folder /studies; put the file into the folder of the \
+             study",
         ),
         (
             "local: {}",
             "probes: {import: [{prometheus: /etc/passwd}]}",
-            "/etc/passwd is outside the study's folder /studies; put the file beside the study",
+            "/etc/passwd is outside the study's folder /studies; put the file into the folder of \
+             the study",
         ),
         (
             "local: {}",
@@ -310,7 +312,7 @@ fn mistakes_about_probes_are_said() {
         (
             "null: {}",
             "probes: {jvm: 2s}",
-            "`probes.jvm` cannot read anything on the null target",
+            "`probes.jvm` cannot read metrics on the null target",
         ),
     ]);
 }
