@@ -43,7 +43,7 @@ pub struct Section {
     pub changes: Vec<String>,
 }
 
-/// E: A file cannot be read, or is not a change.
+/// Reads all changes of a repository, without empty sections.
 ///
 /// # Errors
 /// A file cannot be read, or is not a change.

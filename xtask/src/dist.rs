@@ -128,10 +128,10 @@ pub fn check_static() -> Result<Option<String>> {
     Ok(None)
 }
 
-/// E: A tool is missing. The error names it, and explains how to install it.
+/// Checks that this machine can make all packages.
 ///
 /// # Errors
-/// A tool is missing; the error says which, and how to install it.
+/// A tool is missing. The error names it, and explains how to install it.
 pub fn check_tools() -> Result<()> {
     let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
     architecture::check(&[Architecture::X86, Architecture::Arm], &sysroot)?;

@@ -52,7 +52,8 @@ fn names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(SHAPES.iter().map(|shape| shape.name))
 }
 
-/// E: A part is missing, a guest does not finish, or a result is not as requested.
+/// 1. Checks that all parts are there. 2. Builds the programs. 3. Boots a guest of each shape, and
+///    checks the output of its steps.
 ///
 /// # Errors
 /// A part is missing, a guest does not finish, or a result is not as requested.

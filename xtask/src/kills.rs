@@ -181,7 +181,6 @@ fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Tol
 /// Waits until no resources remain, and returns the time that this took, ms.
 ///
 /// # Errors
-///
 /// Resources remain.
 fn until_nothing_remains(lab: &Lab, seen: &mut Seen) -> Result<u64> {
     seen.look(lab);

@@ -26,10 +26,11 @@ pub struct Options {
     keep: bool,
 }
 
-/// E: A part is missing, the cluster does not become ready, or a test fails.
+/// 1. Checks that all parts are there. 2. Builds the parts of Kubernetes that have no package. 3.
+///    Starts it. 4. Runs the tests, and stops it.
 ///
 /// # Errors
-/// A part is missing, it does not become ready, or a test fails.
+/// A part is missing, the cluster does not become ready, or a test fails.
 pub fn run(options: &Options) -> Result<()> {
     let folder = tree::root().join("target").join("kubernetes");
     std::fs::create_dir_all(&folder).context("make the folder of Kubernetes")?;

@@ -108,10 +108,11 @@ pub fn read_output(
     Ok((said, status.success()))
 }
 
-/// E: The program cannot be started, or its output cannot be read.
+/// Runs a program in a folder, and passes each line of its stdout to `heard` immediately. Returns
+/// its whole output, and true if it exited with 0.
 ///
 /// # Errors
-/// It cannot be started, or its output cannot be read.
+/// The program cannot be started, or its output cannot be read.
 pub fn heard(
     folder: &Path,
     program: &str,

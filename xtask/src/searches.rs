@@ -98,7 +98,7 @@ repeat: {{blocks: {count}}}
     }
 }
 
-/// E: More than one search of a kind deviates too much, or has another outcome than expected.
+/// Runs the searches, and prints the deviation of each.
 ///
 /// # Errors
 /// More than one search of a kind deviates too much, or has another outcome than expected.

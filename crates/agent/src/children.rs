@@ -77,7 +77,7 @@ impl Children {
     /// Checks that the agent has started this process.
     pub fn check(&self, process: Identity) -> Result<()> {
         if !self.known.lock().contains_key(&process) {
-            bail!("process {} was not started here", process.pid);
+            bail!("this agent has not started process {}", process.pid);
         }
         Ok(())
     }
@@ -94,8 +94,8 @@ impl Children {
         !is_told && self.known.lock().get(&process).is_some_and(Option::is_some)
     }
 
-    /// Sends SIGTERM, and SIGKILL after `grace`; without grace, sends SIGKILL at once. Returns true
-    /// if the process ended by itself.
+    /// Sends SIGTERM, and SIGKILL after `grace`. Without grace, it sends SIGKILL immediately.
+    /// Returns true if the process ended before SIGKILL.
     pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
         self.check(process)?;
         self.known.tell(process);
@@ -113,7 +113,7 @@ impl Children {
     }
 
     /// Asks all of `processes` to end, waits `grace` in total, and kills the rest. Without grace,
-    /// kills at once.
+    /// it kills them immediately.
     pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
         processes.iter().try_for_each(|one| self.check(*one))?;
         processes.iter().for_each(|one| self.known.tell(*one));

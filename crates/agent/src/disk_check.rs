@@ -149,7 +149,7 @@ fn say(what: &str, begun_ns: u64, done: Result<(), Errno>) -> Result<()> {
 fn tell(line: &str) -> Result<()> {
     let line = format!("{line}\n");
     let written = rustix::io::write(rustix::stdio::stdout(), line.as_bytes());
-    written.map(drop).context("say what came of a trial")
+    written.map(drop).context("report the result of a trial")
 }
 
 /// Tests the disk of `folder`. A part without a result within `limit` is [`Attempt::Silent`].
@@ -214,7 +214,7 @@ fn listen(mut pipe: PipeReader, deadline: Deadline) -> Result<String> {
             Err(Errno::INTR) => continue,
             ready => ready.context("wait for a trial")?,
         };
-        match pipe.read(&mut buffer).context("hear what came of a trial")? {
+        match pipe.read(&mut buffer).context("receive the result of a trial")? {
             0 => break,
             count => said.extend_from_slice(&buffer[..count]),
         }

@@ -354,7 +354,7 @@ impl Serve<AgentState> for Space {
     fn serve(self, here: &AgentState) -> Result<VolumeUse> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let usage = folder.and_then(|folder| Ok(volume::use_of(&fstatvfs(&folder)?)));
-        usage.with_context(|| format!("ask for the space at {}", self.0.display()))
+        usage.with_context(|| format!("ask for the free space at {}", self.0.display()))
     }
 }
 

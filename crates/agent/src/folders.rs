@@ -170,7 +170,7 @@ pub(crate) fn check_below(path: &str) -> Result<&Path> {
     let is_down = |part: Component<'_>| matches!(part, Component::Normal(_));
     ensure!(
         !path.is_empty() && parts.clone().all(is_down),
-        "{path:?} is not the name of something below a folder"
+        "{path:?} is not the name of a file below a folder"
     );
     Ok(Path::new(path))
 }

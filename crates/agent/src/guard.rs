@@ -94,13 +94,13 @@ impl Guard {
     /// Sends the present list to the guard.
     ///
     /// # Errors
-    /// The guard is gone, and no other can be started.
+    /// The guard has ended, and no other guard can be started.
     pub fn tell(self: &Arc<Guard>, all: &[Undo]) -> Result<()> {
         let mut state = self.lock();
         state.last = all.to_vec();
         match state.send() {
             Ok(()) => Ok(()),
-            // The guard was killed: the next one gets the list, too.
+            // The guard was killed. The next guard also gets the list.
             Err(_) => self.begin(&mut state),
         }
     }
@@ -113,7 +113,7 @@ impl Guard {
     }
 
     /// Writes the list to the pipe before the guard starts. So every guard has a list, even if the
-    /// agent ends at once.
+    /// agent ends immediately.
     fn begin(self: &Arc<Guard>, state: &mut State) -> Result<()> {
         let (reader, mut pipe) = std::io::pipe().context("make a pipe to the guard")?;
         let mut list = Vec::new();

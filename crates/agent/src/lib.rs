@@ -1,11 +1,11 @@
 //! The only crate that knows how an agent carries out its calls: this program again on a host, with
 //! a lease and a guard.
 //!
-//! An agent begins with a message that gives its role, and answers calls. It ends what it started
-//! when its controller says so, disconnects or is silent for too long. A kept agent waits for the
-//! next controller instead. Invariant: if controller, agent or guard is killed, everything that was
-//! started still ends. The kernel ends processes with the agent; the agent undoes the rest, or its
-//! guard if the agent was killed.
+//! An agent begins with a message that gives its role, and answers calls. It ends the processes
+//! that it started when its controller requests that, disconnects or is silent for too long. A kept
+//! agent waits for the next controller instead. Invariant: if controller, agent or guard is killed,
+//! all started processes still end. The kernel ends processes with the agent; the agent undoes the
+//! rest, or its guard if the agent was killed.
 
 mod attached_nodes;
 mod calls;
@@ -72,7 +72,7 @@ pub fn answer() -> Option<u8> {
             bytes,
         ] if is_asked_by_a_program() => disk_check::run(Path::new(folder), requests, bytes),
         [_, remote::ARGUMENT, ..] => Err(anyhow::anyhow!(
-            "cassay starts its agents itself, one on each host: there is nothing to be done by hand"
+            "cassay starts its agents itself, one on each host, so that users need not start them"
         )),
         _ => return None,
     };

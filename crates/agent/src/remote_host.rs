@@ -108,8 +108,9 @@ fn check_mounts() -> Result<()> {
     };
     ensure!(
         is_own,
-        "this machine does not let its agent have mounts of its own, so there can be no volume\n\
-         hint: with `sudo: true` it is root there; in a container, it needs CAP_SYS_ADMIN"
+        "this machine does not allow separate mounts for its agent, so there can be no \
+         volume\nhint: with `sudo: true` the agent is root on it; in a container, it needs \
+         CAP_SYS_ADMIN"
     );
     Ok(())
 }

@@ -23,7 +23,6 @@ use target_spec::LinkSpec;
 /// missing.
 ///
 /// # Errors
-///
 /// The kernel refuses.
 pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     let flags = match role {
@@ -34,7 +33,7 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     };
     // SAFETY: no other thread runs yet, so no other thread's view of files or links changes.
     unsafe { unshare_unsafe(flags) }
-        .context("have a network and mounts of its own (root, or CAP_SYS_ADMIN)")?;
+        .context("have a separate network and mounts (root, or CAP_SYS_ADMIN)")?;
     if role == Role::StandIn {
         keep_mounts()?;
     }
@@ -58,7 +57,7 @@ fn enter_host(name: &str) -> Result<Option<String>> {
     // Without a scope, the agent creates groups as on a machine without systemd.
     let why = systemd_scope::enter(name).err();
     cgroup::step_aside()?;
-    Ok(why.map(|why| format!("its control groups are not handed over by systemd: {why:#}")))
+    Ok(why.map(|why| format!("systemd does not delegate its control groups: {why:#}")))
 }
 
 impl Serve<AgentState> for MakeBridge {

@@ -1,7 +1,7 @@
 //! State of a host at its own agent: its folders, its objects and its processes.
 //!
-//! Invariant: everything that would outlive the agent is on its undo list, and known to its guard,
-//! before it is created.
+//! Invariant: every object that would remain after the agent is on its undo list, and known to its
+//! guard, before it is created.
 
 use crate::children::Children;
 use crate::faults::state::Faults;
@@ -154,11 +154,11 @@ impl AgentState {
     /// Checks that this is a simulated host, which has a network namespace of its own.
     pub(crate) fn check_stand_in(&self) -> Result<()> {
         let network = self.network.get();
-        network.copied().context("this host has no network of its own")
+        network.copied().context("this host has no separate network")
     }
 
     /// Checks that this is a machine with nodes, whose network has other users. Returns the prefix
-    /// of the kernel objects that cassay creates there.
+    /// of the kernel objects that cassay creates on it.
     pub(crate) fn machine(&self) -> Result<&str> {
         let machine = self.machine.get();
         machine
@@ -167,12 +167,12 @@ impl AgentState {
     }
 
     pub(crate) fn group(&self) -> Result<&Group> {
-        self.group.get().context("this host has no groups of its own")
+        self.group.get().context("this host has no control groups")
     }
 
     /// Returns its volume, for faults.
     pub(crate) fn volume(&self) -> Result<&Volume> {
-        self.volume.get().context("this host has no volume of its own; give it one")
+        self.volume.get().context("this host has no separate volume; give it one")
     }
 
     /// Returns the device number of its volume. `None` without a volume.

@@ -59,7 +59,7 @@ impl UndoList {
             "this agent is ending"
         );
         let mut noted = self.noted();
-        let noted = noted.as_mut().context("nothing says where this is to be written down")?;
+        let noted = noted.as_mut().context("no path is given for this list")?;
         let note = Undo::Note(noted.path()?.to_owned());
         let mut all = entries.clone();
         if !all.contains(&note) {
@@ -110,7 +110,7 @@ impl UndoList {
         }
     }
 
-    /// Undoes changes that prevent killed processes from ending. Their entries stay on the list.
+    /// Undoes changes that prevent killed processes from ending. Their entries remain on the list.
     ///
     /// # Errors
     /// As [`undo`].
@@ -121,7 +121,7 @@ impl UndoList {
         undo(&keeping)
     }
 
-    /// Undoes everything, and empties the list.
+    /// Undoes all changes, and empties the list.
     ///
     /// # Errors
     /// As [`undo`].

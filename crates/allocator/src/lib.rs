@@ -1,7 +1,7 @@
 //! The only crate that knows how to replace a slow C library's allocator and memcpy.
 //!
-//! A static program uses musl. Its allocator has one lock and gives pages back to the kernel all
-//! the time. On `x86_64` it copies by `rep movsq`, whose start costs more than most copies. This
+//! A static program uses musl. Its allocator has one lock and constantly returns pages to the
+//! kernel. On `x86_64` it copies with `rep movsq`, whose start takes longer than most copies. This
 //! crate replaces both in a static program that names it, and does nothing in a program with glibc.
 //! `docs/decisions/058-one-static-program.md` has the figures.
 

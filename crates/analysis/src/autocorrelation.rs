@@ -141,7 +141,7 @@ fn join(values: &[f64]) -> (Vec<f64>, f64) {
     }
 }
 
-/// Returns the distance by which the worst value lies below or above the median, if it stands out;
+/// Returns the distance by which the worst value is below or above the median, if it stands out;
 /// otherwise zeros.
 fn incident(values: &[f64]) -> [f64; 2] {
     let (middle, usual) = median_and_deviation(values);
@@ -362,8 +362,8 @@ mod tests {
         (10.0, 0.2, [0.89, 0.98], [0.7, 1.0]),
         // 5 % of windows have no pause.
         (10.0, 1.0, [0.87, 0.95], [0.8, 1.0]),
-        // 22 % of windows have no pause; almost all others are labelled. docs/measurement.md says
-        // so.
+        // 22 % of windows have no pause, and almost all others are labelled. docs/measurement.md
+        // states these figures.
         (20.0, 1.0, [0.70, 0.78], [0.65, 0.78]),
     ];
 

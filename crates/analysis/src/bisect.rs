@@ -115,8 +115,8 @@ pub enum Next {
     },
 }
 
-/// Returns the next step for a row of builds. `seen` has the comparisons of each build with the
-/// first. `higher_is_better` tells the direction of the metric.
+/// Returns the next step for a row of builds. `seen` contains the comparisons of each build with
+/// the first. `higher_is_better` is the direction of the metric.
 ///
 /// A row has at least two builds.
 pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {

@@ -25,7 +25,7 @@ pub const QUANTILES: [(&str, f64); 4] =
 /// incidents.
 pub const VALUES_ABOVE_MIN: f64 = 100.0;
 /// Maximum half-width of an interval on the logit scale. Beyond it the odds of the ends differ by
-/// more than e⁴, for example if the whole tail lies in one block of twenty.
+/// more than e⁴, for example if the whole tail is in one block of twenty.
 const LOGIT_HALF_MAX: f64 = 2.0;
 /// Number of blocks at which they are joined in pairs. 32 blocks are enough to estimate their
 /// spread (see [`mod@crate::autocorrelation`]). A run of any length then fits in about 3 MB a
@@ -43,8 +43,8 @@ pub struct Blocks {
     intervals_in_last: usize,
 }
 
-/// (Value in ns, count), by value, of the buckets in use. A whole histogram takes 290 kB, which is
-/// too much for each block.
+/// Pairs of value in ns and count, by value, of the used buckets. A whole histogram takes 290 kB,
+/// which is too large for each block.
 type Block = Vec<(u64, u64)>;
 
 impl Default for Blocks {
@@ -131,7 +131,7 @@ impl Blocks {
         // above the value away from it.
         let logit = ((1.0 - q) / q).ln();
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
-        // If more values lie above the estimate, the true quantile is higher.
+        // If more values are above the estimate, the true quantile is higher.
         let [low, high] = [below(logit + fewer), below(logit - more)];
         let is_at_least = |q: f64| self.times.quantile_ns(q).is_at_least();
         if is_at_least(q) || is_at_least(high) {

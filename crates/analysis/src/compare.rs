@@ -29,7 +29,7 @@ use measure::Known;
 pub struct Metric {
     /// True if higher values are better.
     pub higher_is_better: bool,
-    /// Margin, as a share: a ratio from 1/(1 + margin) to 1 + margin does not matter.
+    /// Margin, as a share. A ratio from 1/(1 + margin) to 1 + margin is not important.
     pub margin: f64,
     /// Smallest assumed standard deviation between runs of the same study on the same machine, as a
     /// share. It is only for runs that were not interleaved. Three equal runs that were published
@@ -78,7 +78,7 @@ impl Metric {
 }
 
 measure::word_enum! {
-    /// Finding of a comparison, as seen from the contender.
+    /// Finding of a comparison about the contender.
     #[derive(Default)]
     pub enum Finding {
         /// The whole interval is on the better side of 1, and not entirely inside the margin.
@@ -87,9 +87,9 @@ measure::word_enum! {
         Slower = "slower",
         /// Faster or slower, but the runs were not interleaved: the machine may be the cause.
         LooksDifferent = "looks_different",
-        /// The whole interval is inside the margin: any difference is too small to matter.
+        /// The whole interval is inside the margin, so any difference is too small to be important.
         Equivalent = "equivalent",
-        /// No other finding applies: more blocks, or longer ones, are needed.
+        /// No other finding applies, so more or longer blocks are needed.
         #[default]
         Inconclusive = "inconclusive",
     }
@@ -184,7 +184,7 @@ impl Bound {
 pub enum NotCompared {
     /// A side has no positive finite value.
     NoValues,
-    /// Both sides have values that are only lower bounds: their ratio may be anything.
+    /// Both sides have values that are only lower bounds, so their ratio is unknown.
     BoundsOnBothSides,
 }
 
@@ -402,10 +402,10 @@ impl Comparison {
 
     /// Returns the number of blocks that decides the comparison at `level`, if blocks continue to
     /// vary as they did. It is the smaller of two numbers. The first applies if the ratio is beyond
-    /// the margin and stays there: the blocks until the interval at `level` excludes 1. The second
-    /// applies to any ratio: the blocks until half the interval at `level`, plus half the 95 %
-    /// interval, fit into the margin. Then the ratio is either further from 1 than the first half,
-    /// or so near to 1 that the second half lies within the margin.
+    /// the margin and remains there: the blocks until the interval at `level` excludes 1. The
+    /// second applies to any ratio: the blocks until half the interval at `level`, plus half the 95
+    /// % interval, fit into the margin. Then the ratio is either further from 1 than the first
+    /// half, or so close to 1 that the second half is within the margin.
     ///
     /// `None` with one block, and above [`BLOCKS_TO_SETTLE_MAX`]. Also `None` if the runs did not
     /// alternate or the ratio is a bound, because further blocks of this kind would not help.

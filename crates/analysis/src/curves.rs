@@ -8,8 +8,8 @@
 //!
 //! A curve can be drawn through any points. So there is none for few loads, for loads that end
 //! before throughput bends, or if points lie off the curve. If κ does not differ significantly from
-//! 0, no peak is reported, whatever the formula gives. Neither is a peak at or before the first
-//! load measured: throughput falls from there on, and its rise was not measured.
+//! 0, no peak is reported, regardless of the result of the formula. Neither is a peak at or before
+//! the first load measured: throughput falls from there on, and its rise was not measured.
 
 use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, SeriesByPoint};
 
@@ -17,14 +17,14 @@ pub use crate::least_squares::BLOCKS_MIN;
 
 /// Minimum number of loads: with fewer, three coefficients are undetermined.
 pub const LOADS_MIN: usize = 6;
-/// Minimum ratio of the highest throughput seen to the curve's peak.
+/// Minimum ratio of the highest measured throughput to the curve's peak.
 const SEEN_MIN: f64 = 0.6;
 /// Maximum distance of the points from the curve (root mean square of ln).
 pub(crate) const OFF_MAX: f64 = 0.05;
 /// Maximum ratio of a reported peak's load to the last load measured.
 const BEYOND_MAX: f64 = 2.0;
-/// Value below which a coefficient counts as zero. With a smaller one, N* would lie beyond a
-/// hundred thousand.
+/// Value below which a coefficient counts as zero. With a smaller one, N* would be beyond a hundred
+/// thousand.
 pub(crate) const NONE_MAX: f64 = 1e-10;
 
 /// One load of a closed loop.
@@ -56,7 +56,7 @@ pub struct Usl {
     pub sigma_ci95: [f64; 2],
     /// See `sigma_ci95`.
     pub kappa_ci95: [f64; 2],
-    /// Root mean square of ln (seen ÷ curve).
+    /// Root mean square of ln (measured ÷ curve).
     pub off: f64,
     /// Peak of the throughput.
     pub peak: Peak,
@@ -65,13 +65,13 @@ pub struct Usl {
 /// Peak of a curve, as far as the measured loads show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
-    /// The peak lies within the loads that were offered.
+    /// The peak is within the loads that were offered.
     At {
         /// Operations in flight.
         threads: f64,
         /// Its 95 % confidence interval.
         threads_ci95: [f64; 2],
-        /// Throughput there, op/s.
+        /// Throughput at the peak, op/s.
         ops_per_s: f64,
     },
     /// The peak is at the first load measured or before it: throughput falls from there on. The
@@ -82,7 +82,7 @@ pub enum Peak {
     },
     /// κ does not differ significantly from 0: throughput levels off, as far as the loads show.
     Untold,
-    /// The peak lies further out than the curve may be drawn.
+    /// The peak is further out than the curve may be drawn.
     Beyond,
 }
 
@@ -108,7 +108,7 @@ impl NoCurve {
                 "the loads end before throughput bends: more in flight would show it".to_owned()
             }
             NoCurve::OffCurve(off) => format!(
-                "the points lie off the best curve by {:.1} %, more than {:.0} %",
+                "the points are off the best curve by {:.1} %, more than {:.0} %",
                 off * 100.0,
                 OFF_MAX * 100.0
             ),

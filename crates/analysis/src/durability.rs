@@ -38,7 +38,7 @@ pub struct ConsistencyLevel {
 pub struct CommitLog {
     /// True if writes to the keyspace go to the commit log (`durable_writes`).
     pub is_used: bool,
-    /// True if the log stays in the process's own memory until its sync, as a compressed or
+    /// True if the log remains in the process's own memory until its sync, as a compressed or
     /// encrypted log does. A memory-mapped log outlives its process, and the node replays it up to
     /// the last marker.
     pub is_buffered: bool,
@@ -144,16 +144,16 @@ pub fn promise(of: &Configuration) -> Promise {
     }
     if read.replicas + written.replicas <= copies {
         return Promise::None(format!(
-            "a read at {} asks {} of {copies} copies and need not meet the {} that acknowledged at \
-             {}",
+            "a read at {} requires {} of {copies} copies, and may miss the {} that acknowledged \
+             at {}",
             read.name, read.replicas, written.replicas, written.name
         ));
     }
     let mut blows = of.blows.iter();
     if let Some(blow) = blows.find(|blow| blow.loses == DataLoss::Order) {
         return Promise::None(format!(
-            "{} shifts the timestamps of writes, and the later timestamp wins, whichever write \
-             was acknowledged last",
+            "{} shifts the timestamps of writes, and the later timestamp wins, even if another \
+             write was acknowledged last",
             blow.what
         ));
     }

@@ -235,7 +235,7 @@ impl Effect {
     }
 
     /// Returns the result for an interaction, judged together with the others. An interaction below
-    /// the margin never matters, however certain it is.
+    /// the margin is never important, even if it is certain.
     pub fn interaction(&self, judged: &AdjustedFinding, metric: Metric) -> Interaction {
         let is_large = self.comparison.ratio.ln().abs() > metric.margin.ln_1p();
         match self.finding(judged) {

@@ -89,7 +89,7 @@ pub fn squares<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: 
     seen.weighted(&left::<P, C>(seen, at))
 }
 
-/// Returns the root mean square of ln (seen ÷ curve), over the places.
+/// Returns the root mean square of ln (measured ÷ curve), over the places.
 pub fn off<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f64; P]) -> f64 {
     let places = seen.place_residuals(&left::<P, C>(seen, at));
     let squares: f64 = places.iter().map(|(off, weight)| weight * off * off).sum();

@@ -42,7 +42,7 @@ pub enum RegisterEvent {
         to: Option<i64>,
         /// True if the register had that value. Meaningless if the outcome is unknown.
         applied: bool,
-        /// The value that the register had instead, if the answer contains it.
+        /// Actual value of the register, if the answer contains it.
         instead: Option<Option<i64>>,
     },
 }
@@ -76,9 +76,10 @@ struct Search<'h> {
     /// States that the search has visited. Each has the sets of operations of unknown outcome that
     /// the search used on the paths to it. No set contains another one.
     seen: HashMap<State, Vec<Set>>,
-    /// The steps so far, each with the value before it.
+    /// The steps up to now, each with the value before it.
     path: Vec<(EffectStep, Option<i64>)>,
-    /// The place where the search was stuck on the path with the most returned operations.
+    /// Position at which the search could not continue, on the path with the most returned
+    /// operations.
     stuck: (usize, Vec<usize>),
 }
 
@@ -154,7 +155,8 @@ impl<'h> Search<'h> {
             !matches!(self.operation(place).what, RegisterEvent::Write(_))
                 && self.effect(&self.known, place) == Some(self.value)
         };
-        // A valid order stays valid if this operation comes next, so the search tries nothing else.
+        // A valid order remains valid if this operation comes next, so the search tries nothing
+        // else.
         if let Some(place) = candidates.iter().copied().find(only_asks) {
             return vec![EffectStep::Known(place)];
         }
@@ -280,8 +282,8 @@ impl<'h> Search<'h> {
         }
     }
 
-    /// Returns true if the search has not been here before with at least as many unused operations
-    /// of unknown outcome. Everything that is possible now was possible then.
+    /// Returns true if the search was not in this state before with at least as many unused
+    /// operations of unknown outcome. All steps that are possible now were also possible then.
     fn is_first_visit(&mut self) -> bool {
         let spent = self.unknown.bits.clone().into_boxed_slice();
         let sets = self.seen.entry((self.known.chosen(), self.value)).or_default();

@@ -68,7 +68,7 @@ pub struct FaultTimes {
     pub injected_s: f64,
     /// Begin of the healing, if the fault was healed.
     pub healing_s: Option<f64>,
-    /// Time at which the target was seen whole again.
+    /// Time at which all nodes of the target were observed to be up again.
     pub whole_s: Option<f64>,
 }
 
@@ -151,9 +151,9 @@ measure::word_enum! {
     /// Verdict on a fault's effect.
     #[derive(Default)]
     pub enum FaultVerdict {
-        /// The fault was seen, and its target was seen whole again.
+        /// The fault was observed, and then all nodes of the target were up again.
         Confirmed = "confirmed",
-        /// The fault was not seen, or its target did not heal.
+        /// The fault was not observed, or its target did not heal.
         Mismatch = "mismatch",
         /// The target could not be observed.
         #[default]
@@ -176,17 +176,17 @@ measure::word_enum! {
         Acted = "acted",
         /// A part of the fault cannot be done.
         NotActed = "not-acted",
-        /// The target was seen whole before the healing.
+        /// All nodes of the target were up before the healing.
         Back = "back",
-        /// The target was seen broken.
+        /// The fault was observed.
         Seen = "seen",
-        /// The target was not seen broken in time, or could not be broken.
+        /// The fault was not observed in time, or could not be injected.
         Unseen = "unseen",
         /// The healing begins.
         Healing = "healing",
-        /// The target was seen whole again.
+        /// All nodes of the target were observed to be up again.
         Whole = "whole",
-        /// The target was not seen whole in time.
+        /// The nodes of the target were not observed to be up in time.
         NotWhole = "not-whole",
         /// A node that had to restart has started.
         Restarted = "restarted",
@@ -315,7 +315,8 @@ fn fault_recovery(
 }
 
 impl Recovery {
-    /// Returns the time until which the fault affected the load, s; infinity if no end was seen.
+    /// Returns the time until which the fault affected the load, s. Infinity if no end was
+    /// observed.
     fn over_s(&self, fault: &FaultTimes) -> f64 {
         let healed = |returns: &Option<Returns>| returns.as_ref()?.healed?.back_s;
         match (fault.healing_s, healed(&self.throughput), healed(&self.p99)) {
@@ -339,7 +340,7 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
     free.reverse();
     if free.len() < BEFORE_MIN {
         return Err(format!(
-            "{} intervals of the window lie before the fault and are free of other faults, \
+            "{} intervals of the window are before the fault and without other faults, but \
              {BEFORE_MIN} are needed: inject it later",
             free.len()
         ));

@@ -59,7 +59,7 @@ pub fn beside(logs: &[f64]) -> Option<Robust> {
     })
 }
 
-/// Returns how many of the sorted means lie beyond each end of the interval, and the interval's
+/// Returns how many of the sorted means are beyond each end of the interval, and the interval's
 /// coverage.
 fn signed_ranks(pairs: usize) -> (usize, f64) {
     let all = pairs * (pairs + 1) / 2;

@@ -89,7 +89,7 @@ measure::word_enum! {
 /// Subject of a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// One unit alone.
+    /// A single unit alone.
     Unit,
     /// This number of units.
     Point,

@@ -63,7 +63,7 @@ pub struct Reading {
     pub saturated_from: Option<usize>,
     /// The knee of the sweep.
     pub knee: Knee,
-    /// True if the best point is the last usable one: the peak may lie beyond the sweep.
+    /// True if the best point is the last usable one: the peak may be beyond the sweep.
     pub best_is_last: bool,
 }
 

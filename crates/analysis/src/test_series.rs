@@ -128,8 +128,8 @@ impl Pauses {
 /// Returns the seed and the number of runs of `cargo xtask audit --seed S --runs N`.
 pub(crate) fn audit() -> (u64, u32) {
     let given = |text: Option<&str>| text?.parse::<u32>().ok();
-    // The values are fixed at build time: neither this crate nor its tests read anything at run
-    // time.
+    // The values are fixed when the crate is built, because neither this crate nor its tests read
+    // files when they run.
     let seed = given(option_env!("CASSAY_AUDIT_SEED")).unwrap_or(1);
     (
         seed.into(),

@@ -47,7 +47,8 @@ const ARRIVED: f64 = 1.10;
 const EXACT_MAX: usize = 40;
 
 impl RunTrend {
-    /// Returns the trend of a run. `None` if chance explains it, or if it is too small to matter.
+    /// Returns the trend of a run. `None` if chance explains it, or if it is too small to be
+    /// important.
     pub fn from_steps(steps: &[RunStep]) -> Option<RunTrend> {
         let mut ordered: Vec<RunStep> =
             steps.iter().copied().filter(|step| step.value > 0.0).collect();

@@ -12,14 +12,14 @@ use crate::trend::trend;
 /// Limits of the detection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyLimits {
-    /// Minimum time before anything counts as steady, s: a JVM's just-in-time compiler needs about
-    /// ten seconds for a hot path.
+    /// Minimum time before a window counts as steady, s. The just-in-time compiler of a JVM needs
+    /// about ten seconds for a hot path.
     pub min_s: usize,
     /// Maximum time of the warm-up, s.
     pub max_s: usize,
     /// Length of the window that must be without trend, s.
     pub window_s: usize,
-    /// Drift of throughput over the window that does not matter, as a share of its median.
+    /// Maximum unimportant drift of throughput over the window, as a share of its median.
     pub throughput_drift: f64,
     /// The same for p99.
     pub p99_drift: f64,
@@ -41,7 +41,7 @@ impl Default for SteadyLimits {
 measure::word_enum! {
     /// State of the detector.
     pub enum SteadyState {
-        /// The warm-up goes on.
+        /// The warm-up continues.
         Warming = "warming",
         /// The detector saw a steady state.
         Detected = "detected",

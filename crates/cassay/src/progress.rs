@@ -32,7 +32,7 @@ use study::units;
 
 /// Maximum silence on plain lines, so that a waiting user sees that the run is alive.
 const SILENCE_MAX: Duration = Duration::from_millis(4500);
-/// Maximum silence for a run longer than [`LONG_RUN`], whose log should stay readable.
+/// Maximum silence for a run longer than [`LONG_RUN`], whose log should remain readable.
 const SILENCE_MAX_LONG: Duration = Duration::from_secs(10);
 const LONG_RUN: Duration = Duration::from_secs(600);
 /// Interval between two paintings of the screen, short enough to react to a key at once.

@@ -50,7 +50,7 @@ fn render(diagnostics: &Diagnostics) -> String {
     }
     let count = diagnostics.list.len();
     let noun = if count == 1 { "mistake" } else { "mistakes" };
-    text + &format!("{count} {noun}; nothing was started\n")
+    text + &format!("{count} {noun}; the run was not started\n")
 }
 
 /// Formats mistakes for `--json`.
@@ -76,7 +76,8 @@ fn groups<'a>(diagnostics: &'a Diagnostics, diagnostic: &'a Diagnostic) -> Vec<G
         // The message names a line with a secret, but does not show it.
         Some(source) if diagnostic.secret => {
             let place = format!("{}:{}:{}", source.name, diagnostic.line, diagnostic.column);
-            groups.push(title.element(Level::NOTE.message(format!("in {place}, not shown here"))));
+            groups.push(title.element(Level::NOTE.message(format!("in {place}, which is not shown \
+                                                                   here"))));
         }
         Some(source) => {
             let span = diagnostic.place.span.clone();

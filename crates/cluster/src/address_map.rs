@@ -224,7 +224,7 @@ mod tests {
             (moves.cluster_address(stranger), moves.now(stranger)),
             (stranger, stranger)
         );
-        // The node takes the place of another one, and its new address is translated too.
+        // The node takes the place of another node, and its new address is also translated.
         assert!(moves.note(five, at("10.1.0.6:9042")));
         assert_eq!(moves.now(five), at("127.0.0.1:9044"));
     }

@@ -108,15 +108,15 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
             }
         }
         Err(error) => say(&format!(
-            "what an earlier command has left could not be undone: {error:#}"
+            "changes of an earlier command could not be undone: {error:#}"
         )),
     }
 }
 
-/// Returns the first contact point that answers, and the nodes that it knows.
+/// Returns the first contact point that answers, and the nodes that it lists.
 ///
 /// # Errors
-/// No contact point answers, with the reason of each.
+/// No contact point answers. The error gives the reason for each.
 fn first_that_answers<'a>(
     spec: &'a AttachSpec,
     access: &Access,
@@ -220,7 +220,7 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     })
 }
 
-/// Returns all nodes that the contact point knows, itself first. With a proxy, `point` is the id
+/// Returns all nodes that the contact point lists, itself first. With a proxy, `point` is the id
 /// that selects the node at the proxy.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = access.moves.proxy() {
@@ -241,7 +241,7 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     Err(last)
 }
 
-/// Returns the nodes that have joined, as the queried node knows them, itself first.
+/// Returns the nodes that have joined according to the queried node, which comes first.
 pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = session.moves().proxy().cloned() {
         return bundle::nodes(session, &proxy);
@@ -249,7 +249,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     let own = session.node();
     let local = session
         .query("SELECT data_center, rack, tokens, release_version FROM system.local")
-        .context("ask the node about itself")?;
+        .context("query the node about itself")?;
     let mut nodes = nodes_of(&local, |_| Ok(own))?;
     let columns = "data_center, rack, tokens, release_version";
     let native = format!("SELECT native_address, native_port, {columns} FROM system.peers_v2");
@@ -263,12 +263,12 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             let peers = session
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
-                .context("ask the node about the others")?;
+                .context("query the node about the others")?;
             nodes_of(&peers, |row| {
                 Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, own.port())))
             })?
         }
-        Err(error) => return Err(error.context("ask the node about the others")),
+        Err(error) => return Err(error.context("query the node about the others")),
     };
     nodes.extend(peers);
     Ok(nodes)
@@ -321,7 +321,8 @@ fn tokens_of(value: &Value) -> Result<Vec<i64>> {
     let token = |item: &Value| -> Result<i64> {
         let text = item.as_str().unwrap_or_default();
         text.parse().with_context(|| {
-            format!("the token {text:?} is not one of the Murmur3 partitioner, the only one known")
+            format!("the token {text:?} does not belong to the Murmur3 partitioner, which is the \
+                     only supported one")
         })
     };
     let mut tokens = items.iter().map(token).collect::<Result<Vec<i64>>>()?;
@@ -387,8 +388,8 @@ pub(crate) const NO_METRICS: &str = "metrics are tables from Cassandra 6.0 on";
 pub(crate) const NO_AGENTS: &str = "no MBeans: no access to Jolokia agents is given; `attach: \
      {jolokia: {port: 8778}}` would bring them";
 
-/// Returns the way to reach MBeans. Otherwise, the reason why they are not reachable, and the way
-/// to enable them.
+/// Returns the method of accessing MBeans. Otherwise, the reason why they are not accessible, and
+/// the way to enable them.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
         return Err(NO_AGENTS.to_string());

@@ -20,7 +20,7 @@ pub struct OtherConnection {
     pub from: String,
     /// Name of the driver, as the client gives it; empty if it gives none.
     pub driver: String,
-    /// Number of requests on the connection so far.
+    /// Number of requests on the connection up to now.
     pub requests: u64,
 }
 

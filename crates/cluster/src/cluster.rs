@@ -2,10 +2,10 @@
 //!
 //! Each operation is an `impl Cluster` in the file of its subject: settling in `settle.rs`,
 //! snapshots in `snapshot/cluster.rs`. Those files depend on this one, but not the reverse.
-//! [`Cluster::local`] tells managed nodes from attached ones.
+//! [`Cluster::local`] distinguishes managed nodes from attached ones.
 //!
-//! Dropping a [`Cluster`] stops and removes everything that [`crate::start`] started, and nothing
-//! else.
+//! Dropping a [`Cluster`] stops and removes exactly the processes and objects that [`crate::start`]
+//! created.
 
 use crate::attach::AttachedControl;
 use crate::attach::hosts::AttachedHosts;
@@ -109,8 +109,8 @@ impl Cluster {
         self.access.door.as_ref().map(StatementGate::left).unwrap_or_default()
     }
 
-    /// Returns all tables whose comment says that cassay made them, with the run that the comment
-    /// names.
+    /// Returns all tables whose comment states that cassay created them, with the run that the
+    /// comment names.
     ///
     /// # Errors
     /// The cluster cannot be queried.
@@ -237,12 +237,12 @@ impl Cluster {
     /// # Errors
     /// It cannot be written to disk.
     pub fn started(&mut self, node: usize, process: Identity) -> Result<()> {
-        let not_ours = "the nodes are not ours to start";
+        let not_ours = "cassay did not start the nodes";
         self.restarting(not_ours, |nodes| nodes.started(node, process))
     }
 
-    /// Stops and removes everything that was started, and reports failures. Dropping does the same
-    /// silently.
+    /// Stops and removes all started processes and their objects, and reports failures. Dropping
+    /// does the same silently.
     ///
     /// # Errors
     /// A process or a folder could not be removed.
@@ -306,7 +306,7 @@ impl Cluster {
         self.null.as_ref()
     }
 
-    /// Does work that may restart managed nodes. Then describes the nodes again, whatever the
+    /// Does work that may restart managed nodes. Then describes the nodes again, regardless of the
     /// result.
     pub(crate) fn restarting<T>(
         &mut self,

@@ -113,8 +113,8 @@ pub struct TlsMaterial {
     pub verify: bool,
     /// Name that the server's certificate must carry. `None` means the node's address.
     pub server_name: Option<String>,
-    /// Name that every certificate must carry, whatever name the client asks for. It is the name of
-    /// a proxy in front of the nodes.
+    /// Name that every certificate must contain, instead of the name that the client requests. It
+    /// is the name of a proxy in front of the nodes.
     pub certified_name: Option<String>,
     /// Client certificate. `None` if the client presents none.
     pub identity: Option<ClientIdentity>,
@@ -155,7 +155,7 @@ pub(crate) fn read(source: &SecretSource) -> Result<Secret> {
     let (text, place) = match source {
         SecretSource::Held(secret) => return Ok(secret.clone()),
         SecretSource::Named(name) => {
-            bail!("read the password: nothing says where the secret `{name}` is")
+            bail!("read the password: the source of the secret `{name}` is unknown")
         }
         SecretSource::File(path) => {
             let place = format!("the file {}", path.display());
@@ -191,11 +191,11 @@ where
              authorities, a PEM file, by `tls: {{ca: FILE}}` of `{section}`"
         ),
         Some(Error::AlertReceived(alert)) if is_about_clients(*alert) => format!(
-            "it does not take the client's certificate, or wants one: name it and its private key, \
-             PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{section}`"
+            "the server refuses the client's certificate, or requires one: name it and its \
+             private key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{section}`"
         ),
         Some(Error::InvalidMessage(_)) => format!(
-            "what answers there does not speak TLS: name the port that does, or leave `tls` out of \
+            "the server does not speak TLS: name the port that does, or leave `tls` out of \
              `{section}`"
         ),
         _ => return error.into(),

@@ -87,10 +87,11 @@ pub struct OwnNode {
     pub start: (Command, PathBuf),
     /// Start command that tolerates an unreadable part of the commit log.
     pub forgiving: Command,
-    /// Start command for a node that the ring does not know: it joins, and streams the data that it
+    /// Start command for a node that is not in the ring. It joins, and streams the data that it
     /// will own.
     pub joining: Command,
-    /// Start command for joining if the ring may still know the node: it takes its own place again.
+    /// Start command for joining if the ring may still contain the node. It takes its own place
+    /// again.
     pub claiming: Command,
     /// Start command for a node that lost its data: it takes its own place again, and streams the
     /// data that it had.
@@ -112,7 +113,7 @@ pub struct OwnNode {
 /// Start of a node with another release.
 #[derive(Debug)]
 pub struct UpgradedNode {
-    /// Steps that write its configuration, beside the existing one.
+    /// Steps that write its configuration, next to the existing one.
     pub files: Vec<FileStep>,
     /// Start command for the other release.
     pub own: OwnNode,
@@ -123,7 +124,7 @@ pub struct UpgradedNode {
 /// Mode of starting a node without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartMode {
-    /// The ring does not know the node.
+    /// The node is not in the ring.
     Joining,
     /// The ring considers the node down.
     Replacing,
@@ -188,7 +189,7 @@ impl NodeHandle {
         let said = session.query("SELECT toUnixTimestamp(now()) FROM system.local")?;
         let after_ms = wall_ms();
         let cell = said.rows.first().and_then(|row| row.first());
-        let ms = cell.and_then(cql::Value::as_i64).context("it tells no time")?;
+        let ms = cell.and_then(cql::Value::as_i64).context("it returns no time")?;
         Ok([ms - after_ms, ms - before_ms])
     }
 
@@ -209,13 +210,12 @@ impl NodeHandle {
 
     pub(crate) fn own(&self) -> Result<&OwnNode> {
         let own = self.own.as_ref();
-        own.with_context(|| format!("{} is not ours", self.name))
+        own.with_context(|| format!("cassay did not start {}", self.name))
     }
 
     /// Returns the injection that stops the node in order and restarts it on healing.
     ///
     /// # Errors
-    ///
     /// The node does not run, or it is attached and the command line names no command that stops
     /// it.
     pub fn stopping(&self) -> Result<Injection> {
@@ -341,7 +341,6 @@ impl NodeHandle {
     /// Returns the same as [`NodeHandle::restartable`], but the node starts without its data.
     ///
     /// # Errors
-    ///
     /// It does not run, or is not managed.
     pub fn anew(&self, how: RestartMode) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);

@@ -156,7 +156,7 @@ impl Jolokia {
     /// The agent does not answer.
     pub fn read_bulk(&self, bulk: &Bulk) -> Result<Vec<Option<Value>>> {
         let Value::Array(answers) = self.post(&bulk.body)? else {
-            bail!("{} answered a bulk request with something else", self.url);
+            bail!("{} answered a bulk request with other data", self.url);
         };
         if answers.len() != bulk.count {
             bail!(
@@ -225,8 +225,8 @@ impl Jolokia {
 fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` does not look at certificates, so that `ca: {}` is for \
-             nothing: leave out one of the two",
+            "TLS with `verify: false` ignores certificates, so that `ca: {}` has no effect: leave \
+             out one of the two",
             path.display()
         );
     }

@@ -77,8 +77,8 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
     Ok(look(folder, &state))
 }
 
-/// Opens the kept cluster `id`, or the only one. Dropping the returned value leaves the cluster
-/// running, with all changes.
+/// Opens the kept cluster `id`, or the only kept cluster. Dropping the returned value leaves the
+/// cluster running, with all changes.
 ///
 /// # Errors
 /// No kept cluster or more than one matches, or another command is using it.
@@ -89,7 +89,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     let index = match id {
         Some(id) => names.iter().position(|name| *name == id),
         None if names.len() > 1 => bail!(
-            "there are {} kept clusters, so say which: {}",
+            "there are {} kept clusters, so name one: {}",
             names.len(),
             names.join(", ")
         ),
@@ -104,7 +104,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     let (folder, state) = &kept[index];
     if let Some(machine) = state.elsewhere() {
         bail!(
-            "{} is a cluster of {machine}: work on it there",
+            "{} is a cluster of {machine}: use it on that machine",
             folder.display()
         );
     }
@@ -120,7 +120,7 @@ fn no_such(id: Option<&str>, names: &[&str]) -> String {
         names.join(", ")
     };
     let name = id.map(|id| format!(" {id}")).unwrap_or_default();
-    format!("there is no kept cluster{name}; there are: {known}")
+    format!("there is no kept cluster{name}; the kept clusters are: {known}")
 }
 
 /// Returns all clusters of cassay on this machine, oldest first, including those of running

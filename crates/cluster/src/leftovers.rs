@@ -69,15 +69,15 @@ mod tests {
             data: root.path().join("data"),
         };
         let own = Identity::own();
-        // The process id is known but has another start time, so the process that wrote the file is
-        // gone.
+        // The process id exists but with another start time, so the process that wrote the file has
+        // ended.
         let gone = Identity {
             start_ticks: own.start_ticks + 1,
             ..own
         };
         let running = leave(&dirs, "a-running", false, own);
         let killed = leave(&dirs, "b-killed", false, gone);
-        // A cluster of another machine that shares this folder may run there.
+        // A cluster of another machine that shares this folder may run on that machine.
         let elsewhere = leave(&dirs, "e-elsewhere", false, gone);
         let mut theirs = State::read(&elsewhere).unwrap();
         theirs.machine = Some(ProcessSpace::called("other"));

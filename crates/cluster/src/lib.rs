@@ -2,8 +2,9 @@
 //! attached targets.
 //!
 //! [`start`] turns a [`Target`] into a [`Cluster`], whose drop stops all that it started.
-//! [`Cluster::capabilities`] lists the limits of a cluster, so that cassay refuses a plan that
-//! needs more before anything starts. Nothing here prints: progress goes to a `say` callback.
+//! [`Cluster::capabilities`] lists the capabilities of a cluster, so that cassay refuses a plan
+//! that needs more before the start. This crate does not print, but reports progress to a `say`
+//! callback.
 
 mod address_map;
 mod attach;
@@ -108,8 +109,7 @@ pub fn answer() -> Option<anyhow::Result<()>> {
 /// Starts a target, or attaches to it. Progress goes to `say`, one line at a time.
 ///
 /// # Errors
-/// The target is not available. The message gives the reason and the way out. Nothing is left
-/// running.
+/// The target is not available. The message gives the reason and a remedy. Nothing is left running.
 pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
     match target {
         Target::Local(spec) => Ok(Cluster::from_local(local::start(spec, dirs, say)?)),

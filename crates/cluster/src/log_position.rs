@@ -25,13 +25,13 @@ impl Marks {
         (from < entry.bytes).then_some(from)
     }
 
-    /// Records how much of a file was copied.
+    /// Records the number of copied bytes of a file.
     pub fn set(&mut self, entry: &Entry, bytes: u64) {
         self.0.retain(|(id, _)| !is_same(id, entry));
         self.0.push((entry.id, bytes));
     }
 
-    /// Forgets files that are gone, because new files may reuse their inodes.
+    /// Forgets files that no longer exist, because new files may reuse their inodes.
     pub fn keep(&mut self, entries: &[Entry]) {
         self.0.retain(|(id, _)| entries.iter().any(|entry| is_same(id, entry)));
     }

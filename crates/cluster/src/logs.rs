@@ -15,7 +15,7 @@ use target_spec::redact::hidden;
 const WITH_OPTIONS: &str = "system.log";
 const OPTIONS: &[u8] = b"JVM Arguments:";
 
-/// Lengths of the logs copied so far, by node index.
+/// Lengths of the copied parts of logs, by node index.
 #[derive(Debug, Default)]
 pub struct LogsTaken(BTreeMap<usize, Marks>);
 
@@ -41,8 +41,8 @@ impl Cluster {
             let Some((folder, marks)) = &place.folder else {
                 continue;
             };
-            // Managed nodes: all files. Attached nodes: only logs, because the folder may hold
-            // anything.
+            // All files of managed nodes, but only the logs of attached nodes, because the folder
+            // may contain other files.
             let is_kept = |entry: &&Entry| !entry.is_folder && (marks.is_none() || is_log(entry));
             let marks = taken.0.entry(index).or_insert_with(|| marks.cloned().unwrap_or_default());
             let to = into.join(&node.name);

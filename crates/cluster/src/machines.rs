@@ -36,7 +36,7 @@ pub struct MachineSeen {
 }
 
 /// Connects to all machines and inspects them, where `limits` applies to each host. Returns each
-/// reachable machine in order. For the others, it returns the reason and the way out.
+/// reachable machine in order. For the others, it returns the reason and a remedy.
 ///
 /// # Errors
 /// A name in `machines` is not that of a machine.
@@ -97,7 +97,7 @@ impl MachineSeen {
         let free = self.seen.disk.available_bytes;
         match limits.volume_bytes {
             Some(volume) if volume > free => found.push(format!(
-                "too little disk: a volume of {} is asked for, and {} has {} free",
+                "too little disk: a volume of {} is requested, but {} has {} free",
                 bytes(volume),
                 self.folder.display(),
                 bytes(free)
@@ -110,15 +110,15 @@ impl MachineSeen {
         }
         if self.address.is_none() {
             found.push(
-                "it is not known by which IPv4 address other machines reach it: say `address: \
-                 10.0.0.7` with the machine"
+                "it is unknown by which IPv4 address other machines reach it: state `address: \
+                 10.0.0.7` for the machine"
                     .to_owned(),
             );
         }
         found
     }
 
-    /// Returns facts that do not prevent placement, but that the user should know.
+    /// Returns facts that do not prevent placement, but that are important to the user.
     pub fn remarks(&self) -> Vec<String> {
         let mut said = Vec::new();
         if self.seen.is_in_memory {
@@ -129,8 +129,8 @@ impl MachineSeen {
         let known_ns = ahead_ns.unsigned_abs().saturating_sub(self.clock.wall_bound_ns);
         if known_ns > WALL_LIMIT_NS {
             said.push(format!(
-                "its wall clock is {:.1} s {} ours: Cassandra takes the later of two writes by \
-                 these clocks; synchronise them (chrony, systemd-timesyncd)",
+                "its wall clock is {:.1} s {} that of this machine: Cassandra takes the later of \
+                 two writes by these clocks; synchronise them (chrony, systemd-timesyncd)",
                 ahead_ns.unsigned_abs() as f64 / 1e9,
                 if ahead_ns > 0 { "ahead of" } else { "behind" }
             ));
@@ -138,9 +138,9 @@ impl MachineSeen {
         let of_cluster = |left: &LeftCluster| {
             let (id, host) = (&left.id, &left.host);
             if left.is_held {
-                format!("the cluster {id} runs there ({host})")
+                format!("the cluster {id} runs on it ({host})")
             } else {
-                format!("the cluster {id} has left files there ({host}), and no command uses it")
+                format!("the cluster {id} has left files on it ({host}), and no command uses it")
             }
         };
         said.extend(self.seen.clusters.iter().map(of_cluster));
@@ -168,7 +168,7 @@ impl MachineSeen {
         if all {
             let removed = self.agent.clean_folder(&self.folder)?;
             done.push(match removed.len() {
-                0 => "no jars and programs were there".to_owned(),
+                0 => "there were no jars and programs".to_owned(),
                 count => format!("{} removed: jars and programs", counted(count, "entry")),
             });
         }
@@ -236,7 +236,7 @@ impl MachineSeen {
     /// Measures the disk of the machine's folder.
     ///
     /// # Errors
-    /// The agent is gone, or the disk test fails.
+    /// The agent has ended, or the disk test fails.
     pub fn disk_speed(&self) -> Result<DiskSpeed> {
         let tried = |work: DiskWork| -> Result<[Option<f64>; 2]> {
             let what = Query::TryDisk {
@@ -271,7 +271,7 @@ impl MachineSeen {
     /// port. `None` if the other machine is not reachable.
     ///
     /// # Errors
-    /// An agent is gone, or the kernel refuses.
+    /// An agent has ended, or the kernel refuses.
     pub fn way_to(&self, other: &MachineSeen) -> Result<Option<(f64, Option<Duration>)>> {
         let Some(address) = other.address else {
             return Ok(None);
@@ -289,7 +289,7 @@ impl MachineSeen {
         };
         let mut shortest: Option<Duration> = None;
         for _ in 0..CONNECTS_COUNT {
-            // Either sshd listens there, or the connection is refused at once.
+            // Either sshd listens on that port, or the connection is refused immediately.
             let what = Query::Reach {
                 address: SocketAddr::from((address, SSH_PORT)),
                 limit: Duration::from_secs(1),

@@ -25,8 +25,8 @@ pub(crate) fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<
     call_for_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
 }
 
-/// Enables compactions of tables, and makes the server check at once if one is due. A restart of
-/// the node resets this setting.
+/// Enables compactions of tables, and makes the server check immediately if one is due. A restart
+/// of the node resets this setting.
 ///
 /// # Errors
 /// As [`flush`].
@@ -36,7 +36,7 @@ pub(crate) fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]
         .with_context(|| format!("enable the compactions of {keyspace}"))
 }
 
-/// Prevents new compactions of tables. Running ones continue.
+/// Prevents new compactions of tables. Running compactions continue.
 ///
 /// # Errors
 /// As [`flush`].
@@ -128,11 +128,11 @@ fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
     text.split(FIRST_CELL).skip(1).filter_map(row).collect()
 }
 
-/// Links the SSTables of a folder into a table, which must be empty. If asked again, a server
-/// imports the same SSTables again without complaint, and so duplicates them.
+/// Links the SSTables of a folder into a table, which must be empty. On a second request, a server
+/// imports the same SSTables again without an error, and duplicates them.
 ///
-/// The server verifies, moves and changes nothing. Levels and repair marks stay, because a reset
-/// would rewrite the files of the source.
+/// The server does not verify, move or change the files. Levels and repair marks remain, because a
+/// reset would rewrite the files of the source.
 ///
 /// # Errors
 /// The folder is not accessible, or its SSTables are refused.
@@ -159,8 +159,8 @@ pub(crate) fn import(
     match refused.as_array() {
         Some(folders) if folders.is_empty() => Ok(()),
         _ => bail!(
-            "the node refused the SSTables of {folder} for {keyspace}.{table}: its log \
-             (system.log) says why; check the snapshot with `verify`"
+            "the node refused the SSTables of {folder} for {keyspace}.{table}; its log \
+             (system.log) has the reason; check the snapshot with `verify`"
         ),
     }
 }
@@ -311,7 +311,7 @@ pub(crate) fn data_folders(agent: &Jolokia) -> Result<Vec<String>> {
     let folders: Option<Vec<String>> = folders.and_then(|folders| {
         folders.iter().map(|folder| Some(folder.as_str()?.to_string())).collect()
     });
-    folders.context("the node does not say where its data is")
+    folders.context("the node does not report its data folder")
 }
 
 fn tables_mbean(keyspace: &str, table: &str) -> String {

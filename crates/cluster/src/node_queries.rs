@@ -72,7 +72,6 @@ impl NodeHandle {
     /// Cassandra's own.
     ///
     /// # Errors
-    ///
     /// The node has no data file, or its folders cannot be listed.
     pub fn data_file(&self) -> Result<(PathBuf, u64)> {
         let files = self.data_files(&[], None)?.into_iter();

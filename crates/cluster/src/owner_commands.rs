@@ -1,8 +1,8 @@
 //! Operations on attached nodes that are undone even if processes are killed.
 //!
 //! An agent on this machine starts this program to perform the operation. It starts the program
-//! again to undo the operation: on request, after a time limit, or when its controller is gone. All
-//! parameters are in one argument. It gives the location of a secret, but never contains the
+//! again to undo the operation: on request, after a time limit, or when its controller has ended.
+//! All parameters are in one argument. It gives the location of a secret, but never contains the
 //! secret.
 
 use crate::address_map::NodeAddressMap;
@@ -85,7 +85,6 @@ impl Order {
     /// Builds the operation for these tables; each node is given by the address of its agent.
     ///
     /// # Errors
-    ///
     /// Another process could not read the password at its location.
     pub fn build(
         act: Act,
@@ -128,7 +127,7 @@ impl Order {
     }
 
     fn program(&self, argument: &str) -> Result<Invocation> {
-        let words = serde_json::to_string(self).context("put nodes and tables into words")?;
+        let words = serde_json::to_string(self).context("encode nodes and tables")?;
         Ok(Invocation {
             words: vec![OURSELVES.to_owned(), argument.to_owned(), words],
             folder: PathBuf::from("/"),
@@ -230,7 +229,7 @@ pub(crate) fn answer() -> Option<Result<()>> {
     let order = order
         .to_str()
         .context("an order that is not UTF-8")
-        .and_then(|text| serde_json::from_str(text).context("read what is to be told"));
+        .and_then(|text| serde_json::from_str(text).context("read the request"));
     Some(order.and_then(|order: Order| act(&order)))
 }
 

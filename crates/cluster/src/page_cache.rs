@@ -7,9 +7,9 @@ use anyhow::Result;
 use host::{Host, Hosts};
 
 impl Cluster {
-    /// Drops the files of all nodes' data from the page cache. Returns `false` if pages remain: the
-    /// nodes are not managed, or they map their files (`disk_access_mode: mmap`), and mapped pages
-    /// stay.
+    /// Drops the files of all nodes' data from the page cache. Returns `false` if pages remain.
+    /// Either the nodes are not managed, or they map their files (`disk_access_mode: mmap`), and
+    /// mapped pages remain.
     ///
     /// On isolated hosts, this drops each host's whole cache, mapped or not. Otherwise it needs no
     /// root, and other programs on the machine keep their cache.

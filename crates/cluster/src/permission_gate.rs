@@ -1,10 +1,10 @@
 //! Permission check for a cluster that cassay did not start. Every statement of a control session
 //! passes it. It also checks the statements of the load before the client sends them.
 //!
-//! Invariants: no statement drops, truncates, alters or writes anything that existed before the
-//! run, and none creates anything, unless the command line names it. A run's own tables are those
-//! that it created through this check, and those whose [`Mark`] names one of the user's runs. Every
-//! session with such a cluster has the check, which is part of [`crate::Access`].
+//! Invariants: no statement drops, truncates, alters or writes objects that existed before the run,
+//! or creates objects, unless the command line names them. A run's own tables are those that it
+//! created through this check, and those whose [`Mark`] names one of the user's runs. Every session
+//! with such a cluster has the check, which is part of [`crate::Access`].
 
 use crate::session::{QueryResult, ServerError, Session};
 use crate::statement_change::{Change, Sort, changes};
@@ -84,7 +84,7 @@ impl StatementGate {
         for change in changes.map_err(|fault| unreadable(&fault, cql))? {
             let Some(object) = &change.object else {
                 bail!(
-                    "cassay did not start {}, and never does this to such a cluster: {cql}",
+                    "cassay did not start {}, and never sends this to such a cluster: {cql}",
                     session.node()
                 );
             };
@@ -324,15 +324,15 @@ fn refusal(
         (_, None) => format!("{object} was on {node}, which cassay did not start, before this run"),
     };
     let done = match act {
-        Act::Create => "nothing is made there",
-        Act::Write => "nothing is written there",
-        Act::Alter => "nothing there is altered",
-        Act::Truncate => "nothing there is emptied",
-        Act::Drop => "nothing there is dropped",
+        Act::Create => "cassay creates no objects in it",
+        Act::Write => "cassay writes no data to it",
+        Act::Alter => "cassay alters no objects in it",
+        Act::Truncate => "cassay empties no tables in it",
+        Act::Drop => "cassay drops no objects in it",
     };
     format!(
-        "{why}, and {done} unless the command line names it. It would be sent: {cql}\n\
-         hint: if that is meant, add --allow {}={object}",
+        "{why}, and {done} unless the command line names it. The statement would be: {cql}\nhint: \
+         if that is intended, add --allow {}={object}",
         act.word()
     )
 }

@@ -21,8 +21,8 @@ pub struct OperatorHandle {
 }
 
 impl OperatorHandle {
-    /// Makes the operator restart all nodes in its own way, without waiting for the end. Returns a
-    /// description of the request.
+    /// Makes the operator restart all nodes with its own procedure, without waiting for the end.
+    /// Returns a description of the request.
     ///
     /// # Errors
     /// The command line does not name it, or the operator refuses it.
@@ -80,7 +80,8 @@ impl PodHandle {
     /// Returns the programs that cordon and uncordon its Kubernetes node.
     ///
     /// # Errors
-    /// The command line does not name it, or Kubernetes does not report where the pod runs.
+    /// The command line does not name it, or Kubernetes does not report the Kubernetes node of the
+    /// pod.
     pub fn cordon(&self) -> Result<[Invocation; 2]> {
         self.may(NodeAct::Pods)?;
         let program = |words| Invocation {

@@ -34,7 +34,7 @@ const SIGNS: [(&[&str], &str); 6] = [
             "Not enough space for compaction",
             "not enough free disk space",
         ],
-        "its data volume had no room for a flush or a compaction",
+        "its data volume had no space for a flush or a compaction",
     ),
     (
         &["java.lang.OutOfMemoryError", "Out of memory"],
@@ -179,7 +179,7 @@ fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
         log.read_to_end(&mut text)?;
         Ok(text)
     };
-    // A log may contain any bytes. An unreadable log tells nothing.
+    // A log may contain any bytes. An unreadable log contains no cause.
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 

@@ -4,7 +4,7 @@
 //! (`SimpleStrategy`, `NetworkTopologyStrategy`). From a token onwards around the ring, the
 //! replicas are:
 //!
-//! - simple: the first distinct nodes, whatever their data center and rack;
+//! - simple: the first distinct nodes, regardless of their data center and rack;
 //! - by data center: in each data center the first nodes of racks not yet used. It takes a node of
 //!   a used rack only while the remaining copies suffice for one in every rack.
 //!
@@ -42,13 +42,13 @@ impl Replication {
             // `3/1` means three copies. One of them is transient, but still holds its range.
             let whole = text.split('/').next().unwrap_or_default();
             let number = whole.parse();
-            number.with_context(|| format!("replication says {text:?} copies for {name:?}"))
+            number.with_context(|| format!("replication states {text:?} copies for {name:?}"))
         };
         match class.rsplit('.').next().unwrap_or_default() {
             "SimpleStrategy" => {
                 let found = options.get_key_value("replication_factor");
                 Ok(Replication::Simple(copies(found.context(
-                    "SimpleStrategy has no replication_factor, which says how many copies",
+                    "SimpleStrategy has no replication_factor, which states the number of copies",
                 )?)?))
             }
             "NetworkTopologyStrategy" => {
@@ -58,7 +58,8 @@ impl Replication {
             }
             "EverywhereStrategy" => Ok(Replication::Everywhere),
             "LocalStrategy" => Ok(Replication::Local),
-            _ => bail!("the replication strategy {class} is not known, so who owns what is not"),
+            _ => bail!("the replication strategy {class} is unknown, so the owners of the data \
+                        are unknown"),
         }
     }
 }
@@ -81,7 +82,7 @@ struct RackId {
     rack: usize,
 }
 
-/// Copies that a data center still needs for a range.
+/// Number of copies that a data center still needs for a range.
 #[derive(Clone, Copy, Debug)]
 struct Remaining {
     copies: usize,

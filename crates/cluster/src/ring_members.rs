@@ -77,7 +77,7 @@ impl NodeControl {
     /// It does not answer within `limit`.
     pub fn members(&self, limit: Duration) -> Result<Members> {
         let answers = self.0.with_limit(limit).read(&ATTRIBUTES)?;
-        members_of(&answers).context("a node does not tell who is in the ring")
+        members_of(&answers).context("a node does not report the members of the ring")
     }
 }
 

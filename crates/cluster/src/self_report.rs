@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct SelfReport {
     /// Uncaught exceptions since the start, by node. Nodes that do not report them are absent.
     exceptions: BTreeMap<String, BTreeMap<Exception, u64>>,
-    /// Metadata, as the first node that answers knows it.
+    /// Metadata according to the first node that answers.
     metadata: Option<Metadata>,
 }
 
@@ -114,7 +114,7 @@ fn metadata(session: &mut Session) -> Result<Metadata> {
         Some((row.first()?.as_i64()?, kind.to_owned()))
     };
     Ok(Metadata {
-        schema: schema.context("the node does not tell the version of its schema")?.to_string(),
+        schema: schema.context("the node does not report the version of its schema")?.to_string(),
         log: log.rows.iter().filter_map(entry).collect(),
     })
 }
@@ -159,7 +159,7 @@ fn new_of(exception: &Exception, count: u64, known: Option<&BTreeMap<Exception, 
 impl std::fmt::Display for Exception {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.name.as_str(), self.message.as_str()) {
-            ("", _) => f.write_str("which its log tells more"),
+            ("", _) => f.write_str("whose log has details"),
             (name, "") => f.write_str(name),
             (name, message) => write!(f, "{name} ({message})"),
         }
@@ -233,7 +233,7 @@ mod tests {
             [
                 "node1: 1 of A at x (new words)",
                 "node1: 1 of B at y",
-                "node2: 4 of which its log tells more"
+                "node2: 4 of whose log has details"
             ]
         );
         assert_eq!(after.since(&after).exceptions, Some(Vec::new()));

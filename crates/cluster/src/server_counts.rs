@@ -14,8 +14,8 @@
 //! | 10 UPDATE ... IF EXISTS | 10 reads, no write: the read of the compare-and-set |
 //!
 //! So single-partition operations and whole batches count exactly once, at the node that
-//! coordinates them, whatever the outcome. A server-side timeout counts too. An operation that the
-//! node never accepted (overload, a broken connection) does not count.
+//! coordinates them, regardless of the outcome. A server-side timeout counts too. An operation that
+//! the node never accepted (overload, a broken connection) does not count.
 //!
 //! Requests on tables of Accord (`transactional_mode` of 6.0) are not in these tables: 6.0-alpha2
 //! counts them only in the client-request metrics, for all keyspaces together. It counts a

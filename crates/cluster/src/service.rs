@@ -26,7 +26,7 @@ impl NodeService {
         self.agent.find(&self.service).ok().flatten()
     }
 
-    /// Returns the injection that breaks the node in this way.
+    /// Returns the injection of this kind of fault on the node.
     ///
     /// # Errors
     /// The command line does not name it, or the node does not run.
@@ -35,7 +35,7 @@ impl NodeService {
             self.may(*act)?;
         }
         let serves = self.service.serves;
-        let stopped = || format!("nothing serves {serves} on {}", self.host);
+        let stopped = || format!("no process serves {serves} on {}", self.host);
         Ok(Injection::Service(ServiceFault {
             service: self.service.clone(),
             process: process.with_context(stopped)?,
@@ -94,13 +94,13 @@ pub(crate) fn acts(how: ServiceBreak) -> &'static [NodeAct] {
 fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
         NodeAct::Restart => "is not stopped and started",
-        NodeAct::Signal => "is not told by signals",
+        NodeAct::Signal => "is not controlled by signals",
         NodeAct::Network => "loses no packets and connections",
         NodeAct::Pods => "keeps its pod",
     };
     format!(
-        "{node} was not started by cassay, and {what} unless the command line says so\n\
-         hint: if that is meant, add --allow {}",
+        "{node} was not started by cassay, and {what} unless the command line allows it\nhint: if \
+         that is intended, add --allow {}",
         act.name()
     )
 }

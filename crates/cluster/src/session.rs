@@ -124,8 +124,8 @@ fn defining(text: &str) -> Vec<&str> {
 /// The node requires authentication, and no credentials were given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{node} wants a user and password ({class}), and none are given\nhint: write `user: NAME` and \
-     `password: {{secret: db}}` below `target.attach`, and say --secret db=file:PATH"
+    "{node} requires a user and password ({class}), but none are given\nhint: write `user: NAME` \
+     and `password: {{secret: db}}` below `target.attach`, and add --secret db=file:PATH"
 )]
 pub(crate) struct NoPassword {
     node: SocketAddr,
@@ -286,7 +286,7 @@ impl Session {
                 statement: HANDSHAKE.to_owned(),
             }),
             Err(HandshakeError::NoCredentials { class }) => bail!(NoPassword { node, class }),
-            Err(why) => bail!("{node} does not let us in: {why}"),
+            Err(why) => bail!("{node} refuses the connection: {why}"),
         }
     }
 
@@ -315,8 +315,9 @@ impl Session {
             }
         }
         bail!(
-            "{node} takes none of the versions of the native protocol that are spoken here:\n  {}\n\
-             hint: Cassandra since 2.1 takes one of them; is this another port, or another server?",
+            "{node} supports none of the versions of the native protocol that cassay supports:\n  \
+             {}\nhint: Cassandra since 2.1 supports one of them; is this another port, or another \
+             server?",
             refusals.join("\n  ")
         )
     }
@@ -330,7 +331,7 @@ impl Session {
         match Session::enter(node, None, &nobody, timeout)?.1 {
             Ok(()) => Ok(None),
             Err(HandshakeError::NoCredentials { class }) => Ok(Some(class)),
-            Err(why) => bail!("{node} does not let us in: {why}"),
+            Err(why) => bail!("{node} refuses the connection: {why}"),
         }
     }
 
@@ -391,10 +392,10 @@ impl Session {
     /// Returns the local address of the connection.
     ///
     /// # Errors
-    /// The socket is gone.
+    /// The socket is closed.
     pub(crate) fn local_address(&self) -> Result<SocketAddr> {
         let own = self.socket.local_addr();
-        own.with_context(|| format!("ask for our own address to {}", self.node))
+        own.with_context(|| format!("get the local address of the connection to {}", self.node))
     }
 
     /// Runs one statement at LOCAL_ONE, and reads all its pages.
@@ -434,8 +435,8 @@ impl Session {
         self.ask(cql, cql, consistency)
     }
 
-    /// Executes like [`Session::query`], for a statement that contains a secret: errors repeat
-    /// `shown` instead.
+    /// Executes like [`Session::query`], for a statement that contains a secret. Errors repeat
+    /// `shown` instead of the statement.
     pub(crate) fn query_secret(&mut self, cql: &str, shown: &str) -> Result<QueryResult> {
         let answer = self.ask(cql, shown, Consistency::LocalOne);
         self.request.fill(0);
@@ -743,12 +744,12 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
         );
     match tls {
         None if error.is::<ConnectionClosed>() => {
-            anyhow!("{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`")
+            anyhow!("{error:#}\nhint: if it requires TLS, write `tls: {{}}` in `{SECTION}`")
         }
         // The node's explanation may be lost with the connection.
         Some(tls) if has_hung_up && tls.material.identity.is_none() => anyhow!(
-            "{error:#}\nhint: if it wants a certificate of its clients, name that and its private \
-             key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
+            "{error:#}\nhint: if it requires a certificate of its clients, name the certificate \
+             and its private key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
         ),
         _ => error,
     }

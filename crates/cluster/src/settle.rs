@@ -103,7 +103,7 @@ impl Rule {
 struct Sample {
     /// Number of running compactions.
     running: u64,
-    /// Bytes compacted so far and in total by the running compactions.
+    /// Bytes that the running compactions have compacted, and their total.
     progress: (u64, u64),
     /// Server's estimate of pending compactions. `None` if not visible.
     pending: Option<u64>,
@@ -212,7 +212,7 @@ fn wait(
         match watch.judge(&samples, clock::now_ns(), rule) {
             State::Over(outcome) => return Ok((outcome, samples)),
             State::Stuck => {
-                say("compactions are pending and none begins: asking once more");
+                say("compactions are pending and none begins: triggering them again");
                 kick()?;
             }
             State::Open => {}
@@ -265,7 +265,7 @@ enum State {
     Over(SettleOutcome),
 }
 
-/// State derived from the samples so far.
+/// State derived from the samples up to now.
 #[derive(Debug, Default)]
 struct Watch {
     idle_samples: u32,
@@ -277,7 +277,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Decides what to do after these samples.
+    /// Determines the next step after these samples.
     fn judge(&mut self, samples: &[Sample], now_ns: u64, rule: &Rule) -> State {
         if samples != self.last {
             self.last = samples.to_vec();
@@ -330,7 +330,7 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
     })
 }
 
-/// Reads everything that metrics report: all values except the running compactions.
+/// Reads all values that metrics report, which are all except the running compactions.
 fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample> {
     let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");
     let (pending, bytes) = (
@@ -344,14 +344,14 @@ fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample>
     let answers = metrics.read(&attributes)?;
     let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
     Ok(Sample {
-        pending: Some(number(0).context("the node gives no pending compactions")?),
+        pending: Some(number(0).context("the node does not report pending compactions")?),
         bytes_compacted: number(1),
         sstables: Some((2..answers.len()).filter_map(number).sum()),
         ..Sample::default()
     })
 }
 
-/// Takes samples from virtual tables alone. In older releases, these show only running compactions.
+/// Takes samples only from virtual tables. In older releases, these show only running compactions.
 fn look_by_tables(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Result<Vec<Sample>> {
     let look = |node| -> Result<Sample> {
         let mut session = cluster.session_to(node)?;
@@ -382,15 +382,15 @@ fn describe_all(
 ) -> String {
     let quiet = rule.sample * rule.idle_samples;
     let how = match outcome {
-        SettleOutcome::Settled => format!("nothing ran or was pending for {quiet:?}"),
+        SettleOutcome::Settled => format!("no compaction ran or was pending for {quiet:?}"),
         SettleOutcome::Stalled => format!(
-            "work is pending that no node begins: nothing moved for {:?}, twice, with a kick \
-             between",
+            "compactions are pending that no node begins: no change for {:?}, twice, with a \
+             trigger in between",
             rule.stalled_after
         ),
         SettleOutcome::Timeout => format!("not at rest after the limit of {:?}", rule.limit),
         SettleOutcome::Unknown => {
-            format!("nothing ran for {quiet:?}, and what is pending is out of sight")
+            format!("no compaction ran for {quiet:?}, and pending compactions are not visible")
         }
     };
     let names = cluster.nodes().iter().map(|node| node.name.as_str());

@@ -116,7 +116,7 @@ fn owners(cluster: &Cluster, keyspace: &str) -> Result<(Vec<NodeInfo>, Replicati
     let keyspaces = replications(&mut session)?;
     let replication = keyspaces.get(keyspace).with_context(|| no_keyspace(keyspace, &keyspaces))?;
     let replication =
-        Replication::parse(replication).with_context(|| format!("read who owns {keyspace}"))?;
+        Replication::parse(replication).with_context(|| format!("read the owners of {keyspace}"))?;
     Ok((ring, replication))
 }
 
@@ -328,10 +328,10 @@ fn no_keyspace(name: &str, all: &BTreeMap<String, BTreeMap<String, String>>) -> 
     let is_own = |name: &&str| !SYSTEM_KEYSPACES.contains(name);
     let known: Vec<&str> = all.keys().map(String::as_str).filter(is_own).collect();
     let known = match known.as_slice() {
-        [] => "none but Cassandra's own".to_string(),
+        [] => "none except Cassandra's own".to_string(),
         known => known.join(", "),
     };
-    format!("there is no keyspace {name}; there are: {known}")
+    format!("there is no keyspace {name}; the keyspaces are: {known}")
 }
 
 /// Returns the replication map of every keyspace.

@@ -62,9 +62,9 @@ pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'st
     match all.ok().as_deref_mut() {
         Some([key]) => Ok(key.clone_key()),
         Some([_, _, ..]) => bail!(
-            "{place} has several private keys, and one is wanted\nhint: `openssl pkey -in {} -out \
-             key.pem` writes the first one; to use another, copy its PEM block into a file of its \
-             own",
+            "{place} has several private keys, but only one is allowed\nhint: `openssl pkey -in \
+             {} -out key.pem` writes the first one; to use another, copy its PEM block into a \
+             separate file",
             shell_word(place)
         ),
         _ => Err(refusal(Role::PrivateKey, place, bytes)),
@@ -84,8 +84,8 @@ pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) ->
         ),
         None => anyhow!(
             "the private key {key} does not belong to the certificate {certificate}: their public \
-             keys differ\nhint: of a pair, these commands print the same: `openssl x509 -in {} \
-             -noout -pubkey` and `openssl pkey -in {} -pubout`",
+             keys differ\nhint: for a pair, these commands print the same output: `openssl x509 \
+             -in {} -noout -pubkey` and `openssl pkey -in {} -pubout`",
             shell_word(certificate),
             shell_word(key)
         ),
@@ -103,7 +103,7 @@ fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
         Way::Advice(advice) => advice.to_owned(),
     };
     let (looks, wanted) = (form.called(), role.called());
-    anyhow!("{place} looks like {looks}; {wanted} must be here, in PEM form\nhint: {way}")
+    anyhow!("{place} looks like {looks}; it must contain {wanted} in PEM form\nhint: {way}")
 }
 
 /// Returns the text without a byte order mark and without blanks around its lines. Copying from

@@ -91,8 +91,8 @@ pub fn lz4_block_bytes(bytes: &[u8]) -> usize {
 }
 
 /// Compresses the uncompressed frame at `out[start..]` in place: sets the flag and the new length.
-/// A body that would not become shorter stays unchanged and without the flag. The protocol allows
-/// this for each frame. `scratch` is reusable work space; it grows once to the largest body.
+/// A body that would not become shorter remains unchanged and without the flag. The protocol allows
+/// this for each frame. `scratch` is reusable memory, which grows once to the largest body.
 pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
     let body_start = start + HEADER_BYTES;
     let Some(body) = out.get(body_start..).filter(|body| !body.is_empty()) else {

@@ -33,7 +33,7 @@ pub mod opcode {
     pub const READY: u8 = 0x02;
     /// Response: the connection needs credentials first.
     pub const AUTHENTICATE: u8 = 0x03;
-    /// Request: asks for the options that STARTUP may carry. Also a heartbeat.
+    /// Request that asks for the options that STARTUP may contain. It is also a heartbeat.
     pub const OPTIONS: u8 = 0x05;
     /// Response to OPTIONS.
     pub const SUPPORTED: u8 = 0x06;
@@ -51,7 +51,7 @@ pub mod opcode {
     pub const EVENT: u8 = 0x0C;
     /// Request: several statements at once.
     pub const BATCH: u8 = 0x0D;
-    /// Response: the authenticator asks for more.
+    /// Response in which the authenticator asks for more.
     pub const AUTH_CHALLENGE: u8 = 0x0E;
     /// Request: credentials.
     pub const AUTH_RESPONSE: u8 = 0x0F;
@@ -104,7 +104,8 @@ pub enum FrameError {
     },
     /// The peer speaks a version with a different frame layout.
     #[error(
-        "the peer speaks native protocol version {version}; versions 3, 4 and 5 are spoken here"
+        "the peer speaks native protocol version {version}, but only versions 3, 4 and 5 are \
+         supported"
     )]
     Old {
         /// Version without its direction bit.

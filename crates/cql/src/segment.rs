@@ -56,7 +56,7 @@ pub enum SegmentError {
         found: u32,
     },
     /// The content does not expand to the announced length.
-    #[error("a compressed segment of {bytes} bytes does not come to the {expanded} that it says")]
+    #[error("a compressed segment of {bytes} bytes does not expand to the stated {expanded}")]
     Compression {
         /// Length of the payload.
         bytes: usize,

@@ -137,7 +137,6 @@ pub fn tokens(cql: &str) -> Result<Vec<Token>, CqlMistake> {
 /// Returns a text in the form in which it is sent: with a blank instead of each comment.
 ///
 /// # Errors
-///
 /// As for [`tokens`].
 pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, CqlMistake> {
     let mut has_comment = false;
@@ -169,7 +168,7 @@ pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), 
     Ok(())
 }
 
-/// The token forms of Cassandra's lexer that matter here.
+/// The important token forms of Cassandra's lexer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Blank,
@@ -263,7 +262,7 @@ impl Pieces<'_> {
             Ok((Form::Symbol, 1))
         } else {
             let named = first.escape_unicode();
-            Err((0, format!("the character {named} stands outside of quotes")))
+            Err((0, format!("the character {named} is outside of quotes")))
         }
     }
 }
@@ -321,8 +320,8 @@ fn line_comment(rest: &str) -> Result<usize, (usize, String)> {
     if line.chars().all(is_white) {
         return Ok(length);
     }
-    let message = "a carriage return ends this comment for Cassandra, and a line feed does for \
-                   other programs: end the line with one, or remove the comment";
+    let message = "this comment ends at a carriage return for Cassandra, but at a line feed for \
+                   other programs: end the line with a line feed, or remove the comment";
     Err((length, message.to_owned()))
 }
 
@@ -331,8 +330,8 @@ fn is_read_in_one_way(comment: &str) -> Result<(), (usize, String)> {
     found.map_or(Ok(()), |(at, c)| {
         let named = c.escape_unicode();
         let message = format!(
-            "the character {named} stands in a comment: some programs end or turn the line \
-             there, and Cassandra does not; remove it"
+            "the character {named} is in a comment: some programs end or turn the line at this \
+             character, but Cassandra does not; remove it"
         );
         Err((at, message))
     })

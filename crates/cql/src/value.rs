@@ -1,7 +1,7 @@
 //! CQL types and values: decoded and encoded cells of the control plane.
 //!
-//! The data plane does not use this; it compares and writes bytes. Decoding reserves at most a
-//! small multiple of the cell's own bytes, whatever counts they contain.
+//! The data plane does not use this module, since it compares and writes bytes. Decoding reserves
+//! at most a small multiple of the cell's own bytes, regardless of the counts in them.
 
 mod class;
 mod decode;

@@ -1,4 +1,4 @@
-//! Versions of the native protocol, and the differences that matter here.
+//! Versions of the native protocol, and their important differences.
 //!
 //! Version 3 does not describe the partition key of a prepared statement. Version 5 has flags of 4
 //! bytes instead of one, sends the id of the result metadata with EXECUTE, and gives the reason of

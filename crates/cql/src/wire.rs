@@ -41,7 +41,7 @@ pub enum ParseError {
         offset: usize,
     },
     /// A word that the protocol does not have in this place.
-    #[error("{what} `{word}` is not known here")]
+    #[error("{what} `{word}` is unknown")]
     Word {
         /// Item that was read.
         what: &'static str,

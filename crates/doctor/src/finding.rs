@@ -4,9 +4,9 @@ measure::word_enum! {
     /// Severity of a finding.
     #[derive(PartialOrd, Ord)]
     pub enum Severity {
-        /// The setting reduces performance or stability, or loses something.
+        /// The setting reduces performance or stability, or may lose data.
         Warning = "warning",
-        /// Another value is recommended. It matters in some cases.
+        /// Another value is recommended. It is important in some cases.
         Advice = "advice",
         /// The value could not be determined.
         NotTold = "not told",
@@ -30,7 +30,7 @@ pub struct Finding {
     pub level: Severity,
     /// Reason for the recommendation.
     pub why: String,
-    /// Command that sets it, or advice on what to do.
+    /// Command that sets it, or advice on the next step.
     pub fix: String,
     /// Source of the recommendation.
     pub source: &'static str,

@@ -47,7 +47,7 @@ pub fn here() -> HostExamination {
 /// Examines the machine of an agent, with all nodes that run on it.
 ///
 /// # Errors
-/// The agent is gone.
+/// The agent has ended.
 pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
     let settings = agent
         .settings(&about_all())
@@ -59,7 +59,7 @@ pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
 /// their JVMs. The hosts of an attached cluster cannot be reached, unless it is this machine.
 ///
 /// # Errors
-/// An agent is gone, or no host can be reached.
+/// An agent has ended, or no host can be reached.
 pub fn examine_cluster(
     cluster: &Cluster,
     told: &[NodeConfiguration],

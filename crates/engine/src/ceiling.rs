@@ -66,8 +66,8 @@ impl Ceilings {
     }
 
     /// Calls `measure` `times` times. It returns op/s, or `None` if there was no time. Returns a
-    /// sentence if the ceiling cannot be measured. The null target knows less CQL than Cassandra,
-    /// so its refusal of a statement says nothing about the measured target.
+    /// sentence if the ceiling cannot be measured. The null target supports less CQL than
+    /// Cassandra, so its refusal of a statement says nothing about the measured target.
     pub fn measure(
         &mut self,
         times: usize,
@@ -97,8 +97,8 @@ impl Ceilings {
     }
 }
 
-/// Counts of one measurement. On a busy machine, the first slice may last as long as all of them
-/// should, and no operation may end in another slice. This says nothing about the client, so the
+/// Counts of one measurement. On a busy machine, the first slice may take the expected time of all
+/// slices, so that no operation ends in another slice. This says nothing about the client, so the
 /// count continues until there are enough usable slices.
 #[derive(Debug, Default)]
 struct SliceCount {

@@ -1,8 +1,9 @@
-//! Estimates how many client machines the highest point of a study needs, before anything starts.
+//! Estimates the number of client machines for the highest point of a study, before the start.
 //!
 //! The estimate uses the measured ceiling of a client, half of which V3 allows, and the rate of the
-//! network links. It contacts no machine: ceilings come from the files of the study's earlier runs,
-//! and the link rate of this machine from the kernel. The estimate marks assumed values as assumed.
+//! network links. It does not contact machines. Ceilings come from the files of earlier runs of the
+//! study, and the link rate of this machine comes from the kernel. The estimate marks assumed
+//! values as assumed.
 
 mod earlier_runs;
 mod facts;

@@ -8,10 +8,9 @@ use study::resolve::resolve;
 use study::settings::{GrantedPermissions, Overrides, Study};
 
 /// Returns the study of a screening's run with every combination of the chosen factors, in blocks,
-/// in the place of `screen`. Scale and files stay the same.
+/// in the place of `screen`. Scale and files remain the same.
 ///
 /// # Errors
-///
 /// The run is not finished, did not screen anything, or did not choose anything. Or the study needs
 /// more than is `granted`, as when a run is resumed.
 pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {

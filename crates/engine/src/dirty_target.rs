@@ -15,7 +15,7 @@ pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {
     let begun = faults.iter().filter(|fault| fault.injected_s.is_some());
     let not_whole = begun.filter(|fault| fault.healing_s.is_some() && fault.whole_s.is_none());
     not_whole
-        .map(|fault| format!("{} was not seen to be whole again", fault.name()))
+        .map(|fault| format!("{} was not observed to be healthy again", fault.name()))
         .collect()
 }
 
@@ -36,7 +36,7 @@ impl Engine<'_> {
             return Some("its target could not be started for an earlier trial".to_owned());
         }
         let is_same = self.hopeless.contains(&turn.variant);
-        is_same.then(|| "it would fail as an earlier trial of the same did".to_owned())
+        is_same.then(|| "it would fail like an earlier trial of the same kind".to_owned())
     }
 
     /// Records a failed trial, with its finding and the reason.
@@ -59,9 +59,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Stops the nodes if the healing of this trial's faults was not seen, or if the faults
-    /// upgraded the nodes. Then the next trial starts new nodes. On an attached cluster, returns
-    /// the end of the run instead.
+    /// Stops the nodes if the healing of this trial's faults was not observed, or if the faults
+    /// upgraded the nodes.
     pub(super) fn after_faults(
         &mut self,
         trial: &Trial,
@@ -136,7 +135,7 @@ mod tests {
             ..FaultRecord::default()
         };
         let said = |fault: FaultRecord| not_whole(&[fault]).join("");
-        let sick = "node-pause of node2 was not seen to be whole again";
+        let sick = "node-pause of node2 was not observed to be healthy again";
         assert_eq!(said(fault(Some(1.0), Some(2.0), None)), sick);
         assert_eq!(said(fault(Some(1.0), Some(2.0), Some(3.0))), "");
         // The fault was never injected, or will not be healed.

@@ -12,7 +12,7 @@ use store::record::TrialFinding;
 /// Event of a run.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The run has its folder, but has not started anything yet.
+    /// The run has its folder, but no processes have been started.
     RunStarted {
         /// Folder of the run.
         path: PathBuf,
@@ -191,7 +191,7 @@ measure::word_enum! {
 pub struct Progress {
     /// Seconds since the begin of the phase.
     pub seconds: f64,
-    /// Operations that ended since the begin of the phase, whatever their outcome.
+    /// Operations that ended since the begin of the phase, regardless of their outcome.
     pub operations: u64,
     /// Successful operations per second in the interval.
     pub ops_per_s: f64,

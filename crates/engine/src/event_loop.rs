@@ -4,7 +4,7 @@
 //! It neither waits nor acts itself. A [`World`] has the clock and the load, and performs the
 //! actions.
 //!
-//! Invariants: a dead node and Ctrl-C end the load within [`TICK_NS`], whatever the load does.
+//! Invariants: a dead node and Ctrl-C end the load within [`TICK_NS`], regardless of the load.
 //! Scheduled actions run on time. So no call to the world may take longer than a tick: a longer
 //! action has a thread of its own, and its result comes back as an event.
 
@@ -27,8 +27,8 @@ pub const TICK_NS: u64 = 100 * MILLISECOND_NS;
 /// Time between two writes of the probes' readings to disk.
 const READINGS_EVERY_NS: u64 = SECOND_NS;
 
-/// Time between the decision to end the load and its end, so that each of several clients learns of
-/// it in time.
+/// Time between the decision to end the load and its end, so that all clients receive the decision
+/// in time.
 const TOLD_AHEAD_NS: u64 = 2 * SECOND_NS;
 
 /// Event that the loop receives.
@@ -211,13 +211,13 @@ pub enum EarlyEnd {
     Interrupted,
     /// A node has died. Holds its name, the way in which it ended, and its last log lines.
     NodeDied(String),
-    /// The load was too much for other users of the target.
+    /// The load was too high for other users of the target.
     Guarded(String),
     /// One of several clients was lost. Holds its name, the reason and the time.
     ClientLost(String),
 }
 
-/// State of the loop in one phase under load: its results so far, and the scheduled actions.
+/// State of the loop in one phase under load: its results up to now, and the scheduled actions.
 pub struct Conduct<'c> {
     decide: &'c mut dyn FnMut(&SummedInterval) -> Decision,
     agenda: Agenda,
@@ -235,11 +235,11 @@ pub struct Conduct<'c> {
     /// End of the load, if known, ns.
     ends_ns: Option<u64>,
     progress: Progress,
-    /// Counts so far.
+    /// Counts up to now.
     pub tally: Tally,
     /// Reason why the load ends early.
     pub cut: Option<EarlyEnd>,
-    /// Guard that ends the load if it is too much for the target. `None` without a guard.
+    /// Guard that ends the load if it is too high for the target. `None` without a guard.
     pub guard: Option<Watch>,
 }
 
@@ -376,7 +376,7 @@ impl<'c> Conduct<'c> {
     }
 
     /// Ends a load that lasts until its last fault, once all faults are over. The end is at a whole
-    /// interval, after the time in the study, and late enough for all clients to learn of it.
+    /// interval, after the time in the study, and late enough for all clients to receive it.
     fn end_after_faults(&mut self, now_ns: u64) -> Option<Act> {
         let (after_ns, from_ns) = self.after_faults_ns.zip(self.measured_from_ns)?;
         if self.cut.is_some() || self.over.len() < self.faults.len() {
@@ -468,7 +468,7 @@ impl<'c> Conduct<'c> {
             return Vec::new();
         }
         self.cut = Some(cut);
-        // The faults are healed first, because the next load must find everything whole.
+        // The faults are healed first, because the next load needs a target without faults.
         let heal = self.open.iter().map(|number| Act::Heal(*number));
         heal.chain([Act::Steer(Flow::Abandon)]).collect()
     }

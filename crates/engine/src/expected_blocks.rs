@@ -1,4 +1,4 @@
-//! Estimates how many blocks a study will take, before anything is measured.
+//! Estimates the number of blocks of a study, before the first measurement.
 //!
 //! The estimate uses the noise of the study's last run, if there is one. The smallest difference
 //! that a comparison can detect depends on the machine and the workload, and cannot be known in
@@ -17,8 +17,8 @@ const NOISES: [f64; 3] = [0.02, 0.05, 0.10];
 const SHARE_MIN: f64 = 0.5;
 
 /// Returns sentences about the expected result of a study's blocks. Empty if there is no
-/// comparison, or if the study does not want them. `last` has the name and the findings of the last
-/// run.
+/// comparison, or if the study does not request them. `last` has the name and the findings of the
+/// last run.
 pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<String> {
     let blocks = study.repeat.blocks;
     let has_question = study.repeat.detect.is_some() || study.repeat.first_look.is_some();
@@ -35,7 +35,7 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
             Some((name, _)) => format!("The run {name} has no two blocks to compare"),
         };
         let mut said = vec![format!(
-            "{why}, so its noise (the scatter of the ratio of two trials of a block) is not known:"
+            "{why}, so its noise (the scatter of the ratio of two trials of a block) is unknown:"
         )];
         let each = NOISES.map(|noise| noise_sentence(study, noise));
         said.extend(each.map(|words| format!("  {words}")));
@@ -47,7 +47,8 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
     )]
 }
 
-/// Describes, for a noise, how many blocks find the difference, and if they can show equivalence.
+/// Describes the number of blocks that find the difference at this noise, and states whether they
+/// can show equivalence.
 fn noise_sentence(study: &Study, noise: f64) -> String {
     let most = study.repeat.blocks;
     let (looks, least) = match study.repeat.first_look {

@@ -1,9 +1,9 @@
-//! Sets up clients on several machines for a study's load: which clients there are, what each is
-//! told, and how it builds its load from that.
+//! Sets up clients on several machines for a study's load: the choice of clients, the messages to
+//! them, and the construction of the load from these messages.
 //!
 //! A client resolves the study again, from the recorded text and files, and compiles the variant's
-//! program. The run adds what it alone knows: rows that were loaded, reads that cannot be judged,
-//! and access to the cluster.
+//! program. The run adds information that only it has: the loaded rows, the reads that cannot be
+//! judged, and the access to the cluster.
 
 use crate::ceiling;
 use crate::load_run::Offer;
@@ -30,7 +30,7 @@ use study::settings::{
 use target_spec::SecretSource;
 use workload::{Program, Stage};
 
-/// Clients of a run. They stay connected as long as its trials want the same clients.
+/// Clients of a run. They remain connected as long as its trials need the same clients.
 #[derive(Debug)]
 pub struct FleetUse {
     /// Connected clients.
@@ -44,7 +44,7 @@ pub struct FleetUse {
 }
 
 impl FleetUse {
-    /// Connects to all clients that a trial wants, in parallel. `None` if this process offers the
+    /// Connects in parallel to all clients that a trial needs. `None` if this process applies the
     /// load.
     ///
     /// # Errors
@@ -75,8 +75,8 @@ impl FleetUse {
         }))
     }
 
-    /// Connects to all clients that the trials of a study want, before anything is started or
-    /// created. Those of the first variant stay connected.
+    /// Connects to all clients that the trials of a study need, before the run starts processes or
+    /// creates files. Clients of the first variant remain connected.
     ///
     /// # Errors
     /// All clients that are not available, each with the reason.
@@ -97,7 +97,7 @@ impl FleetUse {
         Ok(first)
     }
 
-    /// Returns true if another trial wants the same clients, and all are still connected.
+    /// Returns true if another trial needs the same clients, and all are still connected.
     pub fn serves(&self, client: &Client) -> bool {
         are_seated_alike(&self.asked, client) && self.clients.lost().is_none()
     }
@@ -193,7 +193,7 @@ fn pods(wanted: &ClientPods) -> kubernetes::ClientPods {
     }
 }
 
-/// Returns true if a fleet offers this load. This process always reads rows back itself.
+/// Returns true if a fleet applies this load. This process always reads rows back itself.
 pub fn is_shared(offer: &Offer<'_>) -> bool {
     matches!(offer.stage, Stage::Load | Stage::Main)
 }
@@ -252,7 +252,7 @@ fn sources(study: &Study, variant: usize, program: &Program, running: &Running) 
         tls: access.tls.as_ref().map(|tls| (*tls.material).clone()),
         version: access.spoken.now().number(),
     };
-    serde_json::to_string(&sources).context("write down what clients make their load of")
+    serde_json::to_string(&sources).context("encode the sources of the clients' load")
 }
 
 /// Builds a client's load from a study's sources.

@@ -2,8 +2,8 @@
 //! fits, resuming.
 //!
 //! Invariants: the journal records each action before it happens. The engine stops every target
-//! that it starts, whatever happens. A failed trial does not hide other trials. An interrupted run
-//! can continue where it stopped.
+//! that it starts, even after a failure. A failed trial does not hide other trials. An interrupted
+//! run can continue where it stopped.
 
 mod ceiling;
 mod client_tally;
@@ -140,15 +140,15 @@ struct Engine<'a> {
     /// Failed trials. The run shows them, and a resume repeats them.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
-    /// Clients on other machines, if any trial wants them.
+    /// Clients on other machines, if a trial needs them.
     fleet: Option<FleetUse>,
     /// Folder name of the last trial on the running target, for the target's logs.
     logs: Option<String>,
     /// Ceilings, by the first variant with the same program. They are measured when first needed.
     ceilings: Vec<Ceilings>,
-    /// Trials that the procedures have seen so far.
+    /// Trials that the procedures have already used.
     histories: Histories<'a>,
-    /// True if the last trial on the running target was too much for it.
+    /// True if the load of the last trial was too high for the running target.
     too_much: bool,
     /// Targets that could not be started. The run does not try them again for every trial.
     refused: Vec<Target>,
@@ -192,7 +192,8 @@ impl<'a> Engine<'a> {
     fn run(mut self) -> Result<RunEnd> {
         self.begin()?;
         let end = self.trials();
-        // The target is stopped whatever happened, and a failure to stop it hides no other error.
+        // The target is stopped even after a failure, and a failure to stop it hides no other
+        // error.
         let stopped = self.stop_target();
         let end = end?;
         if let Err(error) = stopped {

@@ -1,7 +1,7 @@
-//! Ends the load if it is too much for a target that others use.
+//! Ends the load if it is too high for a target with other users.
 //!
 //! Invariant: a second that exceeds a limit ends the load at the end of that second. A single slow
-//! or failed operation never ends the load: one of few operations is not a meaningful share.
+//! or failed operation never ends the load, since one of few operations is not a meaningful share.
 
 use super::running_target::Running;
 use anyhow::Result;
@@ -79,7 +79,7 @@ impl Watch {
 /// Use of a target by other clients, if the guard depends on it.
 #[derive(Clone, Debug)]
 pub enum GuardState {
-    /// Other clients do not matter: the guard is on or off regardless.
+    /// Other clients have no effect, because the guard is on or off regardless of them.
     Unasked,
     /// Connections of other clients; the list may be empty.
     Others(OtherClients),
@@ -133,11 +133,10 @@ pub fn rise(guard: Option<&Guard>) -> Duration {
     guard.map_or(Duration::ZERO, |guard| Duration::from_nanos(guard.rise_ns))
 }
 
-/// Says which other clients use a target, what they send now, and what a guard does about it.
-/// `None` if there is nothing to say.
+/// Describes which other clients use a target, the load that they send now, and the effect of the
+/// guard. `None` if there are no such clients.
 ///
 /// # Errors
-///
 /// A node does not answer.
 pub fn describe(guard: &Guard, running: &Running) -> Result<Option<String>> {
     let before = GuardState::look(guard, running)?;

@@ -15,9 +15,9 @@ use workload::{Program, Stage};
 /// Length of an interval; all records and rules assume it.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Number of retries for each row in the load phase. There, the row matters and not its latency,
-/// and one timeout in a million rows must not fail the trial. A server that refuses five times in a
-/// row, each time after its own timeout, has a lasting problem.
+/// Number of retries for each row in the load phase. In that phase, the row is important and not
+/// its latency, and one timeout in a million rows must not fail the trial. A server that refuses
+/// five times in a row, each time after its own timeout, has a lasting problem.
 pub const LOAD_RETRIES: u8 = 4;
 
 /// Load of one phase.

@@ -1,5 +1,5 @@
-//! Finds, before anything starts, the needs of a study that this machine or the access to a cluster
-//! does not meet.
+//! Finds the needs of a study that this machine or the access to a cluster does not meet, before
+//! the run starts.
 
 use crate::load_run::workers;
 use analysis::procedure::Point;
@@ -73,7 +73,6 @@ fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed
 /// Refuses a study with unmet needs, all of them at once. Nothing is started.
 ///
 /// # Errors
-///
 /// The unmet needs, each with its reason and with the part of the study that has it.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     refuse(study, not_startable(study, plan, dirs))
@@ -259,7 +258,7 @@ fn connections(settings: &Settings) -> Connections {
     let in_flight = points_in_flight(settings).into_iter().max().unwrap_or(1);
     let (nodes, files_each) = match &settings.target {
         Target::Local(local) => (local.nodes, 1),
-        // The cluster may have more nodes. The engine checks again when it knows them.
+        // The cluster may have more nodes. The engine checks again when it has the list of nodes.
         Target::Attach(attach) => (attach.contact_points.len(), 1),
         Target::Null(_) => (1, 2),
     };
@@ -306,7 +305,7 @@ pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
             .map(|one| format!(", no {}", one.need.capability.name()))
             .collect();
         notes.push(format!(
-            "no network of its own for each host{limits}: {}",
+            "no separate network for each host{limits}: {}",
             own.detail
         ));
     }

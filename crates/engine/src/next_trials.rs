@@ -1,4 +1,4 @@
-//! Decides which trials the procedures of a run still request, from the trials seen so far.
+//! Determines the trials that the procedures of a run still request, from the trials up to now.
 //!
 //! Invariant: the decision depends only on the findings, in the plan's order. So a resumed run
 //! requests the trials that it would have requested without the interruption.
@@ -11,11 +11,11 @@ use store::record::TrialFinding;
 use study::plan::{Plan, Trial, Turn};
 use study::settings::{Settings, Study};
 
-/// Trials seen so far, for each variant and block, in the order in which they ran.
+/// Trials up to now, for each variant and block, in the order in which they ran.
 pub struct Histories<'a> {
     study: &'a Study,
     seen: BTreeMap<(usize, usize), Vec<SeenTrial>>,
-    /// Findings so far. They are kept only if the study ends at its answer.
+    /// Findings up to now. They are kept only if the study ends at its answer.
     found: Vec<TrialFinding>,
     /// Last block before which the engine looked for the answer, and the reason why the study has
     /// ended, if it has.
@@ -129,7 +129,7 @@ impl NextStep {
         match self {
             NextStep::Here(ask) => Ok(ask),
             NextStep::Done => Err("it is done".to_owned()),
-            NextStep::Elsewhere => Err("its procedure asks for other points".to_owned()),
+            NextStep::Elsewhere => Err("its procedure requests other points".to_owned()),
             NextStep::Nowhere(reason) => Err(reason),
         }
     }

@@ -113,7 +113,7 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
         .filter(|proof| proof.outcome() == ProofOutcome::NotInEffect)
         .map(|proof| {
             format!(
-                "{} of {} is {}, and {} was asked for ({})",
+                "{} of {} is {}, but {} was requested ({})",
                 proof.key, proof.node, proof.effective, proof.wanted, proof.source
             )
         })
@@ -223,8 +223,8 @@ fn ownership(running: &Running, keyspace: &str, nodes: &mut [NodeRecord]) -> Res
     Ok(())
 }
 
-/// Returns each requested setting, with the value that each node reports. `asked` is what the study
-/// asks of the tables of `program`.
+/// Returns each requested setting, with the value that each node reports. `asked` are the settings
+/// that the study requests for the tables of `program`.
 ///
 /// # Errors
 /// A node does not answer.
@@ -281,7 +281,7 @@ fn nothing_proved(error: &anyhow::Error) -> ProofRecord {
     proof_record(Proof {
         node: "the nodes".to_owned(),
         key: "every setting".to_owned(),
-        wanted: "as the study says".to_owned(),
+        wanted: "as in the study".to_owned(),
         effect: Effect::NotShown(format!("{error:#}")),
         source: "",
     })

@@ -1,8 +1,8 @@
 //! Reads an existing table of a user: its columns from the schema, and keys and a few rows from all
 //! parts of its token ring. Builds a workload from them.
 //!
-//! Invariants: the reader sends only SELECT. It stays within the requested number of partitions per
-//! second, and reads only a few rows of each partition, however large it is.
+//! Invariants: the reader sends only SELECT. It remains within the requested number of partitions
+//! per second, and reads only a few rows of each partition, however large it is.
 
 mod keys;
 mod schema;

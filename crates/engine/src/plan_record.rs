@@ -1,4 +1,4 @@
-//! Converts the plan to its form on disk, and back. Only this module knows both forms.
+//! Converts the plan to its form on disk, and back. Only this module contains both forms.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
@@ -139,7 +139,7 @@ pub(crate) fn settings_json(tree: &Tree) -> Value {
     settings
 }
 
-/// Returns every statement of each variant, with everything that decides how it is sent and judged.
+/// Returns all statements of each variant, with all settings for sending and judging them.
 fn requests(study: &Study, plan: &Plan) -> BTreeMap<VariantName, Vec<RequestRecord>> {
     let all = study.variants.iter().zip(&plan.works).map(|(variant, work)| {
         let program = &work.program;

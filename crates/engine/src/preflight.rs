@@ -62,7 +62,7 @@ pub fn let_in(running: &Running, study: &Study, own: OwnRuns) {
     });
 }
 
-/// Checks a plan on every attached cluster of its study, without changing anything.
+/// Checks a plan on every attached cluster of its study, without changing the clusters.
 ///
 /// # Errors
 /// A cluster cannot be reached, or does not answer.
@@ -104,11 +104,10 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
     Ok(found)
 }
 
-/// Ends a run before it begins if its cluster would refuse it, or if it would do something that is
-/// not allowed.
+/// Ends a run before it begins if its cluster would refuse it, or if the run would need an action
+/// that is not allowed.
 ///
 /// # Errors
-///
 /// All actions that are not permitted, or the reason why the cluster does not answer.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Vec<String>> {
     if let Some((table, _)) = compile_workload::unread_tables(study).first() {
@@ -344,12 +343,14 @@ pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
     for table in program.tables() {
         let query = format!("SELECT * FROM \"{keyspace}\".\"{table}\" LIMIT 1");
         let found = session.query_rows(&query).with_context(|| {
-            format!("look for the rows of {keyspace}.{table}, which `data.present` says are there")
+            format!("look for the rows of {keyspace}.{table}, which exist according to \
+                     `data.present`")
         })?;
         if found.rows.is_empty() {
             bail!(
-                "{} has no row in {keyspace}.{table}, and `data.present` says that rows are there\n\
-                 hint: name the keyspace and table that have them, or load rows with `data.load`",
+                "{} has no row in {keyspace}.{table}, but `data.present` states that rows \
+                 exist\nhint: name the keyspace and table that have them, or load rows with \
+                 `data.load`",
                 session.node()
             );
         }
@@ -374,9 +375,8 @@ fn look_for_tables(session: &mut Session, program: &Program) -> Result<()> {
         ))?;
         if found.rows.is_empty() {
             bail!(
-                "{} has no table {keyspace}.{table}, which recorded traffic asks for\n\
-                 hint: make it first, or name the statements that make it: \
-                 `workload.recorded.schema: FILE`",
+                "{} has no table {keyspace}.{table}, which recorded traffic uses\nhint: create it \
+                 first, or name the statements that create it: `workload.recorded.schema: FILE`",
                 session.node()
             );
         }

@@ -75,8 +75,8 @@ impl Ask<'_> {
         let mut session = cluster.session()?;
         for keyspace in scratches(&mut session)? {
             say(&format!(
-                "note: the keyspace {keyspace} is of another check; if none is running now, that \
-                 one was killed: DROP KEYSPACE {keyspace}"
+                "note: the keyspace {keyspace} belongs to another check; if none is running now, \
+                 that one was killed: DROP KEYSPACE {keyspace}"
             ));
         }
         let there = tables(&mut session, program.keyspace())?;
@@ -234,8 +234,8 @@ impl<'a> Scratch<'a> {
             scratch.is_there = false;
         }
         let error = error.context(
-            "make a keyspace for the check, as not all tables of the workload are there\n\
-             hint: create them first; or use a user who may CREATE on ALL KEYSPACES",
+            "create a keyspace for the check, because some tables of the workload do not \
+             exist\nhint: create them first; or use a user who may CREATE on ALL KEYSPACES",
         );
         // Without an answer, the keyspace may exist. If it cannot be dropped either, that is the
         // lesser problem.

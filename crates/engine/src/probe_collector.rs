@@ -35,7 +35,7 @@ const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 pub struct ProbeCollector {
     /// Running probes.
     probes: Vec<Probes>,
-    /// Reason why the other users of the machine cannot be seen.
+    /// Reason why the load of other users of the machine cannot be measured.
     others_unseen: Option<String>,
     /// Time at which the present probes began.
     began_ns: u64,

@@ -63,9 +63,9 @@ fn missing_of_machine(machine: &MachineFacts) -> Vec<String> {
 /// A null target has no settings except those of the plan.
 fn missing_of_nodes(nodes: Option<&NodesRecord>, is_null: bool) -> Vec<String> {
     match nodes {
-        None => vec!["what the nodes are".to_owned()],
+        None => vec!["the description of the nodes".to_owned()],
         Some(_) if is_null => Vec::new(),
-        Some(nodes) if nodes.nodes.is_empty() => vec!["what the nodes are".to_owned()],
+        Some(nodes) if nodes.nodes.is_empty() => vec!["the description of the nodes".to_owned()],
         Some(nodes) => {
             let bare = nodes.nodes.iter().filter(|node| node.settings.is_empty());
             bare.map(|node| format!("settings of {}", node.name)).collect()
@@ -114,7 +114,7 @@ mod tests {
         };
         assert_eq!(missing_of_nodes(Some(&nodes), false), ["settings of node2"]);
         assert_eq!(missing_of_nodes(Some(&nodes), true), Vec::<String>::new());
-        assert_eq!(missing_of_nodes(None, true), ["what the nodes are"]);
+        assert_eq!(missing_of_nodes(None, true), ["the description of the nodes"]);
         assert_eq!(
             missing(std::path::Path::new("/nonexistent"), 0, true).len(),
             1

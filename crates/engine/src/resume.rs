@@ -99,15 +99,15 @@ impl InterruptedRun {
         let path = self.path.display();
         let Some(findings) = self.findings.as_ref().filter(|_| self.is_done()) else {
             bail!(
-                "{path} is not finished: nothing can be added to it yet\nhint: continue it first: \
-                 cassay resume {path}"
+                "{path} is not finished, so no blocks can be added to it yet\nhint: continue it \
+                 first: cassay resume {path}"
             );
         };
         if !self.study.repeat.interleaved {
             bail!(
-                "{path} has `repeat.order: sequential`: blocks that are added later cannot be \
-                 told from what has changed meanwhile\n\
-                 hint: run the study with `--set repeat.order=interleaved`"
+                "{path} has `repeat.order: sequential`: the effect of blocks that are added later \
+                 cannot be distinguished from other changes\nhint: run the study with `--set \
+                 repeat.order=interleaved`"
             );
         }
         let mut primary = findings.comparisons.iter().filter(|one| one.primary);
@@ -153,7 +153,6 @@ impl InterruptedRun {
     /// Runs the remaining trials.
     ///
     /// # Errors
-    ///
     /// As [`super::run`]; or another process still writes the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<RunEnd> {
         missing_capabilities::check_with_machines(&self.study, &self.plan, &options.dirs)?;

@@ -66,11 +66,10 @@ impl Running {
         })
     }
 
-    /// Gives the nodes another configuration; the data stays.
+    /// Gives the nodes another configuration, and keeps the data.
     ///
     /// # Errors
-    ///
-    /// A node did not come back. Then the target cannot be used.
+    /// A node is not up afterwards. The target then cannot be used.
     pub fn reconfigure(
         &mut self,
         target: &Target,
@@ -78,7 +77,7 @@ impl Running {
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let Target::Local(local) = target else {
-            bail!("only nodes of our own can be given another configuration");
+            bail!("only nodes that cassay started can get another configuration");
         };
         self.broken = true;
         self.cluster
@@ -212,8 +211,8 @@ impl Running {
     }
 
     /// Returns the settings that differ from those at the start: `node1 concurrent_reads`. It
-    /// leaves out two kinds: settings of how a node enters its ring, which differ when it comes
-    /// back empty, and addresses of a node that has moved.
+    /// leaves out settings of how a node enters its ring, which differ if it was replaced without
+    /// data. It also leaves out addresses of a node that has moved.
     pub fn settings_changed(&self) -> Result<Vec<String>> {
         // Another release has other settings.
         if self.node_settings.is_empty() || self.upgraded.is_some() {

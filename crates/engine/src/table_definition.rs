@@ -72,7 +72,7 @@ pub fn describe(
         name == quoted || name == folded
     });
     let Some(table) = tables.next() else {
-        return absent("has none of this name");
+        return absent("has no such table");
     };
     let types = all.iter().filter(|one| one.kind == "type");
     Ok(Definition::Found(TableDescription {

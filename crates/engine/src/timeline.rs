@@ -4,8 +4,7 @@ use measure::clock;
 use store::record::PhaseTimeRecord;
 use study::plan::{Phase, PhaseKind};
 
-/// Phases so far, on the monotonic clock. A kind may occur twice (a restart before the load phase
-/// and one after it). Each occurrence has its own description and length.
+/// Phases up to now, on the monotonic clock.
 #[derive(Debug)]
 pub struct Timeline {
     start_ns: u64,

@@ -69,7 +69,7 @@ pub struct TrialRun<'a> {
     pub is_first: bool,
     /// Rows that exist before the trial.
     pub rows: RowsBefore,
-    /// True if the previous trial was too much for the target.
+    /// True if the load of the previous trial was too high for the target.
     pub after_too_much: bool,
     /// Ceilings of the client, one for each measurement.
     pub ceilings: Vec<Ceiling>,
@@ -85,7 +85,7 @@ pub struct TrialRun<'a> {
     pub events: &'a mut dyn FnMut(Event),
     /// Set by Ctrl-C.
     pub interrupt: &'a AtomicBool,
-    /// Guard that ends the load if it is too much for other users. `None` without a guard.
+    /// Guard that ends the load if it is too high for other users. `None` without a guard.
     pub guard: Option<Guard>,
 }
 
@@ -95,12 +95,12 @@ pub enum TrialEnd {
     Finished(Box<TrialFinding>),
     /// The user pressed Ctrl-C: the trial counts as not done.
     Interrupted,
-    /// A node died, or the load was too much for other users of the target. Holds the description.
+    /// A node died, or the load was too high for other users of the target. Holds the description.
     /// The finding is invalid, and the run does not continue with this target.
     Stopped(Box<TrialFinding>, String),
 }
 
-/// State of a running trial: its evidence and finding so far, and the data to complete them.
+/// State of a running trial: its evidence and finding up to now, and the data to complete them.
 struct State {
     writer: TrialWriter,
     answered: AnsweredCounts,
@@ -189,8 +189,8 @@ impl TrialRun<'_> {
         let looked = self.looked();
         state.gather.start(running, self.settings, &looked, &self.own_pids())?;
         let end = self.phases(running, &mut state);
-        // The probes' last readings are kept whatever happened, and a failure to keep them hides no
-        // other error.
+        // The probes' last readings are kept even after a failure, and a failure to keep them hides
+        // no other error.
         let stopped = state.gather.stop(&mut state.writer);
         let gaps = missing(running, state.writer.path());
         state.finding.gaps = gaps.clone();
@@ -283,8 +283,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Checks that the tables match the statements. A null target needs no check: it has the tables
-    /// of the program and no rows, and says nothing about Cassandra.
+    /// Checks that the tables match the statements. A null target needs no check, since it has the
+    /// tables of the program and no rows.
     fn check_schema(&mut self, running: &Running, state: &mut State) -> Result<()> {
         if running.is_null() || running.cluster.is_null_server()? {
             self.rows.are_said = false;

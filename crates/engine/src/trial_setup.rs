@@ -86,7 +86,7 @@ impl Engine<'_> {
         stopped.and(noted).and(self.note_missing(slug, missing))
     }
 
-    /// Records the tables that stay on an attached cluster.
+    /// Records the tables that remain on an attached cluster.
     fn note_remains(&mut self, running: &Running) {
         let left = running.cluster.left();
         if let Target::Attach(attach) = &running.settings
@@ -118,12 +118,12 @@ impl Engine<'_> {
         self.writer.journal(None, JournalEvent::FilesMissing { slug, gaps })
     }
 
-    /// Connects to the clients that the trial wants, unless they are already connected.
+    /// Connects to the clients that the trial needs, unless they are already connected.
     pub(super) fn ready_clients(&mut self, trial: &Trial) -> Result<()> {
         let client = &self.study.variants[trial.variant].settings.client;
         let serves = self.fleet.as_ref().is_some_and(|fleet| fleet.serves(client));
         if !serves {
-            // Clients that no trial wants any more end first.
+            // Clients that no trial needs any more end first.
             self.fleet = None;
             let say = &mut |said: &str| (self.events)(Event::Said(said.to_owned()));
             self.fleet = FleetUse::open(client, say)?;

@@ -37,7 +37,7 @@ pub struct Tally {
     pub all: Series,
     /// Release lag.
     pub lag: Histogram,
-    /// Operations that ended in the window, whatever their outcome.
+    /// Operations that ended in the window, regardless of their outcome.
     pub ended: u64,
     /// Outcomes of all operations of the run, including those before the window.
     pub outcomes: OutcomeCounts,
@@ -57,7 +57,7 @@ pub struct Series {
     errors: Histogram,
     ok: u64,
     ops_per_s: Vec<f64>,
-    /// Sum of all counts; its histograms stay empty.
+    /// Sum of all counts; its histograms remain empty.
     counts: KindInterval,
 }
 
@@ -147,7 +147,7 @@ impl Series {
         }
     }
 
-    /// Returns true if no operation of this kind ended in the window, and none was due there. An
+    /// Returns true if no operation of this kind ended in the window, and none was due in it. An
     /// operation that was due may end after the window, or never.
     pub fn is_empty(&self) -> bool {
         self.ok == 0 && self.errors.is_empty() && self.latency.histogram().is_empty()

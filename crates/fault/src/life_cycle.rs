@@ -10,8 +10,8 @@ use host::{Query, QueryAnswer};
 use std::time::Duration;
 use target_spec::fault::{FaultKind, Hit, Length, Options};
 
-/// Interval between two observations: short compared with the second in which clients notice a
-/// failed node.
+/// Interval between two observations. It is short compared with the second in which clients notice
+/// a failed node.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Time limit of an answer that proves a node whole. It is generous, for a busy machine.
@@ -54,7 +54,7 @@ pub struct LifeCycleStep {
 pub struct FaultResult {
     /// True if an independent observer saw the fault. `None` if no observation was possible.
     pub seen: Option<bool>,
-    /// True if the target was seen whole at the end.
+    /// True if the fault was observed as healed at the end.
     pub whole: bool,
     /// Steps in order.
     pub steps: Vec<LifeCycleStep>,
@@ -69,7 +69,7 @@ pub fn holds_from(kind: &FaultKind) -> FaultStep {
 }
 
 impl FaultResult {
-    /// Returns the verdict: confirmed if the fault was seen and healed.
+    /// Returns the verdict: confirmed if the fault was observed in effect and then healed.
     pub fn verdict(&self) -> FaultVerdict {
         match (self.seen, self.whole) {
             (Some(true), true) => FaultVerdict::Confirmed,
@@ -95,8 +95,8 @@ struct LifeCycle<'w> {
 }
 
 /// Injects the fault, holds it until healing is ordered, and heals it. `planned` is the expected
-/// duration. A little later, agents heal by themselves. `tell` receives every step at once. Heals
-/// the fault on every path.
+/// duration. A little later, agents heal by themselves. `tell` receives every step immediately.
+/// Heals the fault on every path.
 pub fn run(
     kind: &FaultKind,
     (hit, options): (&Hit, &Options),
@@ -155,7 +155,7 @@ impl LifeCycle<'_> {
     /// Observes until the target is whole; after an earlier fault, it may not be whole yet. Waits
     /// at most as long as the fault itself may take to heal.
     fn before(&mut self) -> Observation {
-        // This includes the time for which an agent may hold a fault whose controller is gone.
+        // This includes the time for which an agent may hold a fault whose controller has ended.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + limit.as_nanos() as u64;
@@ -199,7 +199,7 @@ impl LifeCycle<'_> {
         matches!(seen, Ok(QueryAnswer::VolumeTaken(true))).then(|| Observation {
             broken: Some(true),
             whole: Some(false),
-            words: "the host's volume is broken by something else".to_owned(),
+            words: "another fault is in force on the host's volume".to_owned(),
         })
     }
 
@@ -322,9 +322,9 @@ impl LifeCycle<'_> {
         while !self.world.wait(planned) {}
     }
 
-    /// Heals the fault, and observes until the target is whole. Returns true if it became whole.
-    /// Restarts nodes that do not come back by themselves, as an operator would: some stop
-    /// permanently because of a fault.
+    /// Heals the fault, and observes until the fault is healed. Returns true if it was healed. Like
+    /// an operator, it restarts nodes that do not start again by themselves, because some stop
+    /// permanently after a fault.
     fn heal(&mut self) -> bool {
         self.say(FaultStep::Healing, self.fault.healing().to_owned());
         let (steps, tell) = (&mut self.steps, &mut self.tell);
@@ -343,10 +343,10 @@ impl LifeCycle<'_> {
             if look.whole.is_some() {
                 seen_ns = self.world.now_ns();
             }
-            // If an agent is gone, nothing can be observed any more.
+            // If an agent has ended, nothing can be observed any more.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.whole == Some(true) {
-                let early = "; its agent had healed it by itself";
+                let early = "; its agent had already healed it";
                 let early = if mended.by_itself { early } else { "" };
                 let became = mended.became.map(|became| format!("; {became}"));
                 self.say(
@@ -378,7 +378,7 @@ fn is_ready(look: &Observation) -> bool {
     look.whole == Some(true) && look.broken == Some(false)
 }
 
-/// Restarts of nodes that do not come back.
+/// Restarts of nodes that do not start again by themselves.
 struct Revival {
     /// Nodes that are starting, with the time of their last start.
     started: Vec<(usize, u64)>,
@@ -424,7 +424,7 @@ impl Revival {
         } else if is_gone {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
-            // A node that has just started takes a while.
+            // A node that has just started needs some time.
             "it runs and answers no request, though the broken part is whole"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
             "it answers clients, and all others hold it to be down"
@@ -437,7 +437,7 @@ impl Revival {
         self.restarts_count += 1;
         self.started.retain(|(started, _)| *started != node);
         self.started.push((node, now_ns));
-        // The cause of a failed start would make the next one fail, too.
+        // The cause of a failed start would also make the next start fail.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
             ", and told to skip what of its files cannot be read"

@@ -53,7 +53,7 @@ impl Task {
             return Ok(Work::Going);
         };
         self.is_at_work = false;
-        let own = "; these are Cassandra's own: there are none of clients";
+        let own = "; these belong to Cassandra itself: no client has one";
         let is_own = self.keyspaces.iter().all(|keyspace| cluster::is_own(keyspace));
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
@@ -71,7 +71,7 @@ impl Task {
             let told = world.tell(self.node, stop.clone(), AT_ONCE);
             if world.now_ns() >= until_ns {
                 anyhow::bail!(match told {
-                    Ok(_) => "it does not end, though it was told to".to_owned(),
+                    Ok(_) => "it does not end, although it was asked to".to_owned(),
                     Err(error) => format!("it cannot be ended: {error:#}"),
                 });
             }

@@ -88,7 +88,7 @@ pub(crate) fn process(
             whole: Some(!is_broken(state)),
             words: match state {
                 Some(state) => format!("the kernel calls its process {state}"),
-                None => "the kernel knows its process no more".to_owned(),
+                None => "its process no longer exists".to_owned(),
             },
         },
     }
@@ -117,7 +117,7 @@ pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) ->
     let ended = process(world, node, |state| state.is_none()).broken == Some(true);
     ensure!(
         !ended,
-        "{name} has ended while it started: its log says why"
+        "{name} has ended during its start: its log has the reason"
     );
     Ok(())
 }
@@ -148,7 +148,7 @@ pub(crate) fn nodes_on(world: &dyn Agents, host: usize) -> Vec<(usize, NodeSeen)
     nodes.filter(|(_, node)| node.host == Some(host)).collect()
 }
 
-/// Returns the running nodes of a host, with the starts that bring them back.
+/// Returns the running nodes of a host, with the commands that start them again.
 pub(crate) fn restartables(
     world: &dyn World,
     host: usize,
@@ -203,7 +203,7 @@ pub(crate) fn other_way(world: &dyn Agents, host: usize) -> Result<(usize, Socke
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let mut others = (0..world.hosts().len()).filter(|other| *other != host);
-    let other = others.next().context("there is no other host to look from")?;
+    let other = others.next().context("there is no other host for observing it")?;
     Ok((other, node.storage))
 }
 
@@ -229,8 +229,8 @@ fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Resul
         words: match reach {
             Reach::Reached(_) => format!("{from} reaches {to}"),
             Reach::Refused => format!("{from} is refused by {to}"),
-            Reach::Silent => format!("{from} hears nothing of {to}"),
-            Reach::Unreachable => format!("{from} has no way to {to}"),
+            Reach::Silent => format!("{from} receives nothing from {to}"),
+            Reach::Unreachable => format!("{from} has no route to {to}"),
         },
     })
 }
@@ -327,7 +327,7 @@ pub(crate) fn try_disk(
         .into_iter()
         .nth(host)
         .map(|host| host.folder)
-        .context("there is no such host")?;
+        .context("the host does not exist")?;
     let sight = Query::TryDisk {
         folder,
         work,

@@ -113,7 +113,7 @@ impl Live {
     fn control(&self, node: usize) -> Result<&NodeControl> {
         let known = self.node_handle(node)?;
         let control = known.control.as_ref();
-        control.with_context(|| format!("{} shows no MBeans to be told by", known.name))
+        control.with_context(|| format!("{} offers no MBeans for this request", known.name))
     }
 
     /// Returns the agent on the machine of a node's process.

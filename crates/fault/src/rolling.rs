@@ -102,7 +102,7 @@ impl Round {
             return Ok(Work::Going);
         }
         if turn.before.is_some_and(|before| lives(world, turn.node, before) != Ok(false)) {
-            bail!("{name} was not restarted: the kernel knows its process of before");
+            bail!("{name} was not restarted: its earlier process still runs");
         }
         holds(world, turn.node)?;
         self.turn = None;
@@ -118,7 +118,7 @@ impl Round {
     }
 }
 
-/// Returns true if the kernel of a node's host knows the process.
+/// Returns true if the process exists in the kernel of the node's host.
 fn lives(world: &mut dyn Agents, node: usize, process: Identity) -> Result<bool, String> {
     match world.see(ExecutedBy::Node(node), Query::Process(process)) {
         Ok(QueryAnswer::Process(state)) => Ok(state.is_some()),

@@ -16,7 +16,7 @@ pub fn compute(settings: &Settings, start: u64) -> Option<u64> {
         (Target::Null(_), _) => false,
         // Every trial loads its own data, even in an uninterrupted run.
         (_, Reset::Truncate) => false,
-        // The data of an attached cluster existed before the run, and stays.
+        // The data of an attached cluster existed before the run, and remains after it.
         (Target::Attach(_), Reset::None) => settings.data.load != Load::None,
         (_, Reset::None | Reset::Snapshot) => true,
     };

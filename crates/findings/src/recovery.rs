@@ -1,5 +1,5 @@
 //! Computes the effects of a trial's faults from its files when it has ended. So nothing needs to
-//! stay in memory while the trial runs, however long it is.
+//! remain in memory while the trial runs, however long it is.
 
 mod peers_view;
 mod window;

@@ -13,8 +13,8 @@ type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 /// Rules whose failure says nothing about the target, each with the meaning of its failure. The
 /// client was at its limit, or its numbers contradict each other. Or other programs interfered,
 /// which may not happen again. Or the client itself was late. V1 does not fail if the limit of
-/// operations in flight held operations back, because then the target was slow. The order matters:
-/// a client at its limit also stalls and is late.
+/// operations in flight held operations back, because then the target was slow. The order is
+/// important, since a client at its limit also stalls and is late.
 const NOT_OF_TARGET: [Excuse; 7] = [
     ("V3", "the client was at its limit", TrialJudgement::Client),
     (
@@ -24,7 +24,7 @@ const NOT_OF_TARGET: [Excuse; 7] = [
     ),
     (
         "V6",
-        "not every operation was counted once",
+        "some operations were not counted exactly once",
         TrialJudgement::Client,
     ),
     (
@@ -114,8 +114,8 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     }
 }
 
-/// Decides if an invalid trial still says something about the target. If the client could not offer
-/// the requested load, the trial says nothing about the target, whatever else went wrong.
+/// Decides if an invalid trial still gives information about the target. If the client could not
+/// apply the requested load, the trial gives none, regardless of other problems.
 fn judged(finding: &TrialFinding) -> TrialJudgement {
     if finding.verdict != Verdict::Invalid {
         return TrialJudgement::Fair;

@@ -1,7 +1,7 @@
-//! A client that offers its share of a load, and reports its results each second.
+//! A client that applies its share of a load, and reports its results each second.
 //!
-//! Invariants: a client stops its load if its controller is gone, or silent for longer than its
-//! lease. It leaves nothing on its machine that would outlive it.
+//! Invariants: a client stops its load if its controller has ended, or is silent for longer than
+//! its lease. After its end, it leaves nothing on its machine.
 
 use crate::codec::{pack_client, pack_kinds};
 use crate::health::throttled_ns;
@@ -31,7 +31,7 @@ use workload::Program;
 /// Time limit for a controller to send its first request.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Time limit for the load to end after the controller has gone.
+/// Time limit for the load to end after the end of the controller.
 const END_LIMIT: Duration = Duration::from_secs(3);
 
 /// A client's result of compiling the controller's sources.
@@ -197,7 +197,7 @@ impl Serve<ClientState> for TakeSources {
 
 impl Serve<ClientState> for TakeLarge {
     fn serve(self, client: &ClientState) -> Result<()> {
-        let piece = BASE64.decode(&self.piece).context("read what it was sent")?;
+        let piece = BASE64.decode(&self.piece).context("read the message to the client")?;
         let mut pieces = {
             let mut inner = client.inner();
             if self.is_first {

@@ -20,7 +20,7 @@ use std::io::Read;
 /// delayed for a minute.
 const SET_NS: u64 = 30_000_000;
 
-/// Messages of one client so far.
+/// Messages of one client up to now.
 pub(crate) struct ClientCourse {
     /// Start line of the client, by its own clock.
     pub theirs_start_ns: u64,
@@ -90,7 +90,8 @@ impl Merging {
         match note {
             Note::Kinds(note) => {
                 let interval = self.interval_at(note.index);
-                let kinds = interval.kinds.get_mut(note.at..).context("kinds of no program")?;
+                let kinds = interval.kinds.get_mut(note.at..).context("kinds of an unknown \
+                                                                       program")?;
                 add_kinds(&note.packed, kinds)?;
             }
             Note::Interval(note) => self.interval(number, said, &note, now_ns)?,
@@ -181,7 +182,7 @@ impl Merging {
 }
 
 fn piece(note: KeptNote) -> Result<RecordPiece> {
-    let not_ours = "what a client has written down is of another form than ours";
+    let not_ours = "the record of a client has another form than that of this program";
     let packed = BASE64.decode(&note.bytes).context(not_ours)?;
     let mut bytes = Vec::new();
     let most = crate::wire::PIECE_BYTES as u64 + 1;

@@ -167,7 +167,6 @@ impl Clients {
     /// Starts a client on every seat, all at once.
     ///
     /// # Errors
-    ///
     /// Some clients could not be started. The error lists all of them with their reasons. No client
     /// is then left running.
     pub fn open(seats: &[Seat]) -> Result<Clients> {
@@ -195,7 +194,7 @@ impl Clients {
         &self.all
     }
 
-    /// Returns the reason why a client is gone. `None` while all are present.
+    /// Returns the reason for the loss of a client. `None` while all are present.
     pub fn lost(&self) -> Option<String> {
         self.all.iter().find_map(|client| {
             let why = client.link.lost()?;
@@ -207,7 +206,7 @@ impl Clients {
     /// Its name identifies its content: it is a digest. `write` writes the bytes for each client.
     ///
     /// # Errors
-    /// A client cannot store it, or is gone.
+    /// A client cannot store it, or has ended.
     pub fn give(
         &self,
         name: &str,
@@ -229,7 +228,7 @@ impl Clients {
     /// Sends all clients the sources of a program, unless they have them.
     ///
     /// # Errors
-    /// A client cannot compile them, or is gone.
+    /// A client cannot compile them, or has ended.
     pub fn prepare(&self, sources: &str) -> Result<()> {
         let mut have = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         if *have == sources {
@@ -245,7 +244,7 @@ impl Clients {
     /// null target. `None` if its machine was too busy.
     ///
     /// # Errors
-    /// A null target does not accept the program, or a client is gone.
+    /// A null target does not accept the program, or a client has ended.
     pub fn ceilings(&self) -> Result<Vec<Option<f64>>> {
         self.each(|client| {
             let call = MeasureCeiling {
@@ -259,7 +258,6 @@ impl Clients {
     /// Runs `with` on all clients in parallel.
     ///
     /// # Errors
-    ///
     /// All failures, each with its client.
     pub(crate) fn each<T: Send>(
         &self,
@@ -269,7 +267,7 @@ impl Clients {
         all_or_failures(done.zip(&self.all).map(|(done, client)| (done, client.words())))
     }
 
-    /// Ends the clients' load. A client that is gone offers none.
+    /// Ends the load of the clients. A client that has ended applies no load.
     pub(crate) fn disarm(&self) {
         at_once(&self.all, |client| client.link.call(&Disarm, LIMIT)).for_each(drop);
     }
@@ -387,7 +385,7 @@ fn links(seats: &[Seat]) -> Result<Vec<Link>> {
     let mut reached = Link::to_all(&far, OtherAgents::End)?.into_iter();
     let mark = std::process::id().to_string();
     let link = |(number, seat): (usize, &Seat)| match seat.far {
-        Some(_) => reached.next().context("a machine that was reached is not there"),
+        Some(_) => reached.next().context("a machine that was reached no longer exists"),
         None => Link::open(&name_of(number), &begin(), (MARK, &mark)).context("here"),
     };
     numbered().map(link).collect()

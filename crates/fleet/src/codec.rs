@@ -1,7 +1,7 @@
 //! Converts intervals to text, and back: histograms as their buckets, counters as numbers.
 //!
 //! Invariant: reading returns exactly the written counts. Both sides are the same build, so
-//! counters carry no names. All are listed here in one place, where the compiler detects a new one.
+//! counters have no names. All counters are listed here, so that the compiler detects a new one.
 
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -212,7 +212,7 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
 }
 
 /// Error for packed data of another build.
-const NOT_OURS: &str = "an interval of another form than ours";
+const NOT_OURS: &str = "an interval has another form than those of this program";
 
 /// Packs as many kinds as fit one text, at least one. Returns their number.
 pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, usize) {

@@ -104,7 +104,7 @@ impl Fleet {
         }
     }
 
-    /// Waits until everything has ended, and adds up the results.
+    /// Waits until all workers have ended, and adds up the results.
     ///
     /// # Errors
     /// A worker could not wait for answers, or has panicked. A lost client is not an error.
@@ -126,7 +126,7 @@ type Heard = (usize, Word);
 enum Word {
     /// The client sent this message.
     Said(serde_json::Value),
-    /// The client is gone.
+    /// The client has ended.
     GoneNode,
     /// The client learned too late when its window begins or its load ends, by this many ns.
     Late(u64),
@@ -287,13 +287,13 @@ impl FleetLoad {
     }
 
     fn take(&mut self, number: usize, note: serde_json::Value, now_ns: u64) -> Result<()> {
-        let note = serde_json::from_value::<Note>(note).context("understand what it says")?;
+        let note = serde_json::from_value::<Note>(note).context("parse its message")?;
         let said = &mut self.said[number];
         if let Some(piece) = self.merging.take(number, said, note, now_ns)? {
-            let offset = self.clocks[number].offset().context("its clock is not known")?;
+            let offset = self.clocks[number].offset().context("its clock is unknown")?;
             self.kept
                 .add(&piece, their_time(offset))
-                .context("it has written down operations that it was not asked for")?;
+                .context("it has recorded operations that were not requested")?;
         }
         Ok(())
     }
@@ -306,7 +306,7 @@ impl FleetLoad {
         for number in 0..self.said.len() {
             let silent_ns = self.silent_ns(number, now_ns);
             if self.said[number].next.is_some() && silent_ns > SILENCE_S * clock::SECOND_NS {
-                let words = format!("was not heard of for {:.1} s", silent_ns as f64 / 1e9);
+                let words = format!("has sent no message for {:.1} s", silent_ns as f64 / 1e9);
                 self.lose(number, words);
             }
         }
@@ -419,8 +419,8 @@ fn add(all: &mut Summary, note: EndNote) {
 
 impl Drop for FleetLoad {
     fn drop(&mut self) {
-        // Dropping a load ends it and waits for its end, so that the next load finds everything
-        // free.
+        // Dropping a load ends it and waits for its end, so that all resources are free for the
+        // next load.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
         std::thread::scope(|scope| {
             for (_, link) in there {

@@ -6,9 +6,9 @@
 //! together they offer the same load as one client. [`Fleet`] is the controller's side of all of
 //! them, and looks like one load to its caller. [`answer`] is the side of one client.
 //!
-//! Invariants: a fleet offers, operation by operation and ns by ns, the same load as one client
-//! with as many workers. Intervals are added, and no figure is averaged. A lost client ends the
-//! load of the others.
+//! Invariants: a fleet applies, operation by operation and ns by ns, the same load as one client
+//! with the same number of workers. Intervals are added, and no figure is averaged. A lost client
+//! ends the load of the others.
 //!
 //! A client makes its own operations from the controller's sources, and both sides compare the
 //! results: see [`Maker`].

@@ -12,7 +12,7 @@ use measure::clock;
 const FINGERPRINT_OPERATIONS: u64 = 1000;
 
 /// Base distance of the start line. The distance also includes `WAYS_AHEAD` times the largest error
-/// bound of a client's clock offset, as a measure of the transit time. So each client learns of the
+/// bound of a client's clock offset, as a measure of the transit time. So each client receives the
 /// start in time.
 const START_AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
@@ -22,8 +22,8 @@ impl Clients {
     /// ignores the number of workers in `config`. All clients must have the program's sources.
     ///
     /// # Errors
-    /// A client cannot connect, makes different operations from the same sources, or is gone. The
-    /// error lists all failures with their clients. No load is then offered.
+    /// A client cannot connect, makes different operations from the same sources, or has ended. The
+    /// error lists all failures with their clients. No load is then applied.
     pub fn start(&self, config: &Config) -> Result<Fleet> {
         let begun = self.begin(config);
         if begun.is_err() {
@@ -54,7 +54,7 @@ impl Clients {
             let armed = client.link.call(&call, WORK_LIMIT)?;
             ensure!(
                 armed.fingerprint == expected,
-                "it makes other operations of the same sources: this is a bug in cassay"
+                "it makes other operations from the same sources: this is a bug in cassay"
             );
             Ok(armed.connections)
         });
@@ -68,7 +68,7 @@ impl Clients {
         let mut way_ns = 0;
         for client in &clients {
             client.clock.begin();
-            let offset = client.clock.offset().context("its clock is not known")?;
+            let offset = client.clock.offset().context("its clock is unknown")?;
             way_ns = way_ns.max(offset.bound_ns);
             starts.push(offset);
         }

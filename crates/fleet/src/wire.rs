@@ -297,7 +297,7 @@ fn word_of<T: PartialEq>(all: &[(T, &str)], value: &T) -> String {
 fn find_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
     match all.iter().find(|(_, one)| *one == word) {
         Some((value, _)) => Ok(*value),
-        None => bail!("a client knows no {word:?}"),
+        None => bail!("a client has no {word:?}"),
     }
 }
 

@@ -40,7 +40,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for an agent to end: it kills processes and unmounts a volume.
 const END_LIMIT: Duration = Duration::from_secs(120);
 
-/// Agent of a host or of this machine. Dropping it ends what it started, unless it is kept.
+/// Agent of a host or of this machine. Dropping it ends the processes that it started, unless it is
+/// kept.
 #[derive(Debug)]
 pub struct Agent {
     link: Link,
@@ -79,8 +80,8 @@ impl Agent {
     /// # Errors
     /// As [`Agent::start_on_machine`], or this machine does not permit it.
     pub fn start_switch(cluster: &str, folder: &Path) -> Result<Agent> {
-        // This happens before this command has a second process, because all of them would have to
-        // move.
+        // This happens before this command has a second process, because all of its processes would
+        // have to move.
         cgroup::step_aside()?;
         Agent::begin(cluster, SWITCH, folder)
     }
@@ -161,7 +162,7 @@ impl Agent {
     /// Returns the capabilities of its machine.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn capabilities(&self) -> Result<Vec<CapabilityStatus>> {
         self.call(&Capabilities)
     }
@@ -169,7 +170,7 @@ impl Agent {
     /// Returns the capabilities of its machine to break volumes.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn volume_capabilities(&self) -> Result<Vec<CapabilityStatus>> {
         self.call(&VolumeCapabilities)
     }
@@ -177,7 +178,7 @@ impl Agent {
     /// Returns the capabilities of its machine to break the machine's own network.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn machine_capabilities(&self) -> Result<Vec<CapabilityStatus>> {
         self.call(&MachineCapabilities)
     }
@@ -264,7 +265,7 @@ impl Agent {
     /// permitted to access. The process ends with the agent.
     ///
     /// # Errors
-    /// The program cannot be executed, or the agent is gone.
+    /// The program cannot be executed, or the agent has ended.
     pub fn start(&self, command: &Command, output: &Path) -> Result<Identity> {
         self.call(&StartProcess::from_command(command, output)?)
     }
@@ -277,8 +278,8 @@ impl Agent {
         self.call(&start.0)
     }
 
-    /// Returns how a process that the agent started has ended. `None` while it runs. Makes no call,
-    /// because the agent reports ends by itself.
+    /// Returns the way in which a process that the agent started has ended. `None` while it runs.
+    /// It makes no call, because the agent reports ends by itself.
     pub fn how_ended(&self, process: Identity) -> Option<ProcessEnd> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {
@@ -296,11 +297,11 @@ impl Agent {
         self.link.lost()
     }
 
-    /// Asks a process to end, kills it after `grace`, and waits until it is gone. Returns true if
-    /// it ended by itself.
+    /// Asks a process to end, kills it after `grace`, and waits until it has ended. Returns true if
+    /// it ended before it was killed.
     ///
     /// # Errors
-    /// It is still there.
+    /// The process still exists.
     pub fn end_process(&self, process: Identity, grace: Duration) -> Result<bool> {
         if self.how_ended(process).is_some() {
             return Ok(true);
@@ -358,7 +359,7 @@ fn hosts_there(
             role,
             folder: folder_of(&tree, &name),
             files: vec![supply_folder(&folder), tree.join(&name)],
-            // A relay must not remove anything.
+            // A relay must not remove files.
             tree: (role == Role::Host).then_some(tree),
             lease_s: LEASE_S,
         };
@@ -372,7 +373,7 @@ fn hosts_there(
 
 fn folder_there(machine: &RemoteHost) -> Result<PathBuf> {
     let folder = machine.folder.clone();
-    folder.with_context(|| format!("{}: no folder is named for nodes there", machine.ssh))
+    folder.with_context(|| format!("{}: no folder is named for nodes on it", machine.ssh))
 }
 
 /// Returns the first message to the agent of another machine. Its folder is unique there, even if
@@ -416,7 +417,7 @@ pub fn folder_of(cluster: &Path, name: &str) -> PathBuf {
 /// Creates the socket of a kept agent, in its own folder.
 ///
 /// # Errors
-/// Another process listens there, or it is not permitted.
+/// Another process listens in the folder, or the kernel does not permit it.
 pub fn listen(folder: &Path) -> Result<UnixListener> {
     with_short_path(folder, |socket| {
         UnixListener::bind(socket).context("listen for another command")
@@ -426,7 +427,7 @@ pub fn listen(folder: &Path) -> Result<UnixListener> {
 /// Connects to the kept agent that listens in its own `folder`.
 ///
 /// # Errors
-/// No process listens there.
+/// No process listens in the folder.
 pub fn knock(folder: &Path) -> Result<UnixStream> {
     with_short_path(folder, |socket| {
         UnixStream::connect(socket).context("connect")

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Invocation, LinkSpec};
 
-/// A fault that an agent can inject. All processes in it are processes that the agent has started.
-/// A volume can have only one fault at a time, except slowness: the agent refuses a second one.
+/// A fault that an agent can inject. It affects only processes that the agent has started. A volume
+/// can have only one fault at a time, except slowness, and the agent refuses a second one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Injection {
     /// Stops a process (SIGSTOP), and continues it for healing.
@@ -59,7 +59,7 @@ pub enum Injection {
     /// connections, a program makes it leave. Then it is killed, and its files and its address are
     /// removed.
     Join(Join),
-    /// Changes files, and changes them back for healing. A process that reads them at its start is
+    /// Changes files, and restores them for healing. A process that reads them at its start is
     /// stopped before each change and started after it.
     Files {
         /// Process that reads the files.
@@ -95,21 +95,21 @@ pub enum Injection {
     LinkTo {
         /// Number of the host, counted from 1.
         number: usize,
-        /// Limits of the link. Absent ones stay as they are.
+        /// Limits of the link. Absent limits do not change.
         link: LinkSpec,
     },
-    /// Limits the traffic that the host sends, and restores the limits for healing. Absent ones
-    /// stay as they are.
+    /// Limits the traffic that the host sends, and restores the limits for healing. Absent limits
+    /// do not change.
     LinkFrom(LinkSpec),
     /// Adds another host's address to the host, and announces it to the neighbours. Healing removes
-    /// it. The owner announces the address again when its link is back.
+    /// it. The owner announces the address again when its link is up again.
     TakeAddress(Ipv4Addr),
     /// Resets the connections to these TCP ports of the host. There is nothing to heal.
     Reset(Vec<u16>),
     /// Stops a server that belongs to another user, or its process, and makes it serve again for
     /// healing.
     Service(ServiceFault),
-    /// Runs a program, and another one for healing. The guard runs it if the agent is gone.
+    /// Runs a program, and another one for healing. The guard runs it if the agent has ended.
     Command {
         /// Program that injects the fault.
         inject: Invocation,
@@ -125,7 +125,7 @@ pub enum Injection {
     /// volume is lost. For healing, the volume is mounted again, and processes are restarted.
     /// Another injection cuts the network.
     PowerOff {
-        /// Processes to restart when the power is back.
+        /// Processes to restart when the power is on again.
         processes: Vec<Restartable>,
     },
     /// Mounts the volume of another host of this machine, which that host has unmounted, and starts
@@ -172,7 +172,7 @@ pub enum Injection {
     },
     /// Inverts all bits of a part of a file on the host's volume. Every reader gets the changed
     /// bytes from disk, unless a process had mapped them before. Healing restores them, unless the
-    /// file is gone or was written to; [`HealAnswer::became`] reports the outcome.
+    /// file was removed or written to. [`HealAnswer::became`] reports the outcome.
     DiskCorrupt {
         /// Path of the file.
         path: PathBuf,

@@ -46,7 +46,7 @@ pub struct List {
     pub folder: PathBuf,
     /// Last name that is already known.
     pub after: Option<String>,
-    /// Suffix of files whose text is returned, too.
+    /// Suffix of files whose text is also returned.
     pub text_of: Option<String>,
 }
 
@@ -79,10 +79,10 @@ pub struct Sum {
     pub begun: PartialChecksum,
 }
 
-/// Progress of a checksum: the sum so far, and its bytes.
+/// Progress of a checksum: the sum up to now, and its bytes.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub struct PartialChecksum {
-    /// Sum so far.
+    /// Sum up to now.
     pub crc: u32,
     /// Number of bytes that it covers.
     pub bytes: u64,

@@ -1,8 +1,8 @@
 //! Isolated hosts, each with an agent. Simulated hosts have a network on a switch, control groups
 //! and a volume each. Remote machines have as much of this as they permit.
 //!
-//! Invariants: everything belongs to the agents' namespaces and mounts, and disappears with them,
-//! however they end. Only directories can remain: of control groups, and in the cluster's folder.
+//! Invariants: all objects belong to the agents' namespaces and mounts, and disappear with them in
+//! any case. Only directories can remain: of control groups, and in the cluster's folder.
 //! [`HostsState::before`] lists them before the first is created, and [`Hosts::clear`] removes
 //! them. In the machine's own namespaces there is one link end per cluster and no mount. On remote
 //! machines, nothing is outside the named folder except control groups. The agents' guards and
@@ -110,7 +110,8 @@ impl Hosts {
     /// one fails, nothing is left on any.
     ///
     /// # Errors
-    /// All unreachable machines, each with the reason; or all that do not permit what is requested.
+    /// All unreachable machines, each with the reason, or all machines that do not permit the
+    /// requested objects.
     pub fn over_ssh(id: &str, spec: &HostsSpec, say: &mut dyn FnMut(&str)) -> Result<Hosts> {
         let mut state = HostsState::for_machines(id, &spec.machines)?;
         let agents = Agent::start_hosts(id, &spec.machines)?;
@@ -181,7 +182,7 @@ impl Hosts {
     /// # Errors
     /// The network has no free address, or the kernel refuses.
     pub fn address(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
-        let host = self.hosts.get(index).context("there is no such host")?;
+        let host = self.hosts.get(index).context("the host does not exist")?;
         if slot == 0 || self.are_machines() {
             return Ok(host.address());
         }
@@ -196,12 +197,12 @@ impl Hosts {
     /// The network has no free address.
     pub fn address_of(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
         let Some(switch) = &self.switch else {
-            return Ok(self.hosts.get(index).context("there is no such host")?.address());
+            return Ok(self.hosts.get(index).context("the host does not exist")?.address());
         };
         let number = slot * self.hosts.len() + index + 1;
         anyhow::ensure!(
             number <= links::HOSTS_COUNT_MAX,
-            "a network has {} addresses for nodes, and number {number} is asked for",
+            "a network has {} addresses for nodes, but number {number} is requested",
             links::HOSTS_COUNT_MAX
         );
         Ok(switch.address(number))
@@ -249,11 +250,11 @@ impl Hosts {
         self.switch().map_or(Ok(()), |switch| switch.keep())
     }
 
-    /// Connects to hosts that an earlier command has kept; `folder` is the cluster's. Dropping the
-    /// returned value leaves them as they are.
+    /// Connects to hosts that an earlier command has kept. `folder` is that of the cluster.
+    /// Dropping the returned value does not change them.
     ///
     /// # Errors
-    /// Their agents are gone (after a reboot, or killed), or of another build.
+    /// Their agents have ended (after a reboot, or killed), or are of another build.
     pub fn reach(state: &HostsState, folder: &Path) -> Result<Hosts> {
         if state.are_machines() {
             return Hosts::reach_over_ssh(state);
@@ -289,7 +290,7 @@ impl Hosts {
     /// processes.
     ///
     /// # Errors
-    /// All machines that are not reachable, or where something cannot be removed.
+    /// All machines that are not reachable, or on which a process or file cannot be removed.
     pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
         let wanted = state.machines.iter().map(crate::destination::destination);
         let agents = Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;
@@ -331,14 +332,14 @@ impl Hosts {
 fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
     machine.address_or(agent.address()).with_context(|| {
         format!(
-            "{}: it is not known by which IPv4 address other machines reach it\n\
-             hint: say it with the machine: `address: 10.0.0.7`",
+            "{}: it is unknown by which IPv4 address other machines reach it\nhint: state it for \
+             the machine: `address: 10.0.0.7`",
             machine.ssh
         )
     })
 }
 
-/// Checks the spec without touching anything.
+/// Checks the specification without effects.
 fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
     anyhow::ensure!(
         (1..=links::HOSTS_COUNT_MAX).contains(&spec.count),
@@ -355,7 +356,7 @@ fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
         let free = volume::usage(folder)?.available_bytes;
         anyhow::ensure!(
             wanted <= free,
-            "{} volumes of {bytes} bytes take {wanted} bytes, and {} has {free} free: make them \
+            "{} volumes of {bytes} bytes take {wanted} bytes, but {} has {free} free: make them \
              smaller or choose another data folder",
             spec.count,
             folder.display()

@@ -1,5 +1,5 @@
-//! Inspection of a machine before nodes are placed on it, and of leftovers of earlier commands
-//! there, as both sides know it.
+//! Inspection of a machine before nodes are placed on it, and of leftovers of earlier commands on
+//! it, in the form that both sides use.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -40,7 +40,7 @@ pub struct Inspect {
 pub struct MachineProperties {
     /// Kernel and architecture: `Linux 6.1.0 x86_64`.
     pub system: String,
-    /// True if the agent runs as root there.
+    /// True if the agent runs as root.
     pub is_root: bool,
     /// Number of usable CPUs.
     pub cpus: usize,
@@ -90,7 +90,7 @@ impl Agent {
     /// Returns the properties of its machine, and the offsets of its clocks.
     ///
     /// # Errors
-    /// The agent is gone, or the folder does not exist.
+    /// The agent has ended, or the folder does not exist.
     pub fn inspect(
         &self,
         folder: &Path,

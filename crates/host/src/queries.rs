@@ -1,4 +1,4 @@
-//! Queries of a host's state, to verify faults independently: its agent asks the kernel, or makes
+//! Queries of a host's state, to verify faults independently. Its agent asks the kernel, or makes
 //! an attempt.
 
 use crate::agent::Agent;
@@ -122,7 +122,7 @@ pub enum Attempt {
 /// Answer to a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum QueryAnswer {
-    /// State letter, as in `ps`. `None` if the process is gone.
+    /// State letter, as in `ps`. `None` if the process has ended.
     Process(Option<char>),
     /// File descriptors of a process.
     Descriptors {
@@ -145,7 +145,7 @@ pub enum QueryAnswer {
     Link {
         /// True if it is administratively up.
         is_up: bool,
-        /// True if its other end is up too, so that its cable is plugged in.
+        /// True if its other end is also up, so that its cable is plugged in.
         has_carrier: bool,
         /// Received packets since its creation.
         received_packets: u64,
@@ -212,7 +212,7 @@ impl Agent {
     /// Queries its host. A query that may take long includes its own time limit.
     ///
     /// # Errors
-    /// The agent is gone, or the kernel does not answer.
+    /// The agent has ended, or the kernel does not answer.
     pub fn see(&self, what: Query) -> Result<QueryAnswer> {
         let limit = what.limit();
         self.call_for(&RunQuery { what }, limit)
@@ -222,7 +222,7 @@ impl Agent {
     /// the counterpart of [`Query::Transfer`].
     ///
     /// # Errors
-    /// The agent is gone, or no port is free.
+    /// The agent has ended, or no port is free.
     pub fn receive(&self, limit: Duration) -> Result<u16> {
         let limit_ms = limit.as_millis() as u64;
         self.call(&Receive { limit_ms })

@@ -97,7 +97,8 @@ impl Agent {
     /// Returns a Java on its machine for nodes.
     ///
     /// # Errors
-    /// There is none. The message lists unsuitable ones, and explains how to install one.
+    /// There is no suitable Java. The message lists unsuitable ones, and explains how to install
+    /// one.
     pub fn find_java(&self, wanted: &JavaWanted) -> Result<FoundJava> {
         self.call(&FindJava(wanted.clone()))
     }
@@ -105,7 +106,7 @@ impl Agent {
     /// Returns one of these addresses that is in use, and by which process. `None` if all are free.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn taken_port(&self, addresses: Vec<SocketAddrV4>) -> Result<Option<String>> {
         self.call(&TakenPort(addresses))
     }
@@ -113,7 +114,7 @@ impl Agent {
     /// Returns the memory available without swapping, bytes.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn available_memory(&self) -> Result<u64> {
         self.call(&AvailableMemory)
     }
@@ -121,7 +122,7 @@ impl Agent {
     /// Returns the running JVMs that were started with all of `marks`.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn find_marked(&self, marks: Vec<String>) -> Result<Vec<crate::process::Identity>> {
         self.call(&FindMarked(marks))
     }
@@ -129,7 +130,6 @@ impl Agent {
     /// Ends what remains of a cluster on its machine. Returns the number of killed nodes.
     ///
     /// # Errors
-    ///
     /// The cluster cannot be removed completely.
     pub fn clear_cluster(&self, what: &ClearCluster) -> Result<usize> {
         self.call_for(what, CLEAR_LIMIT)

@@ -54,20 +54,20 @@ impl Service {
         Ok(pid.and_then(Identity::read))
     }
 
-    /// Stops it, and waits until `process` is gone.
+    /// Stops it, and waits until `process` has ended.
     ///
     /// # Errors
-    /// The stop program fails, or the process is still there.
+    /// The stop program fails, or the process still exists.
     pub fn stop(&self, process: Identity) -> Result<()> {
         let [stop, _] = self.programs()?;
         invocation::succeed(&stop, STOP_LIMIT)?;
         wait_until_gone(process).with_context(|| format!("{stop} has ended with 0"))
     }
 
-    /// Kills its process, and waits until it is gone.
+    /// Kills its process, and waits until it has ended.
     ///
     /// # Errors
-    /// It is still there.
+    /// The process still exists.
     pub fn kill(&self, process: Identity) -> Result<()> {
         // A server that cannot be started again must not be killed.
         self.programs()?;
@@ -111,7 +111,7 @@ impl Service {
     fn programs(&self) -> Result<[Invocation; 2]> {
         let control = self.control.as_ref().with_context(|| {
             format!(
-                "nothing is known here that starts what serves {}",
+                "no program is known that starts the server of {}",
                 self.serves
             )
         })?;
@@ -135,7 +135,7 @@ fn told_pid(words: &[&str]) -> Result<Option<u32>> {
     match said.parse() {
         Ok(0) => Ok(None),
         Ok(pid) => Ok(Some(pid)),
-        Err(_) => bail!("{what} tells no process id: {said}"),
+        Err(_) => bail!("{what} reports no process id: {said}"),
     }
 }
 
@@ -144,7 +144,7 @@ fn wait_until_gone(process: Identity) -> Result<()> {
     while process.alive() {
         ensure!(
             !deadline.passed(),
-            "process {} is still there after {} s",
+            "process {} still runs after {} s",
             process.pid,
             GONE_LIMIT.as_secs()
         );
@@ -191,7 +191,7 @@ mod tests {
             control: None,
         };
         let said = unknown.kill(Identity::own()).unwrap_err().to_string();
-        assert!(said.contains("nothing is known here"), "{said}");
+        assert!(said.contains("no program is known"), "{said}");
         assert!(Identity::own().alive());
     }
 }

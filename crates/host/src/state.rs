@@ -35,7 +35,7 @@ pub struct HostState {
     pub volume_bytes: Option<u64>,
     /// Loop device of its volume. Absent until it is created.
     pub device: Option<String>,
-    /// Directories of its control groups: everything that outlives a killed command.
+    /// Directories of its control groups, which are all that remains after a killed command.
     pub places: Vec<CgroupDir>,
 }
 
@@ -118,11 +118,11 @@ impl HostsState {
     }
 
     /// Checks that the state matches what [`HostsState::before`] returns for the cluster `id` in
-    /// `folder`. This matters because root removes its directories and kills the processes in its
-    /// control groups.
+    /// `folder`. This is important because root removes its directories and kills the processes in
+    /// its control groups.
     ///
     /// # Errors
-    /// The state contains anything else.
+    /// The state contains other values.
     pub fn check(&self, id: &str, folder: &Path) -> Result<()> {
         ensure!(self.id == id, "its hosts are those of {:?}", self.id);
         ensure!(

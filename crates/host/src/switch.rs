@@ -95,7 +95,7 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
         let name = name(network);
         match machine.veth(&name, UPLINK, namespace) {
             Ok(()) => {}
-            // Its route is already gone, and the link will soon follow.
+            // Its route has already been removed, and the link will soon follow.
             Err(Errno::EXIST) => continue,
             Err(error) => {
                 return Err(error).with_context(|| format!("make the link {name}"));

@@ -73,17 +73,17 @@ impl fmt::Display for Undo {
             Undo::Tree(folder) => write!(f, "{} was removed", folder.display()),
             Undo::Volume(folder) => write!(f, "the volume at {} was ended", folder.display()),
             Undo::Groups(_) => f.write_str("control groups were removed"),
-            Undo::Continue(process) => write!(f, "process {} was told to go on", process.pid),
+            Undo::Continue(process) => write!(f, "process {} was continued", process.pid),
             Undo::Thaw(folder) => write!(f, "the volume at {} was thawed", folder.display()),
-            Undo::Table(name) => write!(f, "the packet filter {name} was taken away"),
+            Undo::Table(name) => write!(f, "the packet filter {name} was removed"),
             Undo::Command(heal) => write!(f, "{heal} was run"),
-            Undo::Serve(service) => write!(f, "what serves {} was started", service.serves),
+            Undo::Serve(service) => write!(f, "the server of {} was started", service.serves),
             Undo::Note(file) => write!(f, "{} was removed", file.display()),
         }
     }
 }
 
-/// Undoes all changes, the last one first. The undo file is kept if something fails.
+/// Undoes all changes, the last one first. The undo file is kept if an action fails.
 ///
 /// # Errors
 /// The first failure. All other changes are undone nevertheless.

@@ -72,7 +72,7 @@ impl UndoFile {
             self.file = Some(made);
         }
         let file = self.file.as_ref().map(|(_, path)| path.as_path());
-        file.context("the file was just made")
+        file.context("the file was only just created")
     }
 
     /// Writes the list, if there is a file.
@@ -88,14 +88,14 @@ impl UndoFile {
             machine: Some(ProcessSpace::ours()),
             left: all.to_vec(),
         };
-        let mut text = serde_json::to_vec(&line).context("put a list into words")?;
+        let mut text = serde_json::to_vec(&line).context("encode a list")?;
         text.push(b'\n');
         let written = file.write_all(&text).and_then(|()| file.sync_all());
         written.with_context(|| format!("write {}", path.display()))
     }
 }
 
-/// Undoes the list of an agent that is gone, unless another process has done so by its file.
+/// Undoes the list of an agent that has ended, unless another process has done so with its file.
 ///
 /// # Errors
 /// As [`undo`].
@@ -105,7 +105,7 @@ pub fn undo_of_another(all: &[Undo]) -> Result<()> {
         _ => None,
     });
     let Some(path) = noted else { return undo(all) };
-    // The lock is held until everything is undone.
+    // The lock is held until all changes are undone.
     let held = locked(path, GUARD_LIMIT);
     if matches!(held, Ok(None)) {
         let own = |one: &&Undo| matches!(one, Undo::Tree(_));
@@ -116,11 +116,11 @@ pub fn undo_of_another(all: &[Undo]) -> Result<()> {
     undo(all)
 }
 
-/// Undoes the changes of agents that are gone together with their guards. Returns one sentence for
-/// each action.
+/// Undoes the changes of agents that have ended together with their guards. Returns one sentence
+/// for each action.
 ///
 /// # Errors
-/// Something cannot be undone, or another user has written the file.
+/// A change cannot be undone, or another user has written the file.
 pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     let folder = folder(named)?;
     let entries = match std::fs::read_dir(&folder) {
@@ -132,7 +132,7 @@ pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     for entry in entries {
         let path = entry.with_context(|| format!("list {}", folder.display()))?.path();
         let undone =
-            mend_one(&path).with_context(|| format!("undo what {} says", path.display()))?;
+            mend_one(&path).with_context(|| format!("undo the changes in {}", path.display()))?;
         said.extend(undone.iter().map(Undo::to_string));
     }
     Ok(said)
@@ -156,7 +156,7 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     Ok(left.into_iter().filter(is_told).collect())
 }
 
-/// Locks a file. `None` if the file is gone.
+/// Locks a file. `None` if the file no longer exists.
 fn locked(path: &Path, limit: Duration) -> Result<Option<OpenFile>> {
     let file = match foreign::open_no_link(FileKind::Note, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -222,7 +222,7 @@ fn check_own(folder: &Path) -> Result<()> {
         found.is_dir()
             && found.uid() == rustix::process::geteuid().as_raw()
             && found.mode() & 0o022 == 0,
-        "{} is not this user's alone: remove it, or name another `folder`",
+        "other users have access to {}: remove it, or name another `folder`",
         folder.display()
     );
     Ok(())
@@ -274,7 +274,7 @@ mod tests {
             mend(Some(root.path())).unwrap().is_empty(),
             "its agent, which is us, lives"
         );
-        // Another agent, which is gone. Its last line is incomplete.
+        // Another agent, which has ended. Its last line is incomplete.
         let gone = Line {
             agent: Identity {
                 start_ticks: 1,
@@ -322,7 +322,7 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
         let said = mend(Some(root.path())).unwrap_err().to_string();
-        assert!(said.contains("is not this user's alone"), "{said}");
+        assert!(said.contains("other users have access to"), "{said}");
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
         symlink("/etc/passwd", folder.join("link")).unwrap();
         assert!(mend(Some(root.path())).is_err());

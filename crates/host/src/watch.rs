@@ -1,8 +1,8 @@
-//! Probes that run in a host's agent, and the transfer of their readings, as both sides know them.
+//! Probes that run in a host's agent, and the transfer of their readings, in the form that both
+//! sides use.
 //!
 //! Invariants: the sampling threads never wait for the controller to fetch readings. The agent
-//! limits the number of readings that wait. A message has only as many readings as fit into a
-//! frame.
+//! limits the number of waiting readings. A message has only as many readings as fit into a frame.
 
 mod remote_watch;
 

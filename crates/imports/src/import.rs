@@ -131,7 +131,7 @@ pub enum StepLimit {
     Operations(u64),
     /// After a duration.
     Duration(Duration),
-    /// After a number of operations or a duration, whichever comes first.
+    /// The end comes after a number of operations or a duration, whichever is first.
     Either(u64, Duration),
     /// When the standard error of the mean rate of the intervals is below `target` times that mean,
     /// after at least `min` and at most `max` intervals.

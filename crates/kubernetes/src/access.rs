@@ -1,5 +1,5 @@
 //! Required permissions in a namespace, and their check. One list serves two purposes: the query to
-//! the cluster before anything is created, and the role for its administrator to apply.
+//! the cluster before the run creates objects, and the role that its administrator applies.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result};
@@ -64,7 +64,7 @@ impl Rule {
     }
 }
 
-/// Owner of everything that cassay creates; it expires by itself.
+/// Owner of all objects that cassay creates. It expires by itself.
 const JOBS: Rule = Rule::on("batch", "jobs", &["create", "get", "patch", "delete"]);
 
 const SETS: Rule = Rule::on("apps", "statefulsets", &["create"]);
@@ -189,7 +189,6 @@ impl fmt::Display for MissingVerbs {
 /// Returns the permissions that the user of a context lacks, all asked of the cluster at once.
 ///
 /// # Errors
-///
 /// The cluster cannot be reached, or does not answer.
 pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVerbs>> {
     let namespace = kubectl.namespace_or_default()?;
@@ -218,10 +217,10 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVer
     let answers: Vec<Value> = serde_json::Deserializer::from_str(&said)
         .into_iter()
         .collect::<Result<_, _>>()
-        .context("read what one may do in the cluster")?;
+        .context("read the permissions in the cluster")?;
     anyhow::ensure!(
         answers.len() == asked.len(),
-        "the cluster answered {} of {} questions about what one may do",
+        "the cluster answered {} of {} questions about permissions",
         answers.len(),
         asked.len()
     );

@@ -153,7 +153,7 @@ fn place_of(node: &FoundNode) -> (Option<(String, String, u64)>, SocketAddr) {
 fn datacenter(object: &Value) -> Result<Datacenter> {
     let (name, spec) = (&object["metadata"]["name"], &object["spec"]);
     let name = name.as_str().context("a CassandraDatacenter has a name")?;
-    let silent = || format!("{name} does not say its clusterName");
+    let silent = || format!("{name} does not state its clusterName");
     let cluster = spec["clusterName"].as_str().with_context(silent)?;
     let text = |key: &str| spec[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     Ok(Datacenter {
@@ -206,7 +206,7 @@ fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
         .filter(|name| name.ends_with("-service") && !OTHERS.iter().any(|end| name.ends_with(end)));
     match fit.collect::<Vec<_>>()[..] {
         [one] => Ok(one.to_owned()),
-        [] => bail!("the CassandraDatacenter {datacenter} has no service of its nodes yet"),
+        [] => bail!("the CassandraDatacenter {datacenter} has no service for its nodes yet"),
         ref several => bail!(
             "the CassandraDatacenter {datacenter} has several services: {}\nhint: name one \
              (`attach.kubernetes.service`)",

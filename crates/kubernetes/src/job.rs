@@ -46,7 +46,7 @@ const PUT_OFF_EVERY: Duration = Duration::from_secs(15);
 /// Time for which a finished Job can still be read, s.
 pub(crate) const TTL_S: u64 = 10;
 
-/// Time limit for all pods to run: Kubernetes may have to pull an image or add a node.
+/// Time limit for all pods to run. Kubernetes may have to pull an image or add a node.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
 /// Grace period of a pod, s.
@@ -140,7 +140,6 @@ impl ClientJob {
     /// Waits for one more of its pods.
     ///
     /// # Errors
-    ///
     /// A pod will not run, with the reason. Or the pods take too long, with the reason of the wait.
     /// Or the user pressed Ctrl-C.
     pub fn next_ready(&mut self, say: &mut dyn FnMut(&str)) -> Result<ReadyPod> {
@@ -185,7 +184,7 @@ impl ClientJob {
         drop(self.put_off.take());
         let none = json!({"spec": {"activeDeadlineSeconds": null}});
         let taken_off = self.kubectl.patch("job", &self.name, &none);
-        taken_off.context("take the deadline off the Job of the clients")
+        taken_off.context("remove the deadline from the Job of the clients")
     }
 }
 
@@ -203,7 +202,7 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     let waits = pods::waits(pods);
     let why = if waits.is_empty() {
         format!(
-            "nothing was told of the others; see `{} get events`",
+            "there are no reports on the others; see `{} get events`",
             kubectl.words()
         )
     } else {
@@ -221,7 +220,7 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
 pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
     let (stop, stopped) = channel();
     let begin_ns = clock::now_ns();
-    let named = std::thread::Builder::new().name("put a deadline off".to_owned());
+    let named = std::thread::Builder::new().name("extend the deadline".to_owned());
     let thread = named.spawn(move || {
         while stopped.recv_timeout(PUT_OFF_EVERY) == Err(RecvTimeoutError::Timeout) {
             let gone_s = (clock::now_ns() - begin_ns) / clock::SECOND_NS;

@@ -47,7 +47,6 @@ impl Kubectl {
     /// Uses the context of this name, or the current one; and this namespace, or the context's.
     ///
     /// # Errors
-    ///
     /// The context or the namespace is not a valid name.
     pub fn new(context: Option<&str>, namespace: Option<&str>) -> Result<Kubectl> {
         ensure!(
@@ -82,7 +81,6 @@ impl Kubectl {
     /// Returns this value for another namespace.
     ///
     /// # Errors
-    ///
     /// It is not a valid name.
     pub fn within(&self, namespace: &str) -> Result<Kubectl> {
         let there = Kubectl::new(self.context(), Some(namespace))?;
@@ -165,7 +163,6 @@ impl Kubectl {
     /// error.
     ///
     /// # Errors
-    ///
     /// The API server refuses it. The message has its words.
     pub fn delete(&self, kind: &str, name: &str) -> Result<()> {
         let how = ["--cascade=foreground", "--wait=false", "--ignore-not-found"];
@@ -245,7 +242,7 @@ impl Kubectl {
             "{}",
             explained(why.trim(), arguments)
         );
-        String::from_utf8(answer.output).context("read what kubectl says")
+        String::from_utf8(answer.output).context("read the output of kubectl")
     }
 }
 
@@ -271,9 +268,9 @@ fn explained(why: &str, arguments: &[&str]) -> String {
             "\nhint: check the server of that context: `kubectl cluster-info`"
         }
         _ if why.contains("must be logged in") => {
-            "\nhint: log in as the cluster's provider wants, until `kubectl auth whoami` answers"
+            "\nhint: log in as the cluster's provider requires, until `kubectl auth whoami` answers"
         }
-        "" => return format!("kubectl {} failed and said nothing", arguments.join(" ")),
+        "" => return format!("kubectl {} failed without output", arguments.join(" ")),
         _ => "",
     };
     format!("kubectl: {why}{hint}")

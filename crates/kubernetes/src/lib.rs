@@ -4,7 +4,7 @@
 //! holds the pods of clients, and [`PodSet`] holds those of nodes. [`find`] locates attached
 //! clusters, [`NodePod`] injects faults into the pod of one of their nodes, and [`Operator`]
 //! restarts them through their operators. [`access`] lists the required permissions. Invariants:
-//! one object owns everything that cassay creates, and it expires by itself when it is abandoned.
+//! one object owns all others that cassay creates, and it expires by itself when it is abandoned.
 //! cassay never polls pods one by one: one watch reports all of them.
 
 pub mod access;

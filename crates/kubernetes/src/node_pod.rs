@@ -2,7 +2,7 @@
 //! Also reads the cluster's reports on the pod.
 //!
 //! Invariants: cassay removes a pod only if a controller recreates it and its data survives. A
-//! policy that cuts a pod off disappears within a minute after its creator is gone.
+//! policy that cuts a pod off disappears within a minute after the end of its creator.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::{Kubectl, Selector};
@@ -72,7 +72,6 @@ impl NodePod {
     /// Returns the cluster's last report on it, or on the last pod of its name.
     ///
     /// # Errors
-    ///
     /// The cluster sends no report.
     pub fn status(&self) -> Result<PodSeen> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +87,7 @@ impl NodePod {
             |pods| Ok(pods.get(&self.name).cloned()),
             |_| {
                 let (name, seconds) = (&self.name, TOLD_WITHIN.as_secs());
-                anyhow!("the cluster has not told of the pod {name} for {seconds} s")
+                anyhow!("the cluster has sent no report on the pod {name} for {seconds} s")
             },
         )
     }
@@ -96,7 +95,6 @@ impl NodePod {
     /// Returns true if pods may be scheduled on a node of its cluster.
     ///
     /// # Errors
-    ///
     /// The Kubernetes node does not exist, or the user may not read it.
     pub fn is_schedulable(&self, node: &str) -> Result<bool> {
         let node = self.kubectl.get("node", node)?;
@@ -112,14 +110,13 @@ impl NodePod {
         let owners = pod["metadata"]["ownerReferences"].as_array();
         let is_set = |owner: &&Value| owner["kind"] == "StatefulSet";
         let set = owners.into_iter().flatten().find(is_set).and_then(|set| set["name"].as_str());
-        let none = || format!("the pod {} is of no StatefulSet", self.name);
+        let none = || format!("the pod {} belongs to no StatefulSet", self.name);
         set.map(str::to_owned).with_context(none)
     }
 
     /// Deletes the pod without waiting for its end.
     ///
     /// # Errors
-    ///
     /// No controller would recreate it, or its data would be lost; or the cluster refuses it.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         let pod = self.kubectl.get("pod", &self.name)?;
@@ -160,14 +157,13 @@ impl NodePod {
     /// most do.
     ///
     /// # Errors
-    ///
     /// It belongs to no StatefulSet, so no label selects it alone. Or the cluster refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let unlabelled = || {
             format!(
-                "the pod {} has no label {POD_NAME}, by which a network policy would tell it from \
-                 others: only pods of StatefulSets have",
+                "the pod {} has no label {POD_NAME}, with which a network policy selects it: only \
+                 pods of StatefulSets have it",
                 self.name
             )
         };
@@ -248,8 +244,8 @@ fn may_go(pod: &Value) -> Result<()> {
     let lasts = |volume: &Value| LASTING.iter().any(|kind| !volume[*kind].is_null());
     ensure!(
         volumes.iter().any(lasts),
-        "the data of the pod {name} would go with it: none of its volumes is a claim, or a folder \
-         of its machine"
+        "the data of the pod {name} would be deleted with it: none of its volumes is a claim, or \
+         a folder of its machine"
     );
     Ok(())
 }

@@ -2,8 +2,8 @@
 //! that owns it.
 //!
 //! An agent starts Cassandra in them as on any machine. Invariant: if this program is killed at any
-//! time, all of this disappears by itself. The program keeps extending the Job's deadline. At the
-//! deadline, the cluster deletes everything that the Job owns, including volumes.
+//! time, all of these objects disappear by themselves. The program keeps extending the Job's
+//! deadline. At the deadline, the cluster deletes everything that the Job owns, including volumes.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::Kubectl;
@@ -19,7 +19,7 @@ use target_spec::{NODE_FOLDER, NodePods, PodPlace, RemoteHost};
 /// Container in which a node runs.
 const CONTAINER: &str = "cassandra";
 
-/// Time limit for all pods to run: Kubernetes may have to create a volume or pull an image.
+/// Time limit for all pods to run. Kubernetes may have to create a volume or pull an image.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
 /// The pods of a managed cluster. They exist as long as this value does.
@@ -72,15 +72,14 @@ impl PodSet {
     /// Returns each of them as a machine for nodes, in the order of their numbers.
     ///
     /// # Errors
-    ///
-    /// A pod is gone.
+    /// A pod no longer exists.
     pub fn machines(&self) -> Result<Vec<RemoteHost>> {
         let all = self.pods.all();
         let numbered = self.wanted.numbered(self.count).into_iter().enumerate();
         let one = |(index, machine): (usize, RemoteHost)| {
             let name = self.pod(index);
             let is_it = |pod: &&PodSeen| pod.name == name && pod.is_running;
-            let gone = || format!("the pod {name} does not run any more");
+            let gone = || format!("the pod {name} no longer runs");
             let seen = all.iter().find(is_it).with_context(gone)?;
             let address = match seen.address {
                 Some(IpAddr::V4(address)) => Some(address),
@@ -129,7 +128,8 @@ fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
     let of = |name: &String| match pods.get(name) {
         Some(pod) if pod.is_running => format!("{name} runs"),
         Some(pod) => {
-            let why = pod.waits_for.as_deref().unwrap_or("nothing is said of why it does not run");
+            let why = pod.waits_for.as_deref().unwrap_or("the reason why it does not run is \
+                                                          unknown");
             format!("{name}: {why}")
         }
         None => format!("{name} was not made"),

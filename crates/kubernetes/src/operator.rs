@@ -62,7 +62,7 @@ impl Operator {
         for pod in pods {
             sets.insert(pod.set()?);
         }
-        ensure!(!sets.is_empty(), "there is no pod to be restarted");
+        ensure!(!sets.is_empty(), "there is no pod that could be restarted");
         let at = format!("cassay-{}", clock::unix_ns());
         let fields =
             json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: at}}}}});
@@ -98,7 +98,7 @@ fn rolls(set: &Value) -> Result<()> {
     let strategy = &set["spec"]["updateStrategy"];
     let name = set["metadata"]["name"].as_str().unwrap_or_default();
     if strategy["type"] == "OnDelete" {
-        bail!("the StatefulSet {name} makes no pod anew before it is deleted (OnDelete)");
+        bail!("the StatefulSet {name} replaces no pod before it is deleted (OnDelete)");
     }
     let partition = strategy["rollingUpdate"]["partition"].as_u64().unwrap_or(0);
     ensure!(
@@ -135,7 +135,7 @@ mod tests {
         ))
         .unwrap();
         let said = |strategy| rolls(&set(strategy)).unwrap_err().to_string();
-        assert!(said(json!({"type": "OnDelete"})).contains("db makes no pod anew"));
+        assert!(said(json!({"type": "OnDelete"})).contains("db replaces no pod"));
         let half = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}});
         assert!(said(half).contains("below number 2"));
     }

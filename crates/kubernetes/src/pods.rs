@@ -1,7 +1,7 @@
-//! Pods as a watch reports them: the Kubernetes node of each pod, its state, and its fate.
+//! Pods in the reports of a watch: the Kubernetes node of each pod, its state, and its fate.
 //!
-//! One `kubectl` reports all of them, for any number. Invariant: the module keeps its knowledge
-//! about a pod that is gone, because that is when it is needed.
+//! One `kubectl` reports all of them, for any number. Invariant: the module keeps its information
+//! about a pod that no longer exists, because it is needed then.
 
 use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};
@@ -181,7 +181,6 @@ impl Shared {
     /// Waits until `found` finds its result among all pods, or reports that it cannot come.
     ///
     /// # Errors
-    ///
     /// Those of `found`. Or `deadline` has passed: the error of `late`, with the last state. Or the
     /// user pressed Ctrl-C.
     fn until<T>(
@@ -269,7 +268,6 @@ impl Pods {
     /// differs from the one `told` last.
     ///
     /// # Errors
-    ///
     /// Those of that function.
     pub fn until_told<T>(
         &self,
@@ -356,7 +354,7 @@ fn take(event: &Value, shared: &Shared) {
     }
     if event["type"] == "DELETED" {
         (pod.is_running, pod.is_ready) = (false, false);
-        pod.fate.get_or_insert_with(|| format!("it is gone from node {}", pod.node));
+        pod.fate.get_or_insert_with(|| format!("it no longer exists on node {}", pod.node));
     }
     shared.lock().pods.insert(pod.name.clone(), pod);
     shared.news.notify_all();

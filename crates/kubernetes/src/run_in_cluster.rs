@@ -66,7 +66,6 @@ impl InsideRun {
     /// Creates the objects, and waits until its pod runs, which then waits for the program.
     ///
     /// # Errors
-    ///
     /// The cluster cannot be reached, or refuses an object. Or the pod does not run, with the
     /// reason. Or the user pressed Ctrl-C.
     pub fn begin(&self, kubectl: &Kubectl, say: &mut dyn FnMut(&str)) -> Result<BegunRun> {
@@ -214,8 +213,7 @@ impl BegunRun {
     /// Tells the pod to continue, because the program has arrived.
     ///
     /// # Errors
-    ///
-    /// The pod is gone.
+    /// The pod no longer exists.
     pub fn go(&self) -> Result<()> {
         self.exec(&["touch", "/cassay/go"]).map(drop)
     }
@@ -223,8 +221,7 @@ impl BegunRun {
     /// Passes on its output, line by line, until it has ended. Returns its status.
     ///
     /// # Errors
-    ///
-    /// Its pod is gone. Or the user pressed Ctrl-C; then the run continues.
+    /// Its pod no longer exists, or the user pressed Ctrl-C. The run continues after Ctrl-C.
     pub fn follow(&self, mut line: impl FnMut(&str)) -> Result<i32> {
         let mut seen = 0;
         loop {
@@ -245,11 +242,11 @@ impl BegunRun {
             kubectl::end(&mut logs);
             ensure!(
                 !process::is_interrupted(),
-                "interrupted: {} goes on",
+                "interrupted: {} continues",
                 self.name
             );
-            // If the connection was cut, the output resumes at the same line; a pod that is gone
-            // causes an error.
+            // If the connection was cut, the output resumes at the same line. If the pod no longer
+            // exists, the function fails.
             self.exec(&["true"])?;
             clock::sleep(AGAIN_AFTER);
         }
@@ -258,7 +255,7 @@ impl BegunRun {
     /// Passes its results as a tar archive to `take`, which reads it.
     ///
     /// # Errors
-    /// Its image has no tar, or its pod is gone; or the error of `take`.
+    /// Its image has no tar, its pod no longer exists, or `take` fails.
     pub fn take_results(&self, take: impl FnOnce(&mut dyn Read) -> Result<()>) -> Result<()> {
         let words = [
             "exec", &self.pod, "-c", CONTAINER, "--", "tar", "-C", "/results", "-cf", "-", ".",
@@ -269,10 +266,10 @@ impl BegunRun {
             kubectl::end(&mut child);
             return Err(error);
         }
-        // The bytes after the end of the archive must be read too, or the status is never success.
+        // The bytes after the end of the archive must also be read, or the status is never success.
         let rest = std::io::copy(&mut stdout, &mut std::io::sink());
         let status = child.wait().context("wait for kubectl")?;
-        rest.context("read what kubectl says")?;
+        rest.context("read the output of kubectl")?;
         ensure!(
             status.success(),
             "its results could not be taken whole ({status}): its image needs `tar`"

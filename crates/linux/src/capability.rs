@@ -26,7 +26,7 @@ fn status(capability: Capability, found: Result<String>) -> CapabilityStatus {
 }
 
 /// Returns the status of each [`Capability`] that hosts need, present or not. Tries them only at
-/// the first call, because the trials create namespaces. No trial leaves anything behind.
+/// the first call, because the trials create namespaces. The trials leave nothing behind.
 pub fn capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(ask)
@@ -90,7 +90,8 @@ fn ask() -> Vec<CapabilityStatus> {
     ]
 }
 
-/// Refuses everything at once that `spec` demands of a simulated host and this machine cannot do.
+/// Refuses, all together, the requirements of `spec` on a simulated host that this machine cannot
+/// meet.
 ///
 /// # Errors
 /// The missing capabilities, each with its reason.
@@ -181,14 +182,14 @@ fn network() -> Result<String> {
     Ok("namespaces, links and a bridge".to_string())
 }
 
-/// Checks that the kernel knows a queueing discipline, by creating one without its options in a
+/// Checks that the kernel has a queueing discipline, by creating one without its options in a
 /// temporary namespace.
 fn queue(kind: &str, option: &str) -> Result<String> {
     let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
     let mut socket = namespace.socket()?;
     let lo = socket.index("lo")?;
     match socket.ask(Message::bare_queue(lo, kind)) {
-        // The kernel knows the discipline. Some kinds require options.
+        // The kernel has the discipline. Some kinds require options.
         Ok(()) | Err(Errno::INVAL) => Ok(format!("queueing discipline {kind}")),
         Err(Errno::NOENT) => anyhow::bail!(
             "this kernel has no queueing discipline {kind} (option {option}, a module sch_{kind} \
@@ -255,12 +256,12 @@ fn volume() -> Result<String> {
     volume::loop_device::control()
         .context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
     let mkfs = volume::ext4::mkfs()?;
-    net::own_mounts().context("mounts of its own need root, or CAP_SYS_ADMIN")?;
+    net::own_mounts().context("separate mounts need root, or CAP_SYS_ADMIN")?;
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }
 
-/// Returns the places for control groups if they are writable. Does not create anything for this,
-/// because a directory would outlive a killed command.
+/// Returns the places for control groups if they are writable. It creates no directories for this,
+/// because they would remain after a killed command.
 fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
     let needs = "limits of hosts need root, or write access to /sys/fs/cgroup";
     let places = cgroup::places(hierarchies, "cassay");

@@ -74,7 +74,6 @@ impl Group {
     /// Creates the directories and lets processes in: a `cpuset` without CPUs would refuse them.
     ///
     /// # Errors
-    ///
     /// The kernel does not permit it, or a directory already exists.
     pub fn make(places: Vec<CgroupDir>) -> Result<Group> {
         let group = Group::existing(places);
@@ -96,10 +95,9 @@ impl Group {
 
     /// The places were read from a file, and every process that a file called `cgroup.procs` lists
     /// there would be killed. The places cannot be derived from the cluster's id, since the groups
-    /// of another login lie below another group.
+    /// of another login are below another group.
     ///
     /// # Errors
-    ///
     /// A directory exists, and is not on the kernel's file system for control groups.
     pub fn check(&self) -> Result<()> {
         self.places.iter().try_for_each(|place| is_group(&place.dir))
@@ -137,7 +135,7 @@ impl Group {
         };
         self.move_cpus(place, &value).with_context(|| {
             let have = inherited(&place.dir, CPUS).unwrap_or_default();
-            format!("use the CPUs {value} of this machine, which gives us {have}")
+            format!("use the CPUs {value} of this machine, which allows only {have}")
         })
     }
 
@@ -268,10 +266,10 @@ impl Group {
             .with_context(|| format!("find usage_usec in {}", place.dir.display()))
     }
 
-    /// Drops the page cache that is charged to this group, while its processes run on.
+    /// Drops the page cache that is charged to this group, while its processes continue.
     ///
     /// # Errors
-    /// The kernel cannot do it.
+    /// The kernel cannot drop it.
     pub fn drop_cache(&self) -> Result<()> {
         let place = self.wanted("memory", true)?.context("no memory group")?;
         if !place.unified {
@@ -286,7 +284,8 @@ impl Group {
         match std::fs::OpenOptions::new().write(true).open(&path).and_then(|mut file| {
             std::io::Write::write_all(&mut file, cached.to_string().as_bytes())
         }) {
-            // The kernel could reclaim less than requested: mapped pages that are in use stay.
+            // The kernel could reclaim less than requested, because mapped pages that are in use
+            // remain.
             Err(error) if is(&error, Errno::AGAIN) => Ok(()),
             done => done.with_context(|| format!("reclaim memory by {}", path.display())),
         }
@@ -339,11 +338,12 @@ impl CgroupDir {
     }
 }
 
-/// In version 2, switches the controllers on for the groups beside `place`. They stay on, because
+/// In version 2, switches the controllers on for the groups beside `place`. They remain on, because
 /// other groups may have begun to use them. They have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
-    switch_on(top, &place.controllers).context("a container's own group cannot: run outside")
+    switch_on(top, &place.controllers).context("a container's own group cannot be used: run \
+                                                outside")
 }
 
 /// Switches controllers on for the groups in `dir`.
@@ -377,15 +377,15 @@ fn is_group(dir: &Path) -> Result<()> {
     };
     anyhow::ensure!(
         CONTROL_GROUPS.contains(&kind),
-        "{} is not a control group, so nothing in it is killed or removed\nhint: state.json of \
-         the cluster is not as cassay wrote it. If no cluster of yours runs, remove its folder",
+        "{} is not a control group, so no processes in it are killed and it is not removed\nhint: \
+         state.json of the cluster was changed. If no cluster of yours runs, remove its folder",
         dir.display()
     );
     Ok(())
 }
 
-/// Kills the processes of a group. The caller repeats this until the directory is gone, so it
-/// notices a process that cannot be signalled.
+/// Kills the processes of a group. The caller repeats this until the directory no longer exists, so
+/// it detects a process that cannot be signalled.
 fn kill(dir: &Path) {
     if write(&dir.join("cgroup.kill"), "1").is_ok() {
         return;

@@ -33,8 +33,8 @@ pub struct MachineLink {
 }
 
 /// Returns the machine's fastest link whose driver reports its speed: a card, or several that are
-/// bonded. Other virtual links do not leave the machine, whatever rate they report. `None` without
-/// such a link, or if drivers report no speed, as in virtual machines.
+/// bonded. Other virtual links do not leave the machine, regardless of the rate that they report.
+/// `None` without such a link, or if drivers report no speed, as in virtual machines.
 pub fn fastest() -> Option<MachineLink> {
     let entries = std::fs::read_dir(NET).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

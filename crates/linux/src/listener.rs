@@ -19,7 +19,6 @@ struct Listening {
 /// the processes that the calling one sees. `None` if no process does.
 ///
 /// # Errors
-///
 /// There is one, but its files may not be read. Or the kernel's tables cannot be read.
 pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
     let mut known = socket_at(address)?;
@@ -31,7 +30,7 @@ pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
             Ok(pid) => return Ok(Some(pid)),
             Err(error) => error,
         };
-        // The process may just have ended, and another one may serve there.
+        // The process may just have ended, and another one may listen on the port.
         let now = socket_at(address)?;
         if now == known {
             return Err(error).with_context(|| {
@@ -106,7 +105,7 @@ fn holder(inode: u64) -> Result<u32> {
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     for pid in pids {
         let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
-            // A process that has ended does not count: its folder is gone.
+            // A process that has ended does not count, since its folder no longer exists.
             hidden += u32::from(Path::new(&format!("/proc/{pid}")).exists());
             continue;
         };
@@ -119,7 +118,7 @@ fn holder(inode: u64) -> Result<u32> {
     }
     ensure!(
         hidden == 0,
-        "it is none of this user's: of {hidden} processes the open files may not be looked at"
+        "it belongs to another user: of {hidden} processes the open files cannot be read"
     );
     anyhow::bail!("no process of this machine has its socket open")
 }

@@ -1,7 +1,7 @@
 //! Messages of rtnetlink: the bytes that create links, addresses and queues, and the parsing of the
-//! answers. Messages to the packet filter and about sockets are in the folder beside this file.
+//! answers. Messages to the packet filter and about sockets are in the folder of this module.
 //!
-//! Pure: nothing here talks to the kernel. Layouts are those of `linux/rtnetlink.h`,
+//! All functions are pure and do not talk to the kernel. Layouts are those of `linux/rtnetlink.h`,
 //! `linux/if_link.h` and `linux/pkt_sched.h`: integers in the machine's byte order, attributes of
 //! length, kind and data, each padded to four bytes.
 

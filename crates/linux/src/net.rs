@@ -1,9 +1,9 @@
 //! Network namespaces without a name, and the netlink socket that creates links in them.
 //!
 //! Invariants: a namespace exists as long as a process or a descriptor holds it, and this module
-//! never gives it a name. So everything disappears when this process ends, however it ends. A
-//! socket stays in the namespace in which it was opened. A separate thread enters the namespace,
-//! opens the socket and ends. No other thread ever changes its namespace.
+//! never gives it a name. So all objects disappear at any end of this process. A socket remains in
+//! the namespace in which it was opened. A separate thread enters the namespace, opens the socket
+//! and ends. No other thread ever changes its namespace.
 
 use crate::message::{self, Answer, HEADER_BYTES, Message, NLMSG_DONE, Queue};
 use anyhow::{Context, Result};
@@ -38,14 +38,13 @@ impl Namespace {
     /// Creates an empty namespace. It has only `lo`, which is down.
     ///
     /// # Errors
-    ///
     /// The kernel does not permit it (EPERM), or does not support namespaces (EINVAL).
     pub fn new() -> Result<Namespace> {
         #[cfg(test)]
         MADE.set(MADE.get() + 1);
         let made = in_thread(|| {
             // SAFETY: only this code uses the thread, which ends after this. No other thread shares
-            // its namespace, and its descriptors stay shared.
+            // its namespace, and its descriptors remain shared.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
             open_own()
         });
@@ -66,17 +65,15 @@ impl Namespace {
     /// Opens a socket for its links.
     ///
     /// # Errors
-    ///
     /// The kernel does not permit it.
     pub fn socket(&self) -> Result<Netlink> {
         self.inside(Netlink::open)?
     }
 
-    /// Runs `run` in this namespace, in a thread that ends afterwards. Sockets that it opens stay
+    /// Runs `run` in this namespace, in a thread that ends afterwards. Sockets that it opens remain
     /// open.
     ///
     /// # Errors
-    ///
     /// The kernel does not permit it.
     pub fn inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T> {
         let fd = self.0.as_fd();
@@ -110,7 +107,6 @@ fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
 /// Checks that a process may have its own mounts. A thread tries this, and ends at once.
 ///
 /// # Errors
-///
 /// The kernel does not permit it.
 pub(crate) fn own_mounts() -> Result<()> {
     // SAFETY: only this code uses the thread, which ends after this. No other thread's view of
@@ -136,7 +132,7 @@ pub fn announce_when_plugged(name: &'static str) -> Result<()> {
                     now = Some(link);
                 }
             })?;
-            // The counter is compared, because the link may have gone down and up again before the
+            // The counter is compared, because the link may have been down and up again before the
             // message arrives.
             if let Some(link) = now
                 && link.has_carrier
@@ -277,7 +273,7 @@ impl Netlink {
             Ok(()) => Ok(true),
             Err(Errno::EXIST) => Ok(false),
             Err(error) => {
-                Err(error).with_context(|| format!("give the link {name} the address {address}"))
+                Err(error).with_context(|| format!("set the address {address} of the link {name}"))
             }
         }
     }
@@ -324,7 +320,7 @@ impl Netlink {
     /// Limits a link's output. A specification without limits removes the queues.
     ///
     /// # Errors
-    /// The kernel knows no such queue (ENOENT), or refuses.
+    /// The kernel has no such queue (ENOENT), or refuses.
     pub fn limit(&mut self, name: &str, link: &LinkSpec) -> Result<()> {
         let index = self.index(name)?;
         match self.ask(Message::no_queue(index)) {
@@ -386,7 +382,7 @@ impl Netlink {
         let length = match self.receive(&mut buffer) {
             // The kernel has dropped changes, because there were too many.
             Err(Errno::NOBUFS) => return Ok(()),
-            received => received.context("hear of changes of links")?,
+            received => received.context("receive changes of links")?,
         };
         let answers = message::answers(&buffer[..length]);
         answers.iter().filter_map(Answer::link).for_each(&mut take);

@@ -26,7 +26,7 @@ pub fn outgoing_range() -> std::ops::RangeInclusive<u16> {
 pub fn describe(address: SocketAddrV4) -> String {
     match holder(address) {
         Some((pid, name)) => format!("{address} is taken by process {pid} ({name})"),
-        None => format!("{address} is taken (by a process that we may not see)"),
+        None => format!("{address} is in use (by a hidden process of another user)"),
     }
 }
 

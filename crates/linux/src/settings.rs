@@ -1,11 +1,10 @@
 //! Settings of a host that affect a database on it, read once: of its kernel, its devices, and the
 //! requested processes.
 //!
-//! These are only facts: this module knows neither the recommended values nor the purpose of the
-//! processes. Invariants: it changes nothing and runs no program. Of a process's arguments, it
-//! reports only requested ones, and of these only numbers, because any other value may be a secret.
-//! It gives an answer for any content of the files. All files are below a root, which is `/` except
-//! in tests.
+//! These are only facts, without the recommended values and the purpose of the processes.
+//! Invariants: it changes nothing and runs no program. Of a process's arguments, it reports only
+//! requested ones, and of these only numbers, because any other value may be a secret. It gives an
+//! answer for any content of the files. All files are below a root, which is `/` except in tests.
 
 mod devices;
 mod interrupts;

@@ -1,9 +1,10 @@
 //! Reports tests that this machine does not permit. The report bypasses the harness, which shows no
-//! output of a test that passes. `cargo xtask ci` reads it to learn which tests were left out.
+//! output of a test that passes. `cargo xtask ci` reads it to list the tests that were left out.
 
 use std::io::Write;
 
-/// Variable with the path that the gate reads; `xtask/src/ci/skips.rs` knows it too.
+/// Variable with the path of the file that the gate reads. `xtask/src/ci/skips.rs` contains the
+/// same name.
 const SKIPS: &str = "CASSAY_SKIPS";
 
 /// Reports that the running test is left out, because the kernel or this process's rights do not

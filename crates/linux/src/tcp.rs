@@ -24,13 +24,13 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Result of an attempt to connect by TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reach {
-    /// A program listens there. Holds the time that the connection took.
+    /// A program listens on the port. Contains the time that the connection took.
     Reached(Duration),
-    /// No program listens there, but the path is open: the other end refused.
+    /// No program listens on the port, but the path is open, because the other end refused.
     Refused,
     /// No answer came within the limit.
     Silent,
-    /// The kernel knows no route.
+    /// The kernel has no route.
     Unreachable,
 }
 
@@ -64,16 +64,15 @@ impl Reach {
         matches!(self, Reach::Reached(_) | Reach::Refused)
     }
 
-    /// Tries `tries` times, and returns how often the way was open. With a `limit` below a second,
-    /// after which TCP tries again by itself, each try stands for one packet each way.
+    /// Tries `tries` times, and returns the number of successful tries. TCP tries again by itself
+    /// after a second. With a `limit` below that, each try is one packet in each direction.
     ///
     /// # Errors
-    ///
-    /// Those of [`Reach::connect`]. Or there are too many attempts.
+    /// Those of [`Reach::connect`], or there are too many attempts.
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,
-            "{tries} tries are asked for, and {TRIES_MAX} are the most: each takes a port"
+            "{tries} tries are requested, but {TRIES_MAX} are the most: each takes a port"
         );
         let (left, open) = (AtomicU32::new(tries), AtomicU32::new(0));
         let next = |left: u32| left.checked_sub(1);
@@ -133,7 +132,7 @@ fn receive(listener: &TcpListener, deadline: Deadline) -> Result<()> {
             0 => break,
             bytes => received += bytes as u64,
         }
-        anyhow::ensure!(!deadline.passed(), "nothing is received any more");
+        anyhow::ensure!(!deadline.passed(), "no more bytes are received");
     }
     stream.write_all(&received.to_be_bytes())?;
     Ok(())
@@ -165,7 +164,7 @@ pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Opti
     }
 }
 
-/// Sends this number of bytes and returns how many have arrived.
+/// Sends this number of bytes and returns the number of bytes that have arrived.
 fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<u64> {
     let left = || {
         if deadline.passed() {

@@ -36,7 +36,7 @@ const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Remaining size of a device that is taken away: one sector, because the kernel treats 0 as no
+/// Remaining size of a device that is removed. It is one sector, because the kernel treats 0 as no
 /// limit.
 pub const SECTOR_BYTES: u64 = 512;
 
@@ -60,7 +60,7 @@ pub struct VolumeUse {
 /// The path does not exist.
 pub fn usage(path: &Path) -> Result<VolumeUse> {
     let stat = rustix::fs::statvfs(path)
-        .with_context(|| format!("ask for the space at {}", path.display()))?;
+        .with_context(|| format!("ask for the free space at {}", path.display()))?;
     Ok(use_of(&stat))
 }
 
@@ -94,7 +94,7 @@ impl Drop for Claim {
 }
 
 impl Volume {
-    /// Creates an image of `bytes` beside `folder`, mounts it there and removes its name.
+    /// Creates an image of `bytes` next to `folder`, mounts it on the folder and removes its name.
     ///
     /// # Errors
     /// A program or a device is missing, or the kernel refuses. Then nothing is mounted.
@@ -184,8 +184,8 @@ impl Volume {
     pub fn claim(&self) -> Result<Claim> {
         anyhow::ensure!(
             !self.is_claimed.swap(true, Ordering::AcqRel),
-            "the volume of {} is broken in another way already, and is so in one at a time; heal \
-             that first",
+            "the volume of {} already has another fault, and can have only one at a time; heal \
+             that one first",
             self.folder.display()
         );
         Ok(Claim(Arc::clone(&self.is_claimed)))
@@ -230,7 +230,7 @@ impl Volume {
             );
             clock::sleep(POLL);
         }
-        // Deleted files give their blocks back to the machine's disk (discard).
+        // Deleted files return their blocks to the machine's disk (discard).
         let options = Some(c"discard");
         mount(&path, &self.folder, "ext4", MountFlags::NOATIME, options)
             .with_context(|| format!("mount {path} at {}", self.folder.display()))
@@ -311,7 +311,7 @@ impl Volume {
         done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
     }
 
-    /// Shuts the file system down and takes its device away, which also affects readers of mapped
+    /// Shuts the file system down and removes its device, which also affects readers of mapped
     /// files.
     ///
     /// # Errors
@@ -401,17 +401,16 @@ impl Blocks {
     /// Reads the bytes of `file` at `at`.
     ///
     /// # Errors
-    /// It cannot be read, or ends there.
+    /// The file cannot be read, or ends before.
     pub fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Blocks> {
         let mut blocks = Blocks::new(bytes);
         file.read_exact_at(blocks.bytes_mut(), at)?;
         Ok(blocks)
     }
 
-    /// Writes them there, and syncs them to the device.
+    /// Writes them at this position, and syncs them to the device.
     ///
     /// # Errors
-    ///
     /// They cannot be written.
     pub fn write(&self, file: &File, at: u64) -> std::io::Result<()> {
         file.write_all_at(self.bytes(), at)?;
@@ -463,8 +462,8 @@ pub fn end(folder: &Path) -> Result<()> {
         };
         match unmount(folder, flags) {
             Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
-            // It is not mounted, this program has not mounted it, or its folder is gone: it ended
-            // earlier.
+            // It is not mounted, this program has not mounted it, or its folder does not exist,
+            // since it ended earlier.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::PERM) => break,
             Err(error) => {
                 return Err(error).with_context(|| format!("unmount {}", folder.display()));

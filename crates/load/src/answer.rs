@@ -26,7 +26,7 @@ pub(crate) enum Answer<'a> {
 /// Reason why a frame is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Nonsense {
-    #[error("a compressed answer, where no compression was asked for")]
+    #[error("a compressed answer, although no compression was requested")]
     Compressed,
     #[error(transparent)]
     Frame(#[from] FrameError),

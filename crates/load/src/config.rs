@@ -156,7 +156,8 @@ pub enum Limit {
     Operations(u64),
     /// After this time from the start line.
     Duration(Duration),
-    /// After this number of operations or this time from the start line, whichever comes first.
+    /// The end is after this number of operations or this time from the start line, whichever is
+    /// first.
     Either(u64, Duration),
     /// When [`Flow`] requests it.
     Unlimited,
@@ -180,7 +181,7 @@ impl Limit {
     }
 }
 
-/// Window that defines the measured population: operations whose intended time lies between the
+/// Window that defines the measured population: operations whose intended time is between the
 /// window's begin and the stop. The client follows them to their end, or to [`Config::timeout`] or
 /// the timeout of their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,8 +228,8 @@ pub struct Summary {
     pub start_ns: u64,
     /// Operations sent at least once.
     pub operations_sent: u64,
-    /// Operations that ended, whatever their outcome. The count always equals sent plus dropped
-    /// operations; the dropped ones include operations that no frame can hold.
+    /// Operations that ended, regardless of their outcome. The count always equals sent plus
+    /// dropped operations; the dropped ones include operations that no frame can hold.
     pub operations_ended: u64,
     /// Lowest number that no operation of this run had.
     pub next_operation: u64,

@@ -178,7 +178,7 @@ impl<S: Read + Write + TimedReader> Connection<S> {
     }
 
     /// Returns true if there may be more data than the last [`Connection::receive`] returned. This
-    /// is so if it filled the buffer, or if a lower layer may hold some back.
+    /// is the case if it filled the buffer, or if a lower layer may still hold some data.
     pub fn may_have_more(&self) -> bool {
         let holds_back = |wrapping: &Wrapping| wrapping.may_have_more();
         self.input_end == self.input.len()

@@ -95,13 +95,13 @@ impl Connections {
         }
         if let Some(ports) = room.ports.filter(|ports| to_node > *ports) {
             return Some(format!(
-                "{asked} are {to_node} to one node, and this machine has {ports} local ports for \
+                "{asked} are {to_node} to one node, but this machine has {ports} local ports for \
                  them: {fewer}, or widen net.ipv4.ip_local_port_range"
             ));
         }
         let most = room.files.filter(|most| files > *most)?;
         Some(format!(
-            "{asked} are {all} in all, which takes {files} open files, and this process may have \
+            "{asked} are {all} in total, which need {files} open files, but this process may have \
              {most} (the hard limit of RLIMIT_NOFILE): {fewer}, or raise the limit (`ulimit -Hn`, \
              or LimitNOFILE of a service)"
         ))
@@ -122,7 +122,7 @@ impl Connections {
     pub fn make_room(&self) {
         let files = self.files();
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // The number is doubled, because the other ends of a server in this process are files too.
+        // The number is doubled, because the other ends of a server in this process are also files.
         if current.is_some_and(|soft| soft < files.saturating_mul(2)) {
             let raised = Rlimit {
                 current: maximum,

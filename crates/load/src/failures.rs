@@ -1,5 +1,5 @@
 //! Counts the failed operations of each node, and records the times of the first and the last one.
-//! They distinguish one faulty node from a load that is too much for all nodes.
+//! They distinguish one faulty node from a load that is too high for all nodes.
 
 /// Failed operations of one node. The connection of the last request decides the node.
 #[derive(Clone, Debug, PartialEq, Eq)]

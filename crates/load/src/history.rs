@@ -121,8 +121,8 @@ impl History {
     }
 
     /// Returns the operations that were sent, ordered by number, except those sent at
-    /// [`History::until_ns`] or later. An operation with a later response has no end, because it
-    /// may have seen effects of missing operations.
+    /// [`History::until_ns`] or later. An operation with a later response has no end, because
+    /// missing operations may have affected it.
     pub fn operations(&self) -> impl Iterator<Item = (u64, RegisterResult)> {
         let until_ns = self.until_ns().unwrap_or(u64::MAX);
         let length = self.parts.iter().map(|part| part.kept.len()).max();
@@ -227,7 +227,7 @@ mod tests {
             .operations()
             .map(|(number, happened)| (number, happened.sent_ns, happened.answered_ns))
             .collect();
-        // Number 12 may have seen the effect of number 13.
+        // Operation 13 may have affected operation 12.
         assert_eq!(
             found,
             [(10, 100, Some(150)), (11, 200, Some(250)), (12, 300, None)]

@@ -210,7 +210,7 @@ impl InFlight {
         self.link(id);
     }
 
-    /// Orphans the try of `id`: its stream stays blocked until the response arrives or the
+    /// Abandons the try of `id`. Its stream remains blocked until the response arrives or the
     /// connection ends.
     pub fn orphan(&mut self, id: u16) {
         self.unlink(id);

@@ -5,7 +5,7 @@
 //! It takes two bits per operation, and eight more bytes for the times. Each worker writes its own
 //! part, in the order of its own operations. A part grows in chunks, or is allocated before the
 //! start line if the number of operations is known. Invariants: a write is
-//! [`WriteState::Acknowledged`] only if the server reported success. The effect of a write lies
+//! [`WriteState::Acknowledged`] only if the server reported success. The effect of a write is
 //! between its two times.
 
 mod pieces;

@@ -26,7 +26,7 @@ impl Merger {
         }
     }
 
-    /// Returns true if no worker has anything more to report.
+    /// Returns true if all workers have reported all their results.
     pub fn is_over(&self) -> bool {
         self.next.iter().all(Option::is_none)
     }

@@ -4,7 +4,7 @@
 
 use measure::WriteMismatch;
 
-/// Number of rows that a report names: as many as a person looks at.
+/// Number of rows that a report names. A person rarely examines more.
 pub const MISSED_ROWS_MAX: usize = 10;
 
 /// The first rows, without duplicates.

@@ -1,7 +1,7 @@
 //! Finds nodes that have moved. A node that starts at another address keeps its tokens. The other
-//! nodes report its new address under these tokens, as drivers also learn it.
+//! nodes report its new address under these tokens, which drivers also use.
 //!
-//! This is control plane: it blocks the threads that reopen connections.
+//! This code belongs to the control plane and blocks the threads that reopen connections.
 
 use crate::config::{Access, Endpoint};
 use crate::connect::Wire;

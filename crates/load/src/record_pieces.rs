@@ -58,7 +58,7 @@ pub struct ClockConversion {
 }
 
 impl ClockConversion {
-    /// Returns a local time that is not after the client's time; 0 means no time and stays 0.
+    /// Returns a local time that is not after the client's time. 0 means no time and remains 0.
     pub(crate) fn before(self, theirs_ns: u64) -> u64 {
         match theirs_ns {
             0 => 0,
@@ -66,7 +66,7 @@ impl ClockConversion {
         }
     }
 
-    /// Returns a local time that is not before the client's time; 0 means no time and stays 0.
+    /// Returns a local time that is not before the client's time. 0 means no time and remains 0.
     pub(crate) fn after(self, theirs_ns: u64) -> u64 {
         match theirs_ns {
             0 => 0,

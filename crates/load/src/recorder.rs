@@ -2,7 +2,7 @@
 //! interval ends.
 //!
 //! A worker owns one part and swaps it for an empty one at the end of the interval, without
-//! waiting. If the collector is late and no empty part has come back, the interval continues: no
+//! waiting. If the collector is late and no empty part has come back, the interval continues. No
 //! result is lost, but the slice is longer. The worker waits for an empty part only at the begin
 //! and the end of the measured window, since no slice may span either edge.
 
@@ -126,9 +126,9 @@ impl Recorder {
         self.part.end_ns
     }
 
-    /// Sets the begin of the measured window, once it is known. The caller must do this before it
-    /// records operations that were due after the begin. A slice that a late collector made longer
-    /// ends there.
+    /// Sets the start of the measured window, when it is known. The caller must do this before it
+    /// records operations that were due after the start. A slice that a late collector made longer
+    /// ends at this start.
     #[inline]
     pub fn set_window_from_ns(&mut self, window_from_ns: u64) {
         self.window_from_ns = window_from_ns;
@@ -212,8 +212,8 @@ impl Recorder {
     /// several intervals later. The slice is then that much longer, but never spans the begin of
     /// the measured window.
     pub fn cut(&mut self, world: &mut impl World, now_ns: u64, draining_next: bool) {
-        // At the begin of the window, waiting for an empty part is worthwhile, because a slice must
-        // lie inside or outside the window.
+        // At the start of the window, waiting for an empty part is useful, because a slice must be
+        // inside or outside the window.
         match world.empty_part(self.part.end_ns == self.window_from_ns) {
             Some(empty) => self.cut_with(world, empty, now_ns, draining_next),
             None => self.part.end_ns += self.interval_ns,
@@ -261,7 +261,7 @@ impl Recorder {
         }
     }
 
-    /// Passes on the last part. It ends at `end_ns`, or at the begin of the window if that lies
+    /// Passes on the last part. It ends at `end_ns`, or at the begin of the window if that is
     /// between its last operation and its end.
     pub fn finish(mut self, world: &mut impl World, end_ns: u64) {
         self.flush();

@@ -101,7 +101,7 @@ pub enum Next {
     Over,
 }
 
-/// Offers the load. Blocks until each operation that was due before the stop has ended, or was not
+/// Applies the load. Blocks until each operation that was due before the stop has ended, or was not
 /// sent within the longest timeout after the stop. `on_interval` receives each interval and returns
 /// how the run continues.
 ///
@@ -130,7 +130,7 @@ impl Load {
 
     /// Prepares everything except the start line.
     ///
-    /// 1. Opens every connection and prepares every statement, so that a refusal costs nothing.
+    /// 1. Opens every connection and prepares every statement, so that a refusal comes early.
     /// 2. Starts the workers, each pinned and with all its memory, and waits until they are ready.
     ///
     /// # Errors
@@ -255,8 +255,8 @@ impl Load {
         end_ns + ahead_ns.next_multiple_of(self.interval_ns)
     }
 
-    /// Waits until everything has ended, and adds up the workers' results. Intervals that the
-    /// caller did not take are lost.
+    /// Waits until all workers have ended, and adds up their results. Intervals that the caller did
+    /// not take are lost.
     ///
     /// # Errors
     /// A worker could not wait for responses, or has panicked.
@@ -304,7 +304,7 @@ impl Drop for Load {
 
 /// Sets the start line for workers that wait for it.
 fn draw_line(config: &Config, control: &Control, start_ns: u64) {
-    // The end is set before the start line, so that no worker learns of it too late.
+    // The end is set before the start line, so that no worker receives it too late.
     if let Some(duration) = config.limit.duration() {
         control.stop_at(start_ns + duration.as_nanos() as u64);
     }
@@ -344,8 +344,8 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
     if (in_flight as usize) < workers {
         return refuse(format!(
-            "{in_flight} in flight over {workers} workers leaves some without work; use fewer \
-             workers"
+            "{in_flight} operations in flight for {workers} workers leave some without work; use \
+             fewer workers"
         ));
     }
     if let Some(count) = config.limit.operations()

@@ -66,7 +66,7 @@ impl Runs {
         }
     }
 
-    /// Runs one seed, and compares everything except histograms.
+    /// Runs one seed, and compares all results except histograms.
     fn run(&mut self, seed: u64) {
         let shape = Shape::new(seed);
         let config = shape.config.clone();
@@ -121,7 +121,7 @@ impl Runs {
         self.expected = oracle.recorded.end();
     }
 
-    /// Runs seeds, and compares everything.
+    /// Runs seeds, and compares all results.
     fn run_all(&mut self, seeds: std::ops::Range<u64>) -> Result<(), String> {
         seeds.for_each(|seed| self.run(seed));
         let kinds_count = self.parts[0].kinds.len();

@@ -21,7 +21,7 @@ const SET_NS: u64 = clock::MILLISECOND_NS;
 /// messages for which there is no room.
 const CONTROL_WORDS: usize = 8;
 
-/// Reader that knows the arrival time of its data.
+/// Reader that reports the arrival time of its data.
 pub(crate) trait TimedReader {
     /// Returns true if arrival times are reported at all.
     fn is_timed(&self) -> bool;
@@ -94,7 +94,7 @@ impl Socket {
         };
         if count > 0 {
             let came_ns = came_ns(&header);
-            // The order matters: if the thread loses its CPU between the readings, the arrival
+            // The order is important. If the thread loses its CPU between the readings, the arrival
             // appears later.
             let unix_ns = clock::unix_ns();
             self.note(came_ns, clock::now_ns(), unix_ns);
@@ -194,7 +194,7 @@ mod tests {
         (Socket::new(stream), server)
     }
 
-    /// A late reader still learns the arrival time.
+    /// A late reader still gets the arrival time.
     #[test]
     fn bytes_read_late_have_the_time_of_their_arrival() {
         let (mut socket, mut server) = pair();

@@ -90,7 +90,7 @@ impl Facts {
         let (kinds, statements) = (program.kinds(), program.statements());
         if kinds.is_empty() || kinds.len() > KINDS_MAX {
             return refuse(format!(
-                "{} kinds of operation: must be 1 to {KINDS_MAX}; put some together",
+                "{} kinds of operation: must be 1 to {KINDS_MAX}; merge some",
                 kinds.len()
             ));
         }
@@ -229,7 +229,7 @@ fn check(
     let kind = statement.kind.max(part);
     if usize::from(kind) >= kinds_count {
         return Err(LoadError::Config(format!(
-            "statement {index} is of kind {kind}, and there are {kinds_count}: {}",
+            "statement {index} is of kind {kind}, but there are only {kinds_count}: {}",
             statement.cql
         )));
     }
@@ -238,7 +238,7 @@ fn check(
         steps += 1;
         let Some(following) = statements.get(usize::from(then)) else {
             return Err(LoadError::Config(format!(
-                "statement {then} is to follow on statement {index}, and there are {}: {}",
+                "statement {then} should follow statement {index}, but there are only {}: {}",
                 statements.len(),
                 statement.cql
             )));

@@ -1,6 +1,6 @@
-//! Measures how late timers are on the client's own cores, and how long its workers wait for a
-//! core. It detects that the client was stopped or that other programs had its cores, in closed
-//! loops too.
+//! Measures the delay of timers on the client's own cores, and the time for which its workers wait
+//! for a core. It detects that the client was stopped or that other programs had its cores, in
+//! closed loops too.
 //!
 //! A thread on each of the workers' cores sleeps, reads the clock, and records how much later than
 //! requested it woke. Gil Tene's jHiccup does this for JVMs. All threads together wake a thousand
@@ -8,8 +8,8 @@
 //! reported with the results. The threads do not allocate once they run.
 //!
 //! Invariants: a stall is in the histogram of exactly one interval, the one in which it ended. Its
-//! length is divided among all intervals that it spans. Data that comes after its interval was
-//! shown goes to the next interval. The last interval takes the rest, so no data is lost.
+//! length is divided among all intervals that it spans. Data that arrives after its interval was
+//! shown goes to the next interval. The last interval gets the rest, so no data is lost.
 
 use crate::config::{Config, LoadError};
 use crate::control::Control;

@@ -5,10 +5,10 @@
 //! due before the stop are still released for the longest timeout; the rest is left unsent.
 //!
 //! The clock is read once per batch, not once per operation. All responses of one receive end at
-//! the same moment, when the kernel had the last of them ([`crate::socket`]). If the kernel does
-//! not report that moment, they end when this loop turned. The send time of a batch is read before
-//! the batch is encoded. Service time therefore includes the client's own encoding (at most one
-//! batch, some µs of cheap operations) and never omits work of the target.
+//! the same moment, which is the arrival of the last of them in the kernel ([`crate::socket`]). If
+//! the kernel does not report that moment, they end at the turn of this loop. The send time of a
+//! batch is read before the batch is encoded. Service time therefore includes the client's own
+//! encoding (at most one batch, some µs of cheap operations) and never omits work of the target.
 //!
 //! Invariants: an operation that has begun ends exactly once in the recorder. The loop has no lock,
 //! no log and no map. After the start line, it allocates only these: the histogram of a part's
@@ -58,7 +58,7 @@ use std::io;
 use std::sync::Arc;
 use workload::{Generator, Operation, Program};
 
-/// Longest sleep, so that a stop or a reopened connection is noticed soon.
+/// Longest sleep, so that a stop or a reopened connection is detected soon.
 const SLEEP_MAX_NS: u64 = 50 * clock::MILLISECOND_NS;
 /// Longest sleep that responses do not end. If several responses arrive on one connection during
 /// it, the kernel may keep only the last time. So this is the largest possible overestimate of a
@@ -168,7 +168,7 @@ pub(crate) struct Sockets {
     unsent: bool,
     /// Number of sockets that have no room.
     blocked_count: usize,
-    /// True if every connection so far has reported arrival times.
+    /// True if every connection up to now has reported arrival times.
     are_timed: bool,
     /// Arrival time of the responses that are being read, if known.
     arrived_ns: u64,
@@ -258,8 +258,8 @@ impl<W: World> Worker<W> {
         loop {
             let ready_count = self.wait()?;
             let now_ns = self.world.now_ns();
-            // The begin is read after the clock: if it is not known yet, it will lie after
-            // `now_ns`. So records of this turn cannot be on the wrong side of it.
+            // The start is read after the clock. If it is not known yet, it will be after `now_ns`.
+            // So records of this turn cannot be on the wrong side of it.
             self.recorder.set_window_from_ns(self.control.window_from_ns());
             if !self.draining && now_ns >= self.control.stop_ns() {
                 self.begin_drain(now_ns);
@@ -390,8 +390,8 @@ impl<W: World> Worker<W> {
         self.recorder.cut_for_drain(&mut self.world, stop_ns);
     }
 
-    /// Returns true if there is, or will be, anything to send. It gives up operations that were due
-    /// before the stop and could not be sent in the drain's time.
+    /// Returns true if there are, or will be, operations to send. It gives up operations that were
+    /// due before the stop and could not be sent during the drain.
     #[inline]
     fn owes(&mut self, now_ns: u64) -> bool {
         if self.number >= self.number_end {

@@ -3,9 +3,9 @@
 //!
 //! It is a trait, so that the same loop runs against sockets ([`Net`]) and against a scripted
 //! server with a simulated clock (`crate::sim`). It is called by its static type and inlined. The
-//! program has one world, and pays nothing for the other.
+//! program has one world, and the other does not slow it down.
 //!
-//! Invariant: [`World::now_ns`] never goes back.
+//! Invariant: [`World::now_ns`] never decreases.
 
 use crate::connect::Reconnector;
 use crate::connection::Link;
@@ -216,7 +216,7 @@ impl World for Net {
         }
     }
 
-    /// This fails only if the collector is gone, and then the part is not needed.
+    /// This fails only if the collector has ended, and then the part is not needed.
     fn hand_over(&mut self, part: Box<Part>) {
         let _ = self.parts.full.send(part);
     }

@@ -1,8 +1,8 @@
 //! A series of any length in constant memory: time bins of equal width, each with summary
 //! statistics of its values.
 //!
-//! The bins begin at second 0. If a value lies beyond the last possible bin, neighbours are joined
-//! in pairs, so that all bins become twice as wide. Invariant: count, sum, minimum, maximum and the
+//! The bins begin at second 0. If a value is beyond the last possible bin, neighbours are joined in
+//! pairs, so that all bins become twice as wide. Invariant: count, sum, minimum, maximum and the
 //! times of the last two cover all pushed values. This holds after any joins and for any order of
 //! arrival. A mean over a bin hides its peak, so the bin also keeps the peak and its time.
 
@@ -87,7 +87,7 @@ impl Bins {
     }
 
     /// Adds a value that was read at `t_s` seconds. A value before second 0 goes into the first
-    /// bin. A value or time that is not finite is skipped.
+    /// bin. Values and times that are not finite are skipped.
     pub fn push(&mut self, t_s: f64, value: f64) {
         if !t_s.is_finite() || !value.is_finite() {
             return;

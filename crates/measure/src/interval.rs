@@ -3,7 +3,7 @@
 //!
 //! Long because every counter is explained where it is defined.
 //!
-//! Invariant: the measured *population* is every operation whose intended start lies in the window,
+//! Invariant: the measured *population* is every operation whose intended start is in the window,
 //! however late it ends. An interval keeps *early* operations, which were due before the window,
 //! separate. So no later step has to separate them.
 
@@ -55,7 +55,7 @@ impl Interval {
         (self.end_ns - self.start_ns) as f64 / 1e9
     }
 
-    /// Returns true if the whole interval lies in the measured window.
+    /// Returns true if the whole interval is in the measured window.
     pub fn is_measured(&self) -> bool {
         !self.draining && self.start_ns >= self.window_from_ns
     }
@@ -283,7 +283,7 @@ impl KindInterval {
         self.checks.add(&other.checks);
     }
 
-    /// Removes all results and keeps the memory. `is_part` stays as it is.
+    /// Removes all results and keeps the memory. `is_part` does not change.
     pub fn clear(&mut self) {
         self.latency.clear();
         self.service.clear();

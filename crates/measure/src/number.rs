@@ -25,7 +25,7 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// Formats a count of things, with the noun in the singular: `1 node`, `2 nodes`.
+/// Formats a count of objects, with the noun in the singular: `1 node`, `2 nodes`.
 pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {one}{plural}")

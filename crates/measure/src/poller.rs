@@ -39,7 +39,6 @@ impl Poller {
     /// or none when `timeout` is over. `None`: no time limit.
     ///
     /// # Errors
-    ///
     /// A signal arrived first ([`Errno::INTR`]). The only other error is a closed set.
     #[inline]
     pub fn wait<'room>(

@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn a_low_bound_moves_even_the_median() {
-        // Two of the 4 values are censored and may be anything above 1, so the median is only known
-        // to be at least 1.
+        // Two of the 4 values are censored and may have any value above 1. So the median is only
+        // known to be at least 1.
         let times = times(&[20, 30], &[1, 1]);
         assert_eq!(times.quantile_ns(0.5), Known::AtLeast(1.0));
         assert_eq!(Times::default().quantile_ns(0.5), Known::Exactly(0.0));

@@ -186,7 +186,7 @@ impl Engine {
         out: &mut Vec<u8>,
     ) -> Verdict {
         let Some(compression) = peer.compression else {
-            let why = "a compressed frame came on a connection that did not ask for compression";
+            let why = "a compressed frame arrived on a connection that did not request compression";
             return refuse(out, header.stream, why);
         };
         let mut plain = std::mem::take(&mut self.body);

@@ -41,7 +41,8 @@ impl Stalls {
 
 /// A single server with one queue, first come first served. An answer is ready one service time
 /// after the arrival of its request, or after the previous answer was ready, whichever is later. A
-/// load below the capacity waits only in bursts. A load above it waits longer and longer.
+/// load below the capacity waits only in bursts. With a load above it, the waiting time increases
+/// continuously.
 #[derive(Clone, Copy, Debug)]
 pub struct Serving {
     service_ns: f64,

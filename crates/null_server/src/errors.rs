@@ -103,6 +103,6 @@ pub fn append_refusal(out: &mut Vec<u8>, stream: i16, code: ErrorCode, body: &[u
         },
         _ => ErrorDetail::None,
     };
-    let why = "the null target was told to answer a share of the operations with this error";
+    let why = "the null target answers a share of the operations with this error, as requested";
     reply::error(out, stream, code, why, &detail);
 }

@@ -163,7 +163,8 @@ impl EventLoop {
                 Err(Errno::INTR) => &[],
                 // The only remaining cause is a closed or wrong descriptor, which is impossible
                 // here.
-                Err(error) => unreachable!("epoll_wait on our own descriptor: {error}"),
+                Err(error) => unreachable!("epoll_wait on the event loop's own descriptor: \
+                                            {error}"),
             };
             for event in events {
                 let flags = event.flags;
@@ -200,7 +201,7 @@ impl EventLoop {
     /// Takes over the connections that were assigned to this loop.
     fn admit(&mut self) {
         let mut count = [0; 8];
-        // The value does not matter; reading resets the counter.
+        // The value is not used, since reading resets the counter.
         let _ = rustix::io::read(&self.door.wake, &mut count);
         let sockets =
             std::mem::take(&mut *self.door.accepted.lock().unwrap_or_else(PoisonError::into_inner));
@@ -241,7 +242,7 @@ impl EventLoop {
                 answer_all(connection, &mut self.engine, &mut self.queue);
                 let executes = self.engine.counts.executes() - before;
                 if let Some((to, at_ns)) = noted.filter(|_| executes > 0) {
-                    // This fails if the channel is full, or its receiver is gone.
+                    // This fails if the channel is full, or its receiver no longer exists.
                     let _ = to.try_send(Arrival { at_ns, executes });
                 }
                 // The count comes before the answers leave, so that a client with an answer finds
@@ -311,7 +312,7 @@ impl EventLoop {
     }
 }
 
-/// Returns the connection with this `id`, and marks it for flushing. `None` if it is gone.
+/// Returns the connection with this `id`, and marks it for flushing. `None` if it no longer exists.
 fn touch<'a>(
     connections: &'a mut [Option<Connection>],
     touched: &mut Vec<u32>,

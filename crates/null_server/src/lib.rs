@@ -11,8 +11,8 @@
 //! `recv` and one `send` per batch of requests). Bytes that are not CQL close only the connection
 //! that sent them. Dropping the [`NullServer`] ends its threads and connections.
 //!
-//! It is not a Cassandra. It accepts statements without checking them, coordinates nothing, returns
-//! none of the written data, and pushes no events.
+//! It is not a Cassandra. It accepts statements without checking them, does not coordinate
+//! requests, does not return written data, and pushes no events.
 
 mod answer_request;
 mod answer_time;
@@ -61,7 +61,8 @@ fn check(spec: &NullSpec) -> Result<(), String> {
     }
     if spec.capacity_per_s == Some(0) {
         return Err(
-            "a capacity of 0 answers nothing; name at least one operation a second".to_owned(),
+            "with a capacity of 0 there are no answers; state at least one operation a \
+             second".to_owned(),
         );
     }
     if let Some(drift) = spec.drift {
@@ -86,7 +87,7 @@ fn check(spec: &NullSpec) -> Result<(), String> {
 
 fn check_drift(spec: &NullSpec, drift: Drift) -> Result<(), String> {
     if spec.capacity_per_s.is_none() {
-        return Err("a drift is of the capacity; name how many operations a second".to_owned());
+        return Err("a drift needs a capacity; state the number of operations a second".to_owned());
     }
     let is_possible = drift.to.is_finite() && drift.to > 0.0 && !drift.over.is_zero();
     is_possible.then_some(()).ok_or_else(|| {

@@ -1,8 +1,8 @@
-//! Determines what the bind markers of a statement stand for.
+//! Determines the meaning of the bind markers of a statement.
 //!
-//! It uses the tokens around a marker, not a full grammar: a marker belongs to the last column
-//! before an operator. If this is ambiguous, the marker's type is unknown (and becomes a blob), but
-//! it is never wrong.
+//! It uses the tokens around a marker instead of a full grammar. A marker belongs to the last
+//! column before an operator. If this is ambiguous, the marker's type is unknown (and becomes a
+//! blob), but it is never wrong.
 
 use super::statement::{Marker, MarkerType};
 use super::tokens::{Token, split_at_commas};

@@ -1,12 +1,12 @@
 //! Reads of many rows: the same row repeated, in pages if the request asks for them.
 //!
-//! A paging state is the number of rows before the page. An invalid state begins at the first row:
-//! the null target does not validate its clients.
+//! A paging state is the number of rows before the page. An invalid state begins at the first row,
+//! since the null target does not validate its clients.
 
 use cql::response::ColumnSpec;
 use cql::{Value, reply};
 
-/// Maximum bytes of cells in one answer, so that its frame stays below the 16 MiB that Cassandra
+/// Maximum bytes of cells in one answer, so that its frame remains below the 16 MiB that Cassandra
 /// allows. The next page contains the rest.
 const CELLS_BYTES_MAX: usize = 12 << 20;
 

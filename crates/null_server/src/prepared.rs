@@ -68,7 +68,7 @@ impl Ready {
     }
 }
 
-/// The statements that an event loop has seen.
+/// The statements that an event loop has executed.
 #[derive(Debug)]
 pub struct PreparedTable {
     /// The slots. Their number is a power of two, and at least half of them are free.
@@ -104,7 +104,7 @@ impl PreparedTable {
         *self = PreparedTable::new();
     }
 
-    /// Returns the effect of the statement `id`. `None` if this loop has not seen it.
+    /// Returns the effect of the statement `id`. `None` if this loop has not executed it.
     #[inline]
     pub fn find(&self, id: &[u8]) -> Option<&Effect> {
         let id: &[u8; ID_BYTES] = id.try_into().ok()?;

@@ -122,7 +122,8 @@ impl Drop for NullServer {
         }
         for handle in &mut self.loops {
             if let Some(thread) = handle.thread.take() {
-                // A loop that panicked is gone in any case, and no caller waits for a report of it.
+                // A loop that panicked has ended in any case, and no caller waits for a report of
+                // it.
                 let _ = thread.join();
             }
         }

@@ -2,8 +2,8 @@
 //! its bind markers, and the definition in a CREATE TABLE.
 //!
 //! It accepts more than Cassandra does. Unknown statements are [`Statement::Other`]. It never
-//! panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX), whatever the
-//! text.
+//! panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX), regardless of
+//! the text.
 
 use super::definition::{CreateKeyspace, CreateTable, create_keyspace, create_table};
 use super::tokens::{Token, TokenReader, tokenize};

@@ -129,7 +129,7 @@ const TABLES: &[(&str, &str, &str)] = &[
 pub struct SystemRows {
     /// Names and types.
     pub columns: Vec<(String, CqlType)>,
-    /// Each row has as many cells as `columns`.
+    /// Each row has the same number of cells as `columns`.
     pub rows: Vec<Vec<Value>>,
 }
 
@@ -321,7 +321,7 @@ fn node_cell(address: SocketAddr, catalog: &Catalog, column: &str) -> Value {
         "rack" => text("rack1"),
         "release_version" => text(RELEASE_VERSION),
         "schema_version" => Value::Uuid(schema_version(catalog)),
-        // One token: this node owns everything.
+        // One token, so that this node owns the whole ring.
         "tokens" => Value::Set(vec![text("0")]),
         _ => Value::Null,
     }

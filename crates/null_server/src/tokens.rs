@@ -214,7 +214,7 @@ impl<'a> TokenReader<'a> {
         are_next
     }
 
-    /// Skips everything up to and including `keyword`, or all tokens if it never comes.
+    /// Skips all tokens up to and including `keyword`, or all tokens if there is no such keyword.
     pub fn skip_past_keyword(&mut self, keyword: &str) {
         let position = self.rest.iter().position(|token| token.is_keyword(keyword));
         self.rest = position.map_or(&[], |position| &self.rest[position + 1..]);

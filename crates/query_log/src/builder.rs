@@ -1,8 +1,8 @@
-//! Builds a recording from the records of logs: selects records, and keeps the parts to be
+//! Builds a recording from the records of logs. It selects records, and keeps the parts that are
 //! replayed.
 //!
-//! Invariants: every omitted record counts with its reason, and memory stays within the limit,
-//! whatever a log contains.
+//! Invariants: every omitted record counts with its reason, and memory remains within the limit for
+//! any content of a log.
 
 use crate::log_record::{Bound, Entry, Request, Why};
 use crate::recording::{

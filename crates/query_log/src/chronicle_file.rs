@@ -1,8 +1,8 @@
 //! Reads the documents in a file of a Chronicle queue (`.cq4`), one after the other.
 //!
-//! A document is a header of four bytes, followed by as many bytes as the header states. Two bits
-//! of the header mark the queue's own documents (its settings, its index) and documents that are
-//! not finished. A file is larger than its content, and filled with zeros: a header of zero is the
+//! A document is a header of four bytes, followed by the number of bytes in the header. Two bits of
+//! the header mark the queue's own documents (its settings, its index) and documents that are not
+//! finished. A file is larger than its content, and filled with zeros, so a header of zero is the
 //! end.
 //!
 //! Invariants: memory for a document grows as its bytes arrive, up to the size of a request to
@@ -68,7 +68,7 @@ pub enum QueueError {
 #[derive(Debug)]
 pub struct Queue<R> {
     input: R,
-    /// Number of bytes read so far.
+    /// Number of bytes read up to now.
     at: u64,
     document: Vec<u8>,
     end: Option<QueueEnd>,
@@ -100,8 +100,8 @@ impl<R: Read> Queue<R> {
         }
     }
 
-    /// Returns the next document that is not the queue's own. `None` at the end; [`Queue::end`]
-    /// tells why.
+    /// Returns the next document that is not the queue's own. `None` at the end, for which
+    /// [`Queue::end`] gives the reason.
     ///
     /// # Errors
     /// The file cannot be read, or a document is too long.
@@ -128,7 +128,7 @@ impl<R: Read> Queue<R> {
         self.end
     }
 
-    /// Returns the number of bytes read so far.
+    /// Returns the number of bytes read up to now.
     pub fn bytes(&self) -> u64 {
         self.at
     }

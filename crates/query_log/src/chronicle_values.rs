@@ -1,9 +1,9 @@
 //! Reads the values in one document of a Chronicle queue: field names, numbers, texts and bytes,
 //! each after a code of one byte.
 //!
-//! It knows only codes that occur in Cassandra's logs, or that the library may choose for the same
-//! values. Invariants: it checks every length against the remaining bytes. An unknown item is an
-//! error with its offset, never a guess.
+//! It supports only codes that occur in Cassandra's logs, or that the library may choose for the
+//! same values. Invariants: it checks every length against the remaining bytes. An unknown item is
+//! an error with its offset, never a guess.
 
 use std::borrow::Cow;
 
@@ -180,7 +180,7 @@ impl<'a> Items<'a> {
                 ))),
                 _ => {
                     self.at = at;
-                    Err(self.wrong("a value of a kind that is not known here stands"))
+                    Err(self.wrong("the record contains a value of an unknown kind"))
                 }
             };
         }
@@ -200,7 +200,7 @@ impl<'a> Items<'a> {
     pub fn number(&mut self) -> Result<i64, MalformedDocument> {
         match self.next()? {
             Some(Item::Number(number)) => Ok(number),
-            _ => Err(self.wrong("no number stands before the place")),
+            _ => Err(self.wrong("there is no number at this place")),
         }
     }
 
@@ -208,7 +208,7 @@ impl<'a> Items<'a> {
     pub fn count(&mut self) -> Result<usize, MalformedDocument> {
         let count = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         if count > self.bytes.len() - self.at {
-            return Err(self.wrong("there are fewer things than their count says"));
+            return Err(self.wrong("there are fewer items than their count states"));
         }
         Ok(count)
     }
@@ -217,7 +217,7 @@ impl<'a> Items<'a> {
         match self.next()? {
             Some(Item::Text(text)) => Ok(Some(text)),
             Some(Item::Null) => Ok(None),
-            _ => Err(self.wrong("no text stands before the place")),
+            _ => Err(self.wrong("there is no text at this place")),
         }
     }
 
@@ -226,7 +226,7 @@ impl<'a> Items<'a> {
         match self.next()? {
             Some(Item::Bytes(bytes)) => Ok(Some(bytes)),
             Some(Item::Null) => Ok(None),
-            _ => Err(self.wrong("no bytes stand before the place")),
+            _ => Err(self.wrong("there are no bytes at this place")),
         }
     }
 }

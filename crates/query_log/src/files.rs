@@ -45,7 +45,7 @@ pub enum ReadError {
         why: String,
     },
     /// None of its records can be replayed.
-    #[error("nothing of the log can be offered again{}", describe(.0))]
+    #[error("no operation of the log can be replayed{}", describe(.0))]
     Nothing(Nothing),
 }
 
@@ -58,7 +58,7 @@ fn describe(nothing: &Nothing) -> String {
     }
 }
 
-/// Describes how many records were omitted, with the reasons.
+/// Describes the number of omitted records, with the reasons.
 pub fn left_out(why: Why, count: u64) -> String {
     format!("{count} left out: {}", why.words())
 }
@@ -277,12 +277,12 @@ fn next_of(opened: &mut OpenedLog, name: &str) -> Result<ReadStep, ReadError> {
             }
             let note = match queue.end() {
                 Some(QueueEnd::InDocument) => Some(
-                    "ends in the middle of a record: it was still being written, or was cut"
+                    "ends in the middle of a record: it was still being written, or was truncated"
                         .to_owned(),
                 ),
                 Some(QueueEnd::Hole { at, behind }) => Some(format!(
-                    "has a hole at byte {at}: {behind} bytes from there on were not read, so that \
-                     its requests are not all that the cluster had"
+                    "has a hole at byte {at}: {behind} bytes from that byte on were not read, so \
+                     that some requests of the cluster are missing"
                 )),
                 Some(QueueEnd::Whole) | None => None,
             };

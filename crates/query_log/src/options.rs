@@ -2,7 +2,7 @@
 //! in the version of the client.
 //!
 //! Invariants: lengths are checked against the remaining bytes. The parser keeps values unchanged,
-//! each with its length in front, so null stays null and unset stays unset.
+//! each after its length, so null remains null and unset remains unset.
 
 use cql::Consistency;
 

@@ -151,7 +151,7 @@ pub struct Recording {
     pub left_out: BTreeMap<Why, u64>,
     /// Number of operations whose log does not contain their consistency level.
     pub without_level: u64,
-    /// Digest of everything that a study replays.
+    /// Digest of all parts that a study replays.
     pub digest: String,
     pub(crate) forms: Vec<Form>,
     pub(crate) operations: Vec<Operation>,

@@ -131,7 +131,7 @@ impl OperationEncoder for Cursor {
         self.at = operation.key as usize % self.source.recording.operations.len();
     }
 
-    /// Only the server knows the partition key column, so any node may be used.
+    /// Only the server can determine the partition key column, so any node may be used.
     fn token(&self) -> Option<i64> {
         None
     }

@@ -16,10 +16,10 @@ use workload::{ArrivalTimes, BatchKind};
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// The bytes cannot be read.
-    #[error("recorded traffic that was sent here cannot be read: {0}")]
+    #[error("recorded traffic that was received cannot be read: {0}")]
     Unreadable(#[from] io::Error),
     /// The bytes differ from the packed ones.
-    #[error("recorded traffic that was sent here is not what was read: {0}")]
+    #[error("recorded traffic that was received differs from the original: {0}")]
     Other(&'static str),
 }
 
@@ -142,10 +142,10 @@ fn fits(recording: &Recording, values_bytes: u64) -> Result<(), UnpackError> {
         || !all_there
         || counts != (recording.operations.len(), values_bytes)
     {
-        return Err(UnpackError::Other("something is missing of it"));
+        return Err(UnpackError::Other("a part of it is missing"));
     }
     if digest(recording) != recording.digest {
-        return Err(UnpackError::Other("its digest is another one"));
+        return Err(UnpackError::Other("its digest differs"));
     }
     Ok(())
 }
@@ -311,7 +311,7 @@ impl Unpacker<'_> {
                 Some(code) => {
                     let mut kinds = BatchKind::NAMES.into_iter().map(|(_, kind)| kind);
                     let found = kinds.find(|kind| *kind as u64 == code);
-                    Some(found.ok_or(UnpackError::Other("a batch is of no kind"))?)
+                    Some(found.ok_or(UnpackError::Other("a batch has no kind"))?)
                 }
             },
             kind: self.small()?,

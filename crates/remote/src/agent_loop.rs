@@ -18,7 +18,7 @@ use std::time::Duration;
 /// End of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The controller wants the agent to end everything that it began.
+    /// The controller requests the end of all processes and changes that the agent began.
     Told,
     /// The controller has left normally.
     Left,
@@ -42,13 +42,13 @@ impl Outbox {
 
     fn say(&self, message: &FromAgent) {
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The silence of a controller that is gone reveals this.
+        // The silence of a controller that has ended shows this.
         if let Some(writer) = &mut *writer {
             let _ = frame::write(writer, message);
         }
     }
 
-    /// Reports the result of ending everything that the agent began. It is the last message.
+    /// Reports the result of the agent's end of all its work. It is the last message.
     pub fn end(&self, ended: &Result<()>) {
         let ended = ended.as_ref().copied();
         self.say(&FromAgent::Ended(
@@ -69,7 +69,6 @@ impl Outbox {
 /// Returns the agent's input and output, moved out of the way of other code that prints or reads.
 ///
 /// # Errors
-///
 /// They cannot be duplicated.
 pub fn pipes() -> Result<(File, File)> {
     let copy = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3).context("copy a pipe");
@@ -77,16 +76,16 @@ pub fn pipes() -> Result<(File, File)> {
     let writer = File::from(copy(rustix::stdio::stdout())?);
     let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .context("open /dev/null")?;
-    rustix::stdio::dup2_stdin(&nothing).context("leave the input alone")?;
-    rustix::stdio::dup2_stdout(&nothing).context("leave the output alone")?;
+    rustix::stdio::dup2_stdin(&nothing).context("stop using the input")?;
+    rustix::stdio::dup2_stdout(&nothing).context("stop using the output")?;
     Ok((reader, writer))
 }
 
-/// Reads the first message of a conversation, before any thread is started: no lease runs yet, and
-/// so all of it has to arrive within `limit`.
+/// Reads the first message of a conversation, before threads are started. There is no lease yet, so
+/// the whole message must arrive within `limit`.
 ///
 /// # Errors
-/// The message does not arrive in that time, or it is not understood.
+/// The message does not arrive in that time, or it cannot be parsed.
 pub fn first<T: DeserializeOwned>(reader: &mut (impl Read + AsFd), limit: Duration) -> Result<T> {
     let deadline = Deadline::after(limit);
     let mut reader = Until { reader, deadline };
@@ -119,9 +118,9 @@ pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
     let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));
 }
 
-/// Answers calls until the controller leaves, is gone, or is silent for longer than `lease`. Calls
-/// in progress finish first. Each call has its own thread. The conversation stays open, so that the
-/// controller sees when the following steps are done.
+/// Answers calls until the controller leaves, has ended, or is silent for longer than `lease`.
+/// Calls in progress finish first. Each call has its own thread. The conversation remains open, so
+/// that the controller sees when the following steps are done.
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,
@@ -163,7 +162,7 @@ fn answer<S>(
     let row = rows
         .iter()
         .find(|row| row.name == name)
-        .ok_or_else(|| anyhow!("this agent knows no call {name:?}"))?;
+        .ok_or_else(|| anyhow!("this agent has no call {name:?}"))?;
     (row.run)(state, value)
 }
 
@@ -265,7 +264,7 @@ mod tests {
         let said = format!("{:#}", link.call(&Double(1000), LIMIT).unwrap_err());
         assert_eq!(said, "ask host1 to double: 1000 is too large");
         let said = format!("{:#}", link.call(&Unheard, LIMIT).unwrap_err());
-        assert!(said.contains("knows no call \"never-heard-of\""), "{said}");
+        assert!(said.contains("has no call \"never-heard-of\""), "{said}");
         assert_eq!(link.notes::<u64>(), [21]);
         assert!(link.notes::<u64>().is_empty());
         link.leave();

@@ -51,7 +51,7 @@ pub(crate) enum ToAgent {
     },
     /// The controller is alive. It sends this message each second.
     Alive,
-    /// The controller sends no more messages. `end` asks the agent to end everything that it began.
+    /// The controller sends no more messages. `end` asks the agent to end all that it began.
     Bye {
         end: bool,
     },
@@ -69,7 +69,7 @@ pub(crate) enum FromAgent {
         /// CPU time of the thread that was started for the call, ns.
         cpu_ns: u64,
     },
-    /// The agent has ended everything that it began, or failed to do so.
+    /// The agent has ended all that it began, or failed to do so.
     Ended(Result<(), String>),
     /// An unrequested event.
     Note(Value),

@@ -1,12 +1,12 @@
 //! Offset of another machine's monotonic clock from this machine's, estimated from exchanges over
 //! the link.
 //!
-//! An exchange has four times: sent (here), read and answered (there), received (here). For any
-//! delays in the two directions, the other clock is ahead by at most `read - sent` and by at least
-//! `answered - received`. So half the round trip bounds the error, including any asymmetry. The
-//! module intersects the intervals of many exchanges, in the spirit of NTP's clock filter (RFC
-//! 5905, section 10: the shortest delay knows best). A mean would contain every delay of a busy
-//! machine.
+//! An exchange has four times: sent (on this machine), read and answered (on the other), received
+//! (on this machine). For any delays in the two directions, the other clock is ahead by at most
+//! `read - sent` and by at least `answered - received`. So half the round trip bounds the error,
+//! including any asymmetry. The module intersects the intervals of many exchanges, in the spirit of
+//! NTP's clock filter (RFC 5905, section 10: the shortest delay knows best). A mean would contain
+//! every delay of a busy machine.
 
 use crate::{Call, Link, Serve};
 use anyhow::Result;
@@ -74,7 +74,7 @@ impl ClockOffset {
     /// Takes one sample.
     ///
     /// # Errors
-    /// The agent is gone, or does not answer in time.
+    /// The agent has ended, or does not answer in time.
     pub fn ask(&mut self, link: &Link, limit: Duration) -> Result<()> {
         let sent_ns = clock::now_ns();
         let [read_ns, answered_ns] = link.call(&ReadClock, limit)?;
@@ -135,8 +135,7 @@ mod tests {
         // (the four times, ahead, bound)
         for (times, ahead_ns, bound_ns) in [
             ([0, 15, 25, 20], 10, 5),
-            // All of the delay is on the way there, none on the way back. The other clock is 1000 s
-            // ahead.
+            // The whole delay is in one direction. The other clock is 1000 s ahead.
             (
                 [100, 1_000_000_000_140, 1_000_000_000_140, 140],
                 1_000_000_000_020,

@@ -11,7 +11,7 @@ const BYTES_MAX: usize = 1 << 20;
 /// Writes one message.
 ///
 /// # Errors
-/// It is too long, or the other side is gone.
+/// It is too long, or the other side has ended.
 pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message).context("write a message as JSON")?;
@@ -27,11 +27,10 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
     to.flush().context("send a message")
 }
 
-/// Reads one message; `None` if the other side has ended between two.
+/// Reads one message. `None` if the other side has ended between two messages.
 ///
 /// # Errors
-///
-/// The stream ends within a message, or contains something else.
+/// The stream ends within a message, or contains other data.
 pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     let mut length = [0; 4];
     if !begins(from, &mut length)? {

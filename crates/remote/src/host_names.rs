@@ -79,7 +79,7 @@ mod tests {
         assert!(error.contains("find the address of -h"), "{error}");
     }
 
-    /// The test also runs in a build that asks the C library, so that both ways are tested.
+    /// The test also runs in a build that asks the C library, so that both methods are tested.
     #[test]
     fn getent_says_the_same_where_it_is_there() {
         if let Some(found) = by_getent("localhost") {

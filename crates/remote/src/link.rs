@@ -40,8 +40,8 @@ pub const CLIENT: &str = "client";
 /// Path of the running program, also after its file was replaced by a newer one.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
-/// A conversation with one agent. Dropping it hangs up without a message. Then an agent that is not
-/// kept ends everything that it began.
+/// A conversation with one agent. Dropping it ends the connection without a message. An agent that
+/// is not kept then ends all that it began.
 #[derive(Debug)]
 pub struct Link {
     /// Name of the agent, for messages: `host1`.
@@ -135,7 +135,7 @@ struct Heard {
     notes: Vec<serde_json::Value>,
     /// Receiver that replaces the list.
     listener: Option<Listener>,
-    /// Result of ending everything that the agent began.
+    /// Result of ending all that the agent began.
     ended: Option<Result<(), String>>,
     /// Reason why no more messages will come.
     lost: Option<String>,
@@ -172,7 +172,7 @@ impl Link {
         let (Some(mut writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("the agent of {name} has no pipes");
         };
-        // If it has already ended, the code below notices it.
+        // If it has already ended, the code below detects that.
         let sent = frame::write(&mut writer, begin);
         let way = Tunnel {
             child,
@@ -181,7 +181,7 @@ impl Link {
         };
         let link = Link::new(name, Writer::Pipe(writer), Box::new(reader), Some(way))
             .map_err(|no| no.why.context(format!("the agent of {name}")))?;
-        sent.with_context(|| format!("tell the agent of {name} what it is"))?;
+        sent.with_context(|| format!("send its role to the agent of {name}"))?;
         Ok(link)
     }
 
@@ -263,7 +263,7 @@ impl Link {
     /// Sends a call and waits for the answer at most for `limit`.
     ///
     /// # Errors
-    /// The call fails, with the agent's own words. Or the agent is gone, or does not answer in
+    /// The call fails, with the agent's own words. Or the agent has ended, or does not answer in
     /// time.
     pub fn call<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         let asked = || -> Result<C::Answer> {
@@ -277,7 +277,7 @@ impl Link {
     /// Describes an agent that no longer answers: on another machine, it may still run for a while.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
-            Some(_) => format!("its agent is out of reach: {why}"),
+            Some(_) => format!("its agent cannot be reached: {why}"),
             None => format!("its agent has ended: {why}"),
         }
     }
@@ -337,25 +337,24 @@ impl Link {
         heard.listener = Some(listener);
     }
 
-    /// Returns the reason why no more messages will come; `None` while the agent is there.
+    /// Returns the reason why no more messages will come. `None` while the agent exists.
     pub fn lost(&self) -> Option<String> {
         lock(&self.shared.heard).lost.clone()
     }
 
-    /// Tells the agent to end everything that it began, and waits until it has.
+    /// Requests the agent to end all that it began, and waits until it has.
     ///
     /// # Errors
-    ///
-    /// A step fails, with the agent's words. Or the end takes longer than `limit`.
+    /// A step fails, with the agent's words, or the end takes longer than `limit`.
     pub fn end(&self, limit: Duration) -> Result<()> {
-        // An agent that is gone does not need the message.
+        // An agent that has ended does not need the message.
         let _ = self.shared.say(&ToAgent::Bye { end: true });
         let deadline = Deadline::after(limit);
         let mut heard = lock(&self.shared.heard);
         while heard.lost.is_none() {
             ensure!(
                 !deadline.passed(),
-                "the agent of {} (process {}) is not done with ending what it began after {} s",
+                "the agent of {} (process {}) has not ended its processes after {} s",
                 self.name,
                 self.hello.process.pid,
                 limit.as_secs()
@@ -388,17 +387,17 @@ impl Shared {
         match hello.recv_timeout(HELLO_LIMIT) {
             Ok(hello) if hello.build == build() => Ok(hello),
             Ok(_) => Err(NoHello {
-                why: anyhow!("is of another build of cassay than this command"),
+                why: anyhow!("is from another build of cassay than this command"),
                 is_other_build: true,
                 status: None,
             }),
             Err(RecvTimeoutError::Timeout) => {
-                Err(anyhow!("said nothing for {} s", HELLO_LIMIT.as_secs()).into())
+                Err(anyhow!("sent no message for {} s", HELLO_LIMIT.as_secs()).into())
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let why = lock(&self.heard).lost.clone().unwrap_or_default();
                 Err(NoHello {
-                    why: anyhow!("ended before it said who it is: {why}"),
+                    why: anyhow!("ended before it identified itself: {why}"),
                     is_other_build: false,
                     status: self.status(),
                 })

@@ -142,7 +142,7 @@ impl Identity {
         }
     }
 
-    /// Waits until the process is gone. Returns true if it ended within `limit`.
+    /// Waits until the process has ended. Returns true if it ended within `limit`.
     pub fn wait_gone(self, limit: Duration) -> bool {
         let deadline = Deadline::after(limit);
         while self.alive() || self.has_threads() {
@@ -158,7 +158,6 @@ impl Identity {
     /// Returns true if it ended without SIGKILL.
     ///
     /// # Errors
-    ///
     /// It still exists after SIGKILL: it is stuck in the kernel, or this user may not kill it.
     pub fn end(self, grace: Duration) -> Result<bool> {
         if !grace.is_zero() {
@@ -177,7 +176,7 @@ impl Identity {
     /// Returns the error that the process still exists after SIGKILL.
     pub fn stuck(self) -> anyhow::Error {
         anyhow!(
-            "process {} is still there {} s after SIGKILL; look at /proc/{}/stack",
+            "process {} still runs {} s after SIGKILL; look at /proc/{}/stack",
             self.pid,
             KILL_LIMIT.as_secs(),
             self.pid
@@ -196,14 +195,14 @@ fn parse_stat(stat: &str) -> Option<(char, u64)> {
     Some((state, start_ticks))
 }
 
-/// Returns the kernel's state letter of a process, as in `ps`. `None` if it is gone.
+/// Returns the kernel's state letter of a process, as in `ps`. `None` if it has ended.
 pub fn state(process: Identity) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).ok()?;
     let (state, start_ticks) = parse_stat(&stat)?;
     (start_ticks == process.start_ticks && !"ZX".contains(state)).then_some(state)
 }
 
-/// Returns the arguments of a process. `None` if it is gone or the user may not read them.
+/// Returns the arguments of a process. `None` if it has ended or the user may not read them.
 pub fn command_line(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -307,7 +306,7 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
     let (answer, answered) = channel();
     keeper()?
         .send(Box::new(move || {
-            // The receiver is gone only if the caller panicked. Then the child ends with this
+            // The receiver has ended only if the caller panicked. The child then ends with this
             // process.
             let _ = answer.send(command.spawn());
         }))

@@ -1,10 +1,11 @@
-//! An agent elsewhere: on another machine, under a user's account, or in a pod.
+//! An agent on another machine, under a user's account, or in a pod.
 //!
 //! Each agent has one open connection, made by the user's own `ssh` or `kubectl`: configurations,
 //! keys, jump hosts, known hosts and contexts apply. At the destination, the name of the program is
 //! its SHA-256. If it is missing, cassay sends it over that connection. Invariants: cassay never
 //! asks for or accepts a host key or a password. It executes only a program with the expected
-//! digest there. It reports all unreachable destinations together, before any work begins.
+//! digest at the destination. It reports all unreachable destinations together, before any work
+//! begins.
 
 mod destination;
 mod far_side;
@@ -129,7 +130,7 @@ impl Link {
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    /// Starts an agent in each of several places, some at a time.
+    /// Starts an agent in each of several places, several at the same time.
     ///
     /// # Errors
     /// All places that are not reached, each with the reason. Then the other agents have ended, or
@@ -188,7 +189,7 @@ struct Connection {
     child: Child,
     last_words: Arc<LastWords>,
     stage: Stage,
-    /// Program to run there, if it is not this one.
+    /// Program to run at the destination, if it is not this one.
     other: Option<Arc<Program>>,
     /// Address at which its sshd was reached, or address of the pod.
     reached_at: Option<IpAddr>,
@@ -260,7 +261,7 @@ impl Connection {
         let mut said = self.hear("it looks for the program", ANSWER_LIMIT)?;
         if said == "send" {
             self.put(&program, pack == "gzip")
-                .map_err(|error| Trouble::from_error(&error.context("put the program there")))?;
+                .map_err(|error| Trouble::from_error(&error.context("send the program")))?;
             said = self.hear("the program arrives", PUT_LIMIT)?;
         }
         if let Some(obstacle) = said.strip_prefix("no ") {
@@ -305,7 +306,7 @@ impl Connection {
             Unheard::HungUp => {
                 let status = ended(&mut self.child);
                 let lines = self.last_words.lines(LAST_WORDS_LIMIT);
-                end(format!("it hung up while {what}"), status, lines)
+                end(format!("it ended the connection while {what}"), status, lines)
             }
             Unheard::TooMuch => Trouble::with_hint(
                 "the start files of its login shell print more than 64 KiB",
@@ -328,7 +329,7 @@ impl Connection {
         entered: Result<(), Trouble>,
     ) -> Result<Link, Trouble> {
         if let Err(trouble) = entered {
-            // The process may still wait for something.
+            // The process may still wait for input.
             let _ = self.child.kill();
             let _ = self.child.wait();
             return Err(trouble);
@@ -348,7 +349,7 @@ impl Connection {
             }
             Err(no) => no,
         };
-        // No other code knows the process any longer; its thread collects its status.
+        // No other code refers to the process any longer, so its thread collects its status.
         if let Ok(way_there) = way_there {
             way_there.signal(Signal::KILL);
         }
@@ -356,8 +357,8 @@ impl Connection {
             let file = self.other.as_ref().and_then(|program| program.other());
             let file = file.map_or("this program".into(), |file| file.display().to_string());
             return Err(Trouble::with_hint(
-                format!("{file}, which is put there, is of another build than this program"),
-                "take the one of the same release, or of the same sources",
+                format!("{file}, which would be sent, is from another build than this program"),
+                "use the file of the same release, or from the same sources",
             ));
         }
         Err(Trouble::BrokeOff(End {
@@ -370,7 +371,7 @@ impl Connection {
 }
 
 /// Adds the options of `ssh`. `ssh` must never prompt, and must run only one command, even if the
-/// configuration contains another command or forwards ports, which is for people. Quiet
+/// configuration contains another command or forwards ports for interactive use. Quiet
 /// configurations must still report errors.
 fn by_ssh(command: &mut Command, destination: &str) {
     for option in [

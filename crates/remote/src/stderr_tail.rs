@@ -22,11 +22,11 @@ pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     };
     match words.lines(LAST_WORDS_LIMIT).pop() {
         Some(line) => format!("its ssh ended: {line}"),
-        None => "its ssh ended without a word".to_owned(),
+        None => "its ssh ended without a message".to_owned(),
     }
 }
 
-/// Last part of the output of a program so far.
+/// Last part of the output of a program up to now.
 #[derive(Debug, Default)]
 pub(crate) struct LastWords {
     words: Mutex<Words>,
@@ -79,7 +79,7 @@ impl LastWords {
         lines.map(str::to_owned).collect()
     }
 
-    /// Drops the output so far.
+    /// Drops the output up to now.
     pub(crate) fn forget(&self) {
         self.lock().bytes.clear();
     }

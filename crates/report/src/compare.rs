@@ -94,7 +94,7 @@ fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRe
     data
 }
 
-/// Describes how often each verdict occurs for one metric.
+/// Describes the number of occurrences of each verdict for one metric.
 fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
     let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
     let mut parts = Vec::new();
@@ -103,7 +103,7 @@ fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
         (Finding::Equivalent, "equivalent", "equivalent"),
         (
             Finding::Inconclusive,
-            "no difference can be told",
+            "no difference can be detected",
             "inconclusive",
         ),
     ] {
@@ -230,12 +230,12 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
     let sees = match c.could_see {
         Some(share) if c.verdict == Finding::Inconclusive && share < TENFOLD => {
             format!(
-                "; a difference of {} would have been seen",
+                "; a difference of {} would have been detected",
                 number::percent(share)
             )
         }
         Some(_) if c.verdict == Finding::Inconclusive => {
-            "; not even a tenfold difference would have been seen".to_owned()
+            "; not even a tenfold difference would have been detected".to_owned()
         }
         _ => String::new(),
     };

@@ -177,7 +177,7 @@ impl Extremes {
 }
 
 impl ThinnedSeries {
-    /// Fills single empty buckets, which lie between two readings by chance, with the previous
+    /// Fills single empty buckets, which are between two readings by chance, with the previous
     /// value.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {

@@ -123,9 +123,9 @@ impl HistoryMetric {
         }
     }
 
-    /// Returns the value of a point. `None` if it says nothing about the target: throughput at a
-    /// rate equals the offered rate, the latency of a saturated rate grows with the window, and a
-    /// lower bound is not a number.
+    /// Returns the value of a point. `None` if it gives no information about the target. Throughput
+    /// at a rate equals the offered rate, the latency of a saturated rate grows with the window,
+    /// and a lower bound is not a number.
     fn value(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
         let is_rate = point.point.is_some_and(procedure::Point::is_rate);

@@ -1,9 +1,9 @@
 //! Renders a page as one self-contained HTML file, with style, script, chart library and figures
 //! inside it.
 //!
-//! It loads nothing: its content security policy forbids every request. Text and tables are visible
-//! before any script runs. Charts are drawn when they come into view. Only this module turns text
-//! from the model into HTML, so it escapes all of it.
+//! It loads no resources, since its content security policy forbids every request. Text and tables
+//! are visible before any script runs. Charts are drawn when they come into view. Only this module
+//! turns text from the model into HTML, so it escapes all of it.
 
 mod headline;
 
@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// The figure's own style comes first, because figure files use it too.
+/// The style of the figure comes first, because figure files also use it.
 const STYLE: &str = concat!(
     include_str!("../assets/figure.css"),
     include_str!("../assets/report.css")
@@ -28,10 +28,10 @@ const SCRIPT: &str = include_str!("../assets/report.js");
 /// plotly.js, packed by gzip: `assets/plotly/README.md` names version and origin.
 const CHARTS: &[u8] = include_bytes!("../assets/plotly/plotly-basic.min.js.gz");
 
-/// Returns the page's content security policy. The page may load nothing, and only its own scripts
-/// and styles are allowed, by their digests. The chart library adds an empty style element, and
-/// fills it through the object model. It also sets attributes `style`, which can neither load nor
-/// run anything. `data:` and `blob:` are for saving a chart as an image.
+/// Returns the page's content security policy. The page must not load resources, and only its own
+/// scripts and styles are allowed, by their digests. The chart library adds an empty style element,
+/// and fills it through the object model. It also sets attributes `style`, which can neither load
+/// resources nor run code. `data:` and `blob:` are for saving a chart as an image.
 fn policy(charts: bool) -> String {
     let digest = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
     let scripts = if charts {
@@ -103,8 +103,8 @@ fn packed_library() -> &'static str {
     &PACKED
 }
 
-/// Escapes a sentence. Messages quote keys and commands in backticks; this text becomes code. An
-/// unpaired backtick stays.
+/// Escapes a sentence. Messages quote keys and commands in backticks, and this text becomes code.
+/// An unpaired backtick does not change.
 fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut out = String::with_capacity(text.len());

@@ -15,8 +15,8 @@ pub fn json(page: &Page) -> String {
     text
 }
 
-/// Returns everything in `findings.json` unchanged, and additionally `summary`. So a reader of the
-/// file can also read this output.
+/// Returns the content of `findings.json` unchanged, with an additional `summary`. So a reader of
+/// the file can also read this output.
 pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     let mut data = serde_json::to_value(&view.findings).unwrap_or(Value::Null);
     let best = variants(view).into_iter().enumerate().map(|(index, variant)| {

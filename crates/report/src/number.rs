@@ -7,7 +7,7 @@ pub use measure::number::{ABSENT, bytes, count, round, short, significant};
 
 use measure::Known;
 
-/// Number of values that must lie above a quantile for it to be reliable. With 100, the relative
+/// Number of values that must be above a quantile for it to be reliable. With 100, the relative
 /// sampling error is about 10 %.
 pub const COUNT_ABOVE_MIN: f64 = 100.0;
 
@@ -92,7 +92,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Returns the number of values, out of `n`, that lie above quantile `q`.
+/// Returns the number of values, out of `n`, that are above quantile `q`.
 pub fn count_above(n: u64, q: f64) -> f64 {
     n as f64 * (1.0 - q)
 }

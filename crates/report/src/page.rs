@@ -23,7 +23,7 @@ use store::record::{self, RuleOutcome};
 pub struct Page {
     /// Title of the document.
     pub title: String,
-    /// Content above everything else.
+    /// Content above all other content.
     pub headline: Headline,
     /// The rest, in reading order.
     pub folds: Vec<Fold>,
@@ -194,7 +194,7 @@ pub struct Mark {
     pub detail: String,
 }
 
-/// A table. Every row has as many cells as there are columns.
+/// A table. Every row has the same number of cells as there are columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Caption of the table.
@@ -315,7 +315,7 @@ impl Column {
 pub struct Chart {
     /// Title of the chart.
     pub title: String,
-    /// Explanation of how to read it.
+    /// Explanation of the table.
     pub what: String,
     /// Height in CSS pixels.
     pub height_px: u32,
@@ -412,7 +412,7 @@ pub struct Series {
     pub y_ci: Vec<Option<[f64; 2]>>,
     /// 95 % confidence intervals of numeric positions; may be empty.
     pub x_ci: Vec<Option<[f64; 2]>>,
-    /// Text beside the points; may be empty.
+    /// Text next to the points. May be empty.
     pub labels: Vec<String>,
     /// Unit for the tooltip.
     pub unit: String,

@@ -76,7 +76,7 @@ pub fn figure(chart: &Chart) -> String {
     json!({ "data": traces, "layout": layout }).to_string()
 }
 
-/// Returns everything except the series. The horizontal axis is at the lowest vertical one.
+/// Returns the chart without the series. The horizontal axis is at the lowest vertical one.
 fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Value>) -> Value {
     let hover = if chart.unified_hover {
         "x unified"

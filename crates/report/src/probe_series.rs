@@ -1,7 +1,7 @@
 //! Queries the series of probes: their names, their places, and their values in the window.
 //!
-//! Probes may gain series, so this file knows no names. A pattern may contain one `*`. A place is a
-//! host, a node, or a part of one behind a slash: `host1`, `host1/vda`.
+//! Probes may gain series, so this file contains no names. A pattern may contain one `*`. A place
+//! is a host, a node, or a part of one behind a slash: `host1`, `host1/vda`.
 
 use crate::run_view::{ProbeSeries, RunView, TrialView};
 use std::cmp::Ordering;
@@ -213,7 +213,7 @@ fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
 /// second apart.
 pub const LOOK_S: f64 = 0.05;
 
-/// Returns factor and unit that make values readable; unknown units stay as they are.
+/// Returns factor and unit that make values readable. Unknown units do not change.
 pub fn scaled(unit: &str) -> (f64, &str) {
     const KIB: f64 = 1024.0;
     match unit {

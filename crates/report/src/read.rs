@@ -20,7 +20,7 @@ use store::{HistogramKind, Run, Trial, WindowHistograms};
 impl RunView {
     /// Reads everything of `run` that a page shows.
     ///
-    /// Fails when a file of the run is damaged, with its path and line.
+    /// Fails if a file of the run is damaged, with its path and line.
     pub fn read(run: &Run) -> Result<RunView> {
         let trials = run.trials()?;
         let mut view = RunView {
@@ -57,7 +57,7 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
         study: plan.study.clone(),
         verdict: Default::default(),
         reasons: Vec::new(),
-        answer: vec!["The run has no findings: it is still going on or was interrupted.".into()],
+        answer: vec!["The run has no findings: it is still running or was interrupted.".into()],
         faults: trials.iter().flat_map(|trial| trial.faults.clone()).collect(),
         trials,
         points: Vec::new(),

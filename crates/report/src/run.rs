@@ -43,7 +43,7 @@ fn question(view: &RunView) -> Option<Fold> {
     Fold::with_sections("question", "Question", false, sections)
 }
 
-/// The measurements: first the procedure's result, then everything else.
+/// The measurements. The result of the procedure comes first, then the rest.
 fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         search::section(view),

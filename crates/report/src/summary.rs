@@ -1,8 +1,8 @@
-//! Points: all trials of one variant at one place on the axes, merged.
+//! Points, which merge all trials of one variant at one position on the axes.
 //!
-//! An invalid trial is listed, but never used: no sum, mean or curve contains it, unless every
-//! trial of its point is invalid. Then the point says so. Percentiles of several blocks come from
-//! merged histograms; they are never averaged.
+//! An invalid trial is listed, but never used. No sum, mean or curve contains it, unless every
+//! trial of its point is invalid, in which case the point says so. Percentiles of several blocks
+//! come from merged histograms, and are never averaged.
 
 use crate::number;
 use crate::page::{Table, TableBuilder, Verdict};

@@ -166,7 +166,7 @@ pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);
     if during.latency_ms.count == 0 && during.seconds > 0.0 {
-        return Some("nothing was answered while broken".to_owned());
+        return Some("no response came while broken".to_owned());
     }
     let [before, during] = [before, during].map(|stretch| stretch.latency_ms.p99);
     (before.least() > 0.0 && during.least() > 0.0).then(|| {

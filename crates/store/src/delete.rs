@@ -28,7 +28,6 @@ pub struct Deletable {
 /// named `STUDY/STAMP`.
 ///
 /// # Errors
-///
 /// A run does not exist, or a process writes it.
 pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
     let paths = names.iter().map(|name| find::place(results, name));

@@ -15,7 +15,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Description of an object other than a file at the path of a file.
-pub(crate) const NO_FILE: &str = "something that is not a file";
+pub(crate) const NO_FILE: &str = "an object other than a file";
 
 /// Number of bytes read at once, which is so large that system calls take little time.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -130,7 +130,7 @@ impl fmt::Display for DamagedRun {
         for file in &self.files {
             write!(f, "\n  {file}")?;
         }
-        write!(f, "\nhint: bring the files back from a copy")?;
+        write!(f, "\nhint: restore the files from a copy")?;
         if self.resumable {
             write!(
                 f,

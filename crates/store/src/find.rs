@@ -70,10 +70,11 @@ fn listed(path: PathBuf) -> RunLine {
     line
 }
 
-/// E: There is no such run, or more than one; or as [`Run::open`].
+/// Opens the run that `name` means: a path; `latest`; a tag; `study` (its newest run);
+/// `study/stamp`; a stamp; or the beginning of one of the last two.
 ///
 /// # Errors
-/// There is none, or more than one; or as [`Run::open`].
+/// There is no such run, or more than one; or as [`Run::open`].
 pub fn find(results: &Path, name: &str) -> Result<Run> {
     Run::open(&place(results, name)?)
 }
@@ -137,10 +138,10 @@ fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
         .filter_map(move |stamp| Run::look(&folder.join(stamp)).ok())
 }
 
-/// E: There is no such run, or more than one; or as [`Run::salvage`].
+/// Opens the run that `name` means for a resume.
 ///
 /// # Errors
-/// There is none, or more than one; or as [`Run::salvage`].
+/// There is no such run, or more than one; or as [`Run::salvage`].
 pub fn salvage(results: &Path, name: &str) -> Result<SalvagedRun> {
     Run::salvage(&place(results, name)?)
 }
@@ -188,8 +189,8 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let all = run_paths(results)?;
     if all.is_empty() {
         bail!(
-            "{name:?}: there is no run under {}\nhint: `cassay run STUDY` makes one; `--out` says \
-             where runs are",
+            "{name:?}: there is no run under {}\nhint: `cassay run STUDY` makes one; `--out` \
+             names the folder of runs",
             results.display()
         );
     }
@@ -214,7 +215,7 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let hits = if exact.is_empty() { begin } else { exact };
     match hits.as_slice() {
         [] => bail!(
-            "no run under {} is called {name:?}; the newest is {}; see `cassay list`",
+            "no run under {} has the name {name:?}; the newest is {}; see `cassay list`",
             results.display(),
             ids[all.len() - 1]
         ),

@@ -96,7 +96,7 @@ impl LineWriter {
             return Ok(());
         }
         let cut = self.file.set_len(self.whole_bytes);
-        cut.with_context(|| format!("cut the torn last line off {}", self.path.display()))
+        cut.with_context(|| format!("remove the incomplete last line of {}", self.path.display()))
     }
 }
 

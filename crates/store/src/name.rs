@@ -16,8 +16,8 @@ pub const RESERVED: [&str; 1] = [crate::file::LATEST];
 
 /// Name of one file or folder: letters, digits and `-_.+=`, not beginning with a dot.
 ///
-/// It has no separator, no `..` and no control character, so a path that ends with it stays in its
-/// folder.
+/// It has no separator, no `..` and no control character, so a path that ends with it remains in
+/// its folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(String);
 
@@ -25,7 +25,6 @@ impl Name {
     /// Checks `text`. `what` is the kind of name for the message.
     ///
     /// # Errors
-    ///
     /// `text` is not the name of one file or folder.
     pub fn new(what: &str, text: &str) -> Result<Name> {
         let plain = |c: char| c.is_alphanumeric() || "-_.+=".contains(c);
@@ -83,11 +82,10 @@ pub(crate) fn slug<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
 /// with `/` between them.
 ///
 /// # Errors
-///
 /// The path would leave the folder, or a part of it is not the name of one file or folder.
 pub(crate) fn inner_path(text: &str) -> Result<PathBuf> {
     let path = Path::new(text);
-    // Nodes choose the names of their log files, so the path must stay inside the folder.
+    // Nodes choose the names of their log files, so the path must remain inside the folder.
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     if text.is_empty() || text.contains(char::is_control) || !path.components().all(plain) {
         bail!("{text:?} cannot be the path of a file within a run");

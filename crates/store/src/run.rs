@@ -81,10 +81,12 @@ pub struct SalvagedRun {
 }
 
 impl Run {
-    /// E: The path is not a run, or [`DamagedRun`].
+    /// Opens the run in the folder `path` (or the folder of the file `path`), and compares every
+    /// byte of its completed files with the checksums. In a long run ([`Run::is_long`]) it compares
+    /// only the files that a page uses, and the lengths of the raw lines.
     ///
     /// # Errors
-    /// It is not a run, or [`DamagedRun`].
+    /// The path is not a run, or [`DamagedRun`].
     pub fn open(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Shown)?.whole()
     }
@@ -98,7 +100,6 @@ impl Run {
     /// Opens the run for a resume, even if it is damaged, except for the study and its plan.
     ///
     /// # Errors
-    ///
     /// The path is not a run, or its study or plan is [`DamagedRun`].
     pub fn salvage(path: &Path) -> Result<SalvagedRun> {
         Run::read(path, Depth::Bytes)
@@ -336,8 +337,8 @@ fn notes(path: &Path, journal: &Journal, summed: bool, plan: &PlanRecord) -> (Ve
     notes.extend(journal.damaged.iter().map(|(_, said)| said.clone()));
     if !summed {
         notes.push(format!(
-            "{} was written by cassay {}, which kept no checksums: whether its files are whole \
-             cannot be verified",
+            "{} was written by cassay {}, which stored no checksums: it cannot be verified that \
+             its files are intact",
             path.display(),
             plan.cassay
         ));

@@ -19,6 +19,6 @@ impl RemainsRecord {
         let tables = self.tables.join(", ");
         let target = &self.target;
         let address = target.strip_prefix("attach:").unwrap_or(target);
-        format!("{tables} stays on {address}; to drop it: cassay clean --target {target}")
+        format!("{tables} remains on {address}; to drop it: cassay clean --target {target}")
     }
 }

@@ -8,12 +8,11 @@ use std::path::{Component, Path};
 /// links, and writes nothing outside that folder.
 ///
 /// # Errors
-///
 /// The file is not an archive, contains paths outside the folder, or its content cannot be written.
 pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
     let mut archive = tar::Archive::new(archive);
-    for entry in archive.entries().context("read results that come from elsewhere")? {
-        let mut entry = entry.context("read results that come from elsewhere")?;
+    for entry in archive.entries().context("read results from another machine")? {
+        let mut entry = entry.context("read results from another machine")?;
         let path = entry.path().context("read a name of a file of them")?.into_owned();
         let mut to = results.to_owned();
         for part in path.components() {

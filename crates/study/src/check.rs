@@ -33,7 +33,7 @@ fn section(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
         Raw::Map(entries) => entries.as_slice(),
         Raw::Null => &[],
         Raw::Scalar { .. } | Raw::List(_) => {
-            let message = format!("`{path}` is {}; it has keys of its own", node.describe());
+            let message = format!("`{path}` is {}, but it has its own keys", node.describe());
             let keys: Vec<_> = format::children(path).map(|(key, _)| key).collect();
             let hint = match (path, &node.raw) {
                 ("target.attach", Raw::Scalar { text, .. }) => {
@@ -402,7 +402,7 @@ pub(crate) fn name(text: &str) -> Result<(), String> {
         Err(format!("a name has 1 to {NAME_BYTES_MAX} characters"))
     } else if !text.chars().all(good) || text.starts_with(['.', '-']) {
         Err(
-            "a name has letters, digits, `.`, `_` and `-`, and begins with none of `.` and `-`"
+            "a name has letters, digits, `.`, `_` and `-`, and does not begin with `.` or `-`"
                 .into(),
         )
     } else {

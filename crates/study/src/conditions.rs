@@ -210,7 +210,7 @@ fn host_conditions(host: &HostSpec) -> Vec<String> {
     }
     if let Some(delay) = host.link.delay {
         let delay = units::format_duration_ns(delay.as_nanos() as u64);
-        parts.push(format!("{delay} of delay each way"));
+        parts.push(format!("{delay} of delay in each direction"));
     }
     parts
 }
@@ -231,7 +231,7 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
         format!("collector {name}")
     }));
     if local.authentication == Authentication::Password {
-        parts.push("clients ask with a password".to_owned());
+        parts.push("clients authenticate with a password".to_owned());
     }
     parts.extend(yaml(local));
     parts.extend(local.jvm_options.iter().map(|one| hidden(one).into_owned()));

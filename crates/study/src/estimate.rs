@@ -267,7 +267,7 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "{} may stay untold with {}{window}: there may be no interval, and {counts} \
+        "{} may remain undecided with {}{window}: there may be no interval, and {counts} \
          (`require.untold`); {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a longer \
          `window.measure` are enough",
         untold.join(", "),

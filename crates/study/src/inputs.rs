@@ -162,7 +162,6 @@ pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
 /// Checks only by the name that a file is inside the folder of a study.
 ///
 /// # Errors
-///
 /// A sentence that names the folder, if the name leads outside of it.
 pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
     let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -170,7 +169,7 @@ pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name} is outside the study's folder {}; put the file beside the study",
+        "{name} is outside the study's folder {}; put the file into the folder of the study",
         folder.path.display()
     ))
 }
@@ -209,7 +208,6 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
 /// Returns the text of a file in a folder. The error is a sentence with a remedy.
 ///
 /// # Errors
-///
 /// The file cannot be read, is too large, or is outside the folder.
 pub fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
     let path = locate(folder, name)?;

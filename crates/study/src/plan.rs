@@ -187,12 +187,11 @@ impl<P> Trial<P> {
     }
 }
 
-/// E: A workload that was accepted by resolving does not compile with the study's seed, or has
-/// statements that require trust.
+/// Plans a study.
 ///
 /// # Errors
-/// A workload that resolving accepted does not compile with the study's seed, or has statements
-/// that only trust allows.
+/// A workload that was accepted by resolving does not compile with the study's seed, or has
+/// statements that require trust.
 pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
     let compile = |variant: &Variant| {

@@ -113,7 +113,7 @@ impl Ratio {
         }
         if !self.over.is_empty() && !self.is_over_points() {
             return Err(format!(
-                "`over` is `{}`: write `points`, or nothing",
+                "`over` is `{}`: write `points`, or leave it out",
                 self.over
             ));
         }

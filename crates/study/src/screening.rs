@@ -89,7 +89,7 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
         let message = format!("a screening of {count} settings; the maximum is {most}");
         (PATH, message, "remove some, or split it into two studies")
     } else {
-        let message = format!("folding over gains nothing in the design for {count} settings");
+        let message = format!("folding over has no advantage in the design for {count} settings");
         (
             "screen.fold",
             message,
@@ -231,7 +231,7 @@ mod tests {
         let eight: Vec<String> = (0..8).map(named).collect();
         let eight: Vec<&str> = eight.iter().map(String::as_str).collect();
         let fold = said(&eight, "  fold: true");
-        assert!(fold.contains("folding over gains nothing"), "{fold}");
+        assert!(fold.contains("folding over has no advantage"), "{fold}");
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub(crate) fn warnings(study: &Study) -> Vec<String> {
                     _ => "",
                 };
                 warnings.insert(format!(
-                    "`faults.upgrade_sstables: after` will rewrite nothing: Cassandra {to} writes \
-                     `{before}` here, the format of the files of {}{way_out}",
+                    "`faults.upgrade_sstables: after` will rewrite no files: Cassandra {to} \
+                     writes `{before}` here, the format of the files of {}{way_out}",
                     spec.release
                 ));
             }

@@ -81,7 +81,7 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
     let what = || format!("write {}", to.display());
     if to.exists() {
         bail!(
-            "{} is there already, and is kept\nhint: name another file",
+            "{} already exists, and is kept\nhint: name another file",
             to.display()
         );
     }
@@ -150,12 +150,12 @@ fn append(
     Ok(tar.append_data(&mut header, name, from)?)
 }
 
-/// E: The file is not a bundle, or one of its files does not match the lock. The error names the
-/// file and both digests. No file is then put into the cache.
+/// Extracts the jars of a bundle into `cache`. `sha256` is the expected digest of the bundle
+/// itself.
 ///
 /// # Errors
-/// It is not a bundle, or one of its files does not match the lock; the error names the file and
-/// both digests. No file is then put in place.
+/// The file is not a bundle, or one of its files does not match the lock. The error names the file
+/// and both digests. No file is then put into the cache.
 pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, FetchedJars)> {
     let opened = foreign::open(FileKind::Archive, from)
         .with_context(|| format!("read {}", from.display()))?;
@@ -188,7 +188,7 @@ fn read<R: Read>(
         list.files.iter().map(|file| (file.name.as_str(), file)).collect();
     for entry in entries {
         ensure!(!is_interrupted(), "interrupted; cassay changed nothing");
-        let mut entry = entry.context("it is cut off or damaged")?;
+        let mut entry = entry.context("it is truncated or damaged")?;
         let name = plain_name(&entry)?;
         let Some(file) = wanted.remove(name.as_str()) else {
             bail!("{name} is in it, which its list does not have, or for a second time");
@@ -196,7 +196,7 @@ fn read<R: Read>(
         take(&mut entry, file, &jars)?;
     }
     if let Some(name) = wanted.keys().next() {
-        bail!("{name} is in its list, but not in it: it is cut off or damaged");
+        bail!("{name} is in its list, but not in its content: it is truncated or damaged");
     }
     std::io::copy(&mut hashing, &mut std::io::sink()).context("read it to its end")?;
     let (_, found, _) = hashing.end();
@@ -218,7 +218,7 @@ fn read<R: Read>(
 }
 
 fn no_bundle(why: &str) -> String {
-    format!("{why}\nhint: it must be a file that `cassay supply export` wrote, as it was written")
+    format!("{why}\nhint: it must be an unchanged file from `cassay supply export`")
 }
 
 /// Reads the list of a bundle, which is still untrusted.
@@ -292,7 +292,7 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
         match listed.get(name) {
             Some(found) if found == sha256 => {}
             Some(found) => bail!(
-                "{name} is not the file of supply.lock: its SHA-256 is {found}, the lock says \
+                "{name} is not the file of supply.lock: its SHA-256 is {found}, but the lock has \
                  {sha256}\nhint: was the bundle written by another version of cassay?"
             ),
             None => bail!(
@@ -337,7 +337,7 @@ fn take(from: &mut dyn Read, file: &BundleFile, folder: &Path) -> Result<()> {
         digest_of_reader(&mut tee).with_context(|| format!("read {}", file.name))?;
     if bytes != file.bytes || found != file.sha256 {
         bail!(
-            "{} is not what the list says: {bytes} bytes with the SHA-256 {found}, not {} with {}: \
+            "{} differs from the list: {bytes} bytes with the SHA-256 {found}, not {} with {}: \
              the bundle was changed or damaged",
             file.name,
             file.bytes,

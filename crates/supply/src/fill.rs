@@ -211,7 +211,7 @@ fn unpack(pinned: &[PinnedFile], jars: &Path) -> Result<()> {
         let bytes = foreign::read(FileKind::Jar, &jar).with_context(what)?;
         let text = member_of_jar(&bytes, member, file.bytes)
             .map_err(anyhow::Error::from)
-            .and_then(|found| found.context("it is not in there"))
+            .and_then(|found| found.context("it does not contain it"))
             .with_context(what)?;
         std::fs::write(jars.join(&file.name), text).with_context(what)?;
     }
@@ -228,7 +228,7 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
         Ok(()) => return Ok(file),
         Err(TryLockError::WouldBlock) => {
             voice(Message::Line(
-                "another cassay fetches the same; waiting for it",
+                "another cassay fetches the same files; waiting for it",
             ));
         }
         Err(TryLockError::Error(error)) => return Err(error).with_context(what),
@@ -306,7 +306,7 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
         Err(error) => recipe
             .checked(folder)
             .map_err(|_| error)
-            .with_context(|| format!("put {} in place", folder.display())),
+            .with_context(|| format!("rename {} to its final name", folder.display())),
     }
 }
 

@@ -100,7 +100,7 @@ fn find_in(
         }
     }
     let none = if others.is_empty() {
-        "no Java is here: not in JAVA_HOME, not in PATH, nor where it is usually put".to_string()
+        "there is no Java: not in JAVA_HOME, not in PATH, and not in the usual folders".to_string()
     } else {
         others.join(", ")
     };
@@ -127,7 +127,7 @@ fn find_major(
         let found = if program.is_file() {
             version_of(&program)
         } else {
-            Err(anyhow::anyhow!("there is no bin/java in it"))
+            Err(anyhow::anyhow!("it contains no bin/java"))
         };
         match found {
             Ok(said) if java_major(&said.0) == Some(wanted) => {
@@ -224,7 +224,7 @@ fn version_of(program: &Path) -> Result<(String, String)> {
     match parse_version(&text) {
         Some(version) => Ok((version.to_string(), text.trim().to_string())),
         None => bail!(
-            "{} -version ended with {} and said no version: {}",
+            "{} -version ended with {} and printed no version: {}",
             program.display(),
             output.status,
             text.lines().next().unwrap_or("nothing at all")
@@ -378,7 +378,7 @@ mod tests {
         let java = find_in(Some(&gone), std::iter::empty(), &folders, &seventeen()).unwrap();
         let told = java.passed_over.unwrap();
         assert!(
-            told.contains("of JAVA_HOME: there is no bin/java in it"),
+            told.contains("of JAVA_HOME: it contains no bin/java"),
             "{told}"
         );
     }
@@ -389,7 +389,7 @@ mod tests {
         let path = std::iter::once(empty.path().to_path_buf());
         let error = find_in(None, path, &[], &seventeen()).unwrap_err().to_string();
         assert!(
-            error.contains("no Java is here") && error.contains("hint: "),
+            error.contains("there is no Java") && error.contains("hint: "),
             "{error}"
         );
     }

@@ -84,8 +84,8 @@ pub fn meant((release, origin): (&Release, &Origin), voice: &mut Voice<'_>) -> R
     let shown = folder.display();
     ensure!(
         found == *release,
-        "CASSANDRA_HOME={shown} is Cassandra {found}, and {release} is asked for\nhint: unset it, \
-         or take `cassandra: {found}`"
+        "CASSANDRA_HOME={shown} is Cassandra {found}, but {release} is requested\nhint: unset it, \
+         or use `cassandra: {found}`"
     );
     voice(Message::Line(&format!(
         "Cassandra {found} from CASSANDRA_HOME={shown}"
@@ -118,7 +118,7 @@ pub fn resolve(
     };
     ensure!(
         std::ptr::eq(supply.release.line(), release.line()),
-        "it is Cassandra {}, and was planned as {release}, which is of another line",
+        "it is Cassandra {}, but was planned as {release}, which belongs to another line",
         supply.release
     );
     Ok(supply)
@@ -174,7 +174,7 @@ fn filled(
     if let Some(why) = why {
         let folder = folder.display();
         voice(Message::Line(&format!(
-            "{folder}: {why}; all jars are fetched anew"
+            "{folder}: {why}; all jars are fetched again"
         )));
     }
     Ok((fill::fill(folder, recipe, repository, voice)?, false))
@@ -299,7 +299,7 @@ mod tests {
         assert!(!supply.classpath.contains("NOTES"));
         let error = of("4.1").unwrap_err().to_string();
         assert!(
-            error.contains("planned as 4.1.10, which is of another line"),
+            error.contains("planned as 4.1.10, which belongs to another line"),
             "{error}"
         );
     }

@@ -94,7 +94,7 @@ pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
         let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
         if let Some(found) = found.filter(|found| **found != sha256) {
             bail!(
-                "{name} is not the jar of supply.lock: its SHA-256 is {found}, the lock says \
+                "{name} is not the jar of supply.lock: its SHA-256 is {found}, but the lock has \
                  {sha256}\nhint: remove it from Maven's repository (~/.m2) and try again"
             );
         }
@@ -131,9 +131,9 @@ pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
         };
         if found != *digest {
             bail!(
-                "{name} is not the jar of supply.lock: its SHA-256 is {found}, the lock says \
-                 {digest}; {by} brought it\nhint: remove it there and try again; if it stays \
-                 different, the download is not the original"
+                "{name} is not the jar of supply.lock: its SHA-256 is {found}, but the lock has \
+                 {digest}; it came from {by}\nhint: remove it there and try again; if it still \
+                 differs, the download is not the original"
             );
         }
     }

@@ -37,9 +37,10 @@ pub(crate) fn missing(release: &Release) -> String {
     let pinned = release.line().pinned;
     format!(
         "the jars of Cassandra {release} are not in the cache. cassay pins {pinned} of this line, \
-         so only Maven can list them, and no mvn is in PATH\nhint: install Maven 3.6 or later, or \
-         set CASSANDRA_HOME to an unpacked distribution. On a machine with Maven, `cassay supply \
-         export FILE --cassandra {release}` writes a file for `cassay supply import FILE` here"
+         so only Maven can list them, but PATH contains no mvn\nhint: install Maven 3.6 or later, \
+         or set CASSANDRA_HOME to an unpacked distribution. On a machine with Maven, `cassay \
+         supply export FILE --cassandra {release}` writes a file for `cassay supply import FILE` \
+         here"
     )
 }
 
@@ -96,8 +97,8 @@ pub(crate) fn run(
         return Ok(());
     }
     bail!(
-        "Maven could not fetch Cassandra's jars ({status}): {}\nhint: is the network there? \
-         Settings (proxy, mirror) are Maven's own, in ~/.m2/settings.xml",
+        "Maven could not fetch Cassandra's jars ({status}): {}\nhint: is there a network? Maven \
+         has its own settings (proxy, mirror) in ~/.m2/settings.xml",
         failures.join("\n  ")
     )
 }

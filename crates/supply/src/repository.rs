@@ -173,7 +173,7 @@ fn message(error: &ureq::Error) -> String {
         ureq::Error::HostNotFound => "no such host".to_string(),
         ureq::Error::Io(error) => error.to_string(),
         ureq::Error::Rustls(error) => format!("TLS: {error}"),
-        ureq::Error::Timeout(what) => format!("nothing came in time ({what})"),
+        ureq::Error::Timeout(what) => format!("no data arrived in time ({what})"),
         other => other.to_string(),
     }
 }

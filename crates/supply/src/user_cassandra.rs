@@ -88,7 +88,7 @@ pub(crate) fn unpacked(
     let mut inner = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let (Some(only), None) = (inner.next(), inner.next()) else {
         bail!(
-            "{} has not one folder with all of it, as a distribution has",
+            "{} does not consist of a single folder, unlike a distribution",
             file.display()
         );
     };
@@ -109,7 +109,6 @@ static BUILT: Mutex<BTreeSet<(Vec<String>, PathBuf)>> = Mutex::new(BTreeSet::new
 /// Runs the build command in its folder, once in this process.
 ///
 /// # Errors
-///
 /// The command cannot be started or fails. The message contains its last lines.
 pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> Result<()> {
     let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -241,7 +240,7 @@ mod tests {
         assert!(supply.build.is_some());
         let (file, digest) = tarball(folder.path(), &["a/x", "b/y"]);
         let error = unpacked(&cache, &file, &digest, &mut |_: Message<'_>| ()).unwrap_err();
-        assert!(error.to_string().contains("not one folder"), "{error}");
+        assert!(error.to_string().contains("a single folder"), "{error}");
     }
 
     #[test]

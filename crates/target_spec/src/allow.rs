@@ -100,7 +100,7 @@ impl Allow {
             let act = Act::ALL
                 .into_iter()
                 .find(|act| act.word() == word.trim())
-                .ok_or_else(|| format!("\"{word}\" is not an act: {form}"))?;
+                .ok_or_else(|| format!("\"{word}\" is not an action: {form}"))?;
             let (keyspace, name) = match object.trim().split_once('.') {
                 Some((keyspace, name)) => (keyspace, Some(name)),
                 None => (object.trim(), None),

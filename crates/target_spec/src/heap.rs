@@ -46,7 +46,7 @@ pub(crate) fn heap_refusal(spec: &LocalSpec) -> Option<String> {
         let shown = measure::number::bytes(heap);
         if is_other {
             Some(format!(
-                "`heap` is {shown}, and `{option}` says another heap"
+                "`heap` is {shown}, but `{option}` sets another heap"
             ))
         } else if RECKONED.iter().any(|prefix| option.starts_with(prefix)) {
             Some(format!(

@@ -60,7 +60,7 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
     (!fits.contains(major)).then(|| {
         (
             format!(
-                "Java {major} is asked for, and Cassandra {} starts on {}",
+                "Java {major} is requested, but Cassandra {} starts on {}",
                 spec.release,
                 majors_words(&fits)
             ),

@@ -51,8 +51,8 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
 pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
     let what = unlike_archive(spec).filter(|_| spec.class_sharing)?;
     Some(format!(
-        "class data sharing is asked for, but not possible with {what}: objects, or pointers to \
-         them, are of another form there than in the archive"
+        "class data sharing is requested, but not possible with {what}: objects, or pointers to \
+         them, have another form than in the archive"
     ))
 }
 

@@ -26,7 +26,7 @@ const OWNED: [(&[&str], &str); 5] = [
             "rpc_interface",
             "broadcast_rpc_address",
         ],
-        "every node has an address of its own, chosen by cassay",
+        "every node has a separate address, chosen by cassay",
     ),
     (
         &[
@@ -56,8 +56,7 @@ const OWNED: [(&[&str], &str); 5] = [
             "authorizer",
             "client_encryption_options",
         ],
-        "racks are set with `racks`, a password is asked for with `authentication`, and there is \
-         no TLS",
+        "racks are set with `racks`, passwords with `authentication`, and there is no TLS",
     ),
 ];
 
@@ -71,7 +70,7 @@ const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
         "commitlog_sync",
         &["batch", "group"],
         "commitlog_sync_period",
-        "a period is of periodic syncing",
+        "a period is only for periodic syncing",
     ),
     (
         "commitlog_disk_access_mode",

@@ -132,7 +132,7 @@ impl Raw {
             let twice = node.cpus.intersection(&seen);
             if !twice.is_empty() {
                 self.notes.push(format!(
-                    "node {} lists CPUs {twice}, which another node has; they are taken as the \
+                    "node {} lists CPUs {twice}, which another node has; they count as the \
                      other's, and its memory as memory without CPUs",
                     node.os
                 ));
@@ -155,9 +155,9 @@ impl Raw {
         let rest = self.online.difference(&packaged);
         if !rest.is_empty() {
             self.notes.push(if packaged.is_empty() {
-                "no packages are stated; all CPUs are taken as of one".to_owned()
+                "no packages are stated; all CPUs count as one package".to_owned()
             } else {
-                format!("no package has CPUs {rest}; they are taken as of one of their own")
+                format!("no package has CPUs {rest}; they count as a separate one")
             });
             self.packages.push((None, rest));
         }
@@ -225,8 +225,8 @@ impl Raw {
             .collect();
         if !torn.is_empty() {
             self.notes.push(format!(
-                "the threads of a core (CPUs {torn}) are said to be in different places; each core \
-                 is taken to be where its first CPU is"
+                "the threads of a core (CPUs {torn}) are stated to be in different places; each \
+                 core is assumed to be in the place of its first CPU"
             ));
         }
         seats
@@ -328,7 +328,7 @@ impl Raw {
         if machine.l3.iter().any(|l3| !l3.is_real) {
             self.notes.push(
                 "no L3 cache is stated for some cores; the cores of a NUMA node in one package \
-                 stand for those that share one"
+                 are treated as if they shared one"
                     .to_owned(),
             );
         }

@@ -45,7 +45,7 @@ impl CpuSet {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             let (first, last) = (number(first)?, number(last)?);
             if first > last {
-                return Err(format!("the range {part} goes backwards"));
+                return Err(format!("the range {part} is descending"));
             }
             match stride {
                 (0, _) => {}

@@ -128,7 +128,7 @@ pub static FORMATS: [Format; 10] = [
     },
     Format {
         name: "vmx",
-        what: "options of a VM as they stand in its .vmx file under ESXi",
+        what: "options of a VM in its .vmx file under ESXi",
         extension: "vmx",
         scope: Scope::Instance(vmx::write),
         carries: VSPHERE,
@@ -152,7 +152,8 @@ pub static FORMATS: [Format; 10] = [
     },
     Format {
         name: "systemd-slice",
-        what: "drop-in of system.slice, user.slice and init.scope: what instances do not use",
+        what: "drop-in of system.slice, user.slice and init.scope: the CPUs that instances do not \
+               use",
         extension: "conf",
         scope: Scope::Host(systemd::write_slice),
         carries: FormatSupport {

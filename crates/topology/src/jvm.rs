@@ -112,7 +112,7 @@ fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
         )
     } else {
         format!(
-            "{count} NUMA nodes and {name} on JDK {jdk}, which does not know nodes: memory is \
+            "{count} NUMA nodes and {name} on JDK {jdk}, which has no NUMA support: memory is \
              interleaved over the instance's own nodes and UseNUMA is off"
         )
     };

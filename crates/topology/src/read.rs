@@ -28,8 +28,8 @@ impl Machine {
             }
             return Err(ReadError::new(
                 place,
-                "there is nothing to read",
-                "give a folder with sys/ in it, a tarball of one, hwloc's XML, the output of \
+                "the file is empty",
+                "name a folder with sys/ in it, a tarball of one, hwloc's XML, the output of \
                  `lscpu -J`, or a description like \"pack:2 l3:1 core:8 pu:2\"",
             ));
         };
@@ -41,12 +41,12 @@ impl Machine {
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Err(ReadError::new(
                 place,
                 error.to_string(),
-                "pack only sys/devices/system, sys/class, sys/block and proc, or give the folder",
+                "pack only sys/devices/system, sys/class, sys/block and proc, or name the folder",
             )),
             Err(error) => Err(ReadError::new(
                 place,
                 format!("cannot be read: {error}"),
-                "check that the file is there and may be read",
+                "check that the file exists and may be read",
             )),
         }
     }
@@ -69,8 +69,8 @@ impl Machine {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return Err(ReadError::new(
                 place,
-                "neither an archive that is known nor text in UTF-8",
-                "archives may be tar, tar.gz and tar.bz2; unpack others and give the folder",
+                "neither a known kind of archive nor text in UTF-8",
+                "archives may be tar, tar.gz and tar.bz2; unpack others and name the folder",
             ));
         };
         let text = text.trim_start_matches('\u{feff}').trim();
@@ -80,7 +80,7 @@ impl Machine {
             _ => match listing_of(text) {
                 Some(what) => Err(ReadError::new(
                     place,
-                    format!("{what}, which leaves out what shares what"),
+                    format!("{what}, which does not contain the sharing of caches and cores"),
                     "write the machine with `LC_ALL=C lscpu -J \
                      -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`, or with hwloc's `lstopo --of xml`",
                 )),

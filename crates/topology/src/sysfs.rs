@@ -30,7 +30,7 @@ pub(crate) fn read(tree: &Tree, source: &str) -> Result<Machine, ReadError> {
         ReadError::new(
             source,
             "there are no files of a machine: no sys/devices/system/cpu and no proc/cpuinfo",
-            "give the folder that has sys/ (and proc/) in it, or that sys folder itself",
+            "name the folder that has sys/ (and proc/) in it, or that sys folder itself",
         )
     })?;
     let mut raw = Raw {
@@ -310,7 +310,7 @@ impl<'a> Sets<'a> {
         }
         if !self.without_topology.is_empty() {
             raw.notes.push(format!(
-                "CPUs {} have no topology files; each is taken as a core of its own",
+                "CPUs {} have no topology files; each counts as a separate core",
                 self.without_topology
             ));
         }

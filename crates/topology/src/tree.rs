@@ -61,7 +61,7 @@ impl Tree {
             ReadError::new(
                 place,
                 format!("the archive cannot be unpacked: {error}"),
-                "is it a whole tar, .tar.gz or .tar.bz2? Otherwise give the unpacked folder",
+                "is it a whole tar, .tar.gz or .tar.bz2? Otherwise name the unpacked folder",
             )
         };
         let mut archive = Archive::default();

@@ -18,18 +18,18 @@ pub fn digest_of_texts(texts: &[&str]) -> String {
     HEXLOWER.encode(&hash.finalize())
 }
 
-/// E: The file cannot be read.
+/// Returns the SHA-256 of a file, in lower-case hexadecimal digits.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn digest_of(path: &Path) -> std::io::Result<String> {
     digest_of_reader(&mut foreign::open(FileKind::Archive, path)?).map(|(digest, _)| digest)
 }
 
-/// E: The reader cannot be read to its end.
+/// Returns the SHA-256 of all bytes of a reader, and their number.
 ///
 /// # Errors
-/// It cannot be read to its end.
+/// The reader cannot be read to its end.
 pub fn digest_of_reader(from: &mut dyn Read) -> std::io::Result<(String, u64)> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; PIECE_BYTES];

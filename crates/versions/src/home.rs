@@ -57,7 +57,7 @@ pub enum HomeError {
     )]
     NoServer(String),
     /// It contains more than one server.
-    #[error("{path} has {first} and {second}, and only one of them can be meant")]
+    #[error("{path} has {first} and {second}, but only one of them is possible")]
     TwoServers {
         /// The folder.
         path: String,
@@ -83,10 +83,10 @@ pub enum HomeError {
 }
 
 impl Home {
-    /// E: The folder is neither a distribution nor a built source tree, or its line is unknown.
+    /// Examines a folder.
     ///
     /// # Errors
-    /// It is neither a distribution nor a source tree that was built, or its line is not known.
+    /// The folder is neither a distribution nor a built source tree, or its line is unknown.
     pub fn read(folder: &Path) -> Result<Home, HomeError> {
         let path = || folder.display().to_string();
         let unreadable = |answer| HomeError::Unreadable {
@@ -176,10 +176,10 @@ fn commit(text: &str) -> Option<String> {
     is_one.then(|| text.to_owned())
 }
 
-/// E: The file cannot be read, is not a gzipped tar, or contains no server.
+/// Returns the release of a distribution in one file, from the name of its server's jar.
 ///
 /// # Errors
-/// It cannot be read, is not a gzipped tar, or contains no server.
+/// The file cannot be read, is not a gzipped tar, or contains no server.
 pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     let path = file.display().to_string();
     let unreadable = |answer| HomeError::Unreadable {

@@ -112,7 +112,7 @@ impl<'a> ValueKind<'a> {
             Takes::OneOf(words) => format!("one of {}", words.replace('|', ", ")),
             Takes::Quantity(_, unit) => {
                 let units = quantity::from(unit).join(", ");
-                format!("a whole number with one of these units right behind it: {units}")
+                format!("a whole number with one of these units immediately after it: {units}")
             }
             Takes::Other => "something else".to_owned(),
         };

@@ -21,10 +21,11 @@ pub struct UnknownRelease {
 }
 
 impl Release {
-    /// E: The text belongs to no known line, or is not the name of a release.
+    /// Parses a release. The name of a line stands for its pinned release, such as `4.1` for
+    /// `4.1.10`.
     ///
     /// # Errors
-    /// It belongs to no known line, or is not the name of a release.
+    /// The text belongs to no known line, or is not the name of a release.
     pub fn parse(text: &str) -> Result<Release, UnknownRelease> {
         let refused = |why: String| UnknownRelease {
             why,
@@ -36,7 +37,7 @@ impl Release {
         };
         let Some(line) = Line::find(text) else {
             return Err(refused(format!(
-                "Cassandra {text} is asked for, and nodes can be started of {}",
+                "Cassandra {text} is requested, but nodes can be started of {}",
                 names()
             )));
         };
@@ -70,7 +71,7 @@ impl Release {
         UnknownRelease {
             why: format!("the repository has no Cassandra {}", self.version),
             hint: format!(
-                "of {} it has {}; a build of your own is `{{home: FOLDER}}`",
+                "of {} it has {}; your own build is `{{home: FOLDER}}`",
                 line.name,
                 known.join(", ")
             ),
@@ -186,7 +187,7 @@ mod tests {
         for text in ["3.11.19", "4.2", "5.1.0", "15.0.1", "latest"] {
             let refused = Release::parse(text).unwrap_err();
             assert!(
-                refused.why.contains(&format!("Cassandra {text} is asked for")),
+                refused.why.contains(&format!("Cassandra {text} is requested")),
                 "{refused}"
             );
             assert!(refused.hint.contains("4.0, 4.1, 5.0 and 6.0"));

@@ -216,17 +216,18 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::GoneNode,
                 why: format!(
-                    "{name} of cassandra.yaml is gone: Cassandra {} was the last that had it, and \
-                     {own} does not start with it",
+                    "{name} of cassandra.yaml was removed: Cassandra {} was the last that had it, \
+                     and {own} does not start with it",
                     last.name
                 ),
-                hint: instead.unwrap_or("remove it; nothing has its meaning").to_owned(),
+                hint: instead.unwrap_or("remove it; no setting has its meaning").to_owned(),
             };
         }
         if let Some(instead) = instead {
             return SettingRefusal {
                 lack: Lack::GoneNode,
-                why: format!("{name} of cassandra.yaml is gone: Cassandra {own} does not have it"),
+                why: format!("{name} of cassandra.yaml was removed: Cassandra {own} does not have \
+                              it"),
                 hint: instead.to_owned(),
             };
         }
@@ -234,8 +235,8 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::Unknown,
                 why: format!(
-                    "{name} of cassandra.yaml is there since Cassandra {}, and {own} does not \
-                     start with it",
+                    "{name} of cassandra.yaml exists since Cassandra {}, and {own} does not start \
+                     with it",
                     first.name
                 ),
                 hint: format!("remove it, or take `cassandra: {}`", first.name),

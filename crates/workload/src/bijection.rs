@@ -21,7 +21,7 @@ pub(crate) struct Bijection {
 impl Bijection {
     /// Creates a permutation. `count` must not be 0.
     pub(crate) fn new(count: u64, seed: u64) -> Bijection {
-        assert!(count > 0, "a permutation of nothing");
+        assert!(count > 0, "a permutation of no elements");
         let bits = (64 - (count - 1).leading_zeros()).max(1);
         Bijection {
             count,

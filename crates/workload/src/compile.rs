@@ -15,11 +15,10 @@ use crate::workload_parts::{
     Draft, KEYSPACE_CHARACTERS_MAX, NamedWorkload, ROWS_MAX, is_identifier, keyspace_statements,
 };
 
-/// E: All mistakes in the specification, each with its path below the workload section of the
-/// study.
+/// Compiles a specification.
 ///
 /// # Errors
-/// Every mistake in the spec, each with its path below the study's workload section.
+/// All mistakes in the specification, each with its path below the workload section of the study.
 pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
     let mut params = Params::new(spec);
     let Some(named) = find(&mut params) else {

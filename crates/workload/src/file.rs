@@ -54,10 +54,10 @@ const KEYSPACE_DEFAULT: &str = "workload";
 /// Returns the text of a file that a workload file names. The error is a sentence with a remedy.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// E: Always fails with a sentence that names the file.
+/// Reads no file, for a workload that does not name files.
 ///
 /// # Errors
-/// Always: a sentence that names the file.
+/// Always fails with a sentence that names the file.
 pub fn no_files(name: &str) -> Result<String, String> {
     Err(format!("{name} cannot be read here"))
 }

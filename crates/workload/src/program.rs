@@ -417,7 +417,7 @@ impl Choices {
         }
     }
 
-    /// Returns true if the main stage stays within the `loaded` rows.
+    /// Returns true if the main stage remains within the `loaded` rows.
     pub(crate) fn adds_nothing(&self, loaded: u64) -> bool {
         let inserts = self.insert_kind.is_some_and(|kind| self.mix.has(usize::from(kind)));
         !inserts && self.rows.range().1 < loaded

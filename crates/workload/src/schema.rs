@@ -213,7 +213,7 @@ impl Reader<'_> {
         let name = self.name()?;
         if table.column(&name).is_some() {
             return Err(CqlMistake {
-                message: format!("column {name} stands here a second time"),
+                message: format!("column {name} occurs twice; this is the second"),
                 at,
             });
         }

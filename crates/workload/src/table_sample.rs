@@ -158,10 +158,10 @@ impl TableSample {
         )
     }
 
-    /// E: A type cannot be parsed. The error is a sentence.
+    /// Returns the types of its columns, in order.
     ///
     /// # Errors
-    /// A sentence, if one cannot be parsed.
+    /// A type cannot be parsed. The error is a sentence.
     fn column_types(&self) -> Result<Vec<CqlType>, String> {
         let mut types: Vec<UdtType> = Vec::new();
         for create in &self.types {

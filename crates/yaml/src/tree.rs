@@ -221,7 +221,7 @@ fn syntax_hint(text: &str, at: usize) -> Option<String> {
     // key.
     let colons = line.matches(": ").count();
     if colons > 1 || line.contains("': ") {
-        let hint = "a text with `: ` in it stands in quotes, or on lines of its own under `|`";
+        let hint = "a text with `: ` in it must be in quotes, or on separate lines under `|`";
         return Some(hint.to_owned());
     }
     misplaced(text, start)
@@ -244,8 +244,8 @@ fn misplaced(text: &str, start: usize) -> Option<String> {
     }
     let columns: Vec<String> = open.iter().rev().map(usize::to_string).collect();
     Some(format!(
-        "the line begins with {own} spaces, and the keys above it with {}: keys of one section \
-         begin in one column",
+        "the line begins with {own} spaces, but the keys above it with {}: keys of one section \
+         begin in the same column",
         columns.join(" or ")
     ))
 }
@@ -350,7 +350,7 @@ impl<'a, 'd> Builder<'a, 'd> {
                 self.finish(node)?;
             }
             Event::Alias(_) => {
-                let hint = "write the settings out; `variants` says what differs".to_owned();
+                let hint = "write the settings out; `variants` states the differences".to_owned();
                 let message = "anchors and aliases are not part of a study";
                 self.diagnostics.add(&place, message, Some(hint));
                 self.finish(Node::plain("", place))?;
@@ -378,7 +378,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     /// Returns the node of an anchor, at the place of the alias.
     fn aliased(&mut self, anchor: usize, place: &Place) -> Option<Node> {
         let Some(node) = self.anchors.get(&anchor) else {
-            let message = "this alias stands within the node of its own anchor";
+            let message = "this alias is within the node of its own anchor";
             self.diagnostics.add(place, message, None);
             return None;
         };

@@ -75,7 +75,6 @@ impl Failed {
     /// Runs each test alone. No other test may run at the same time.
     ///
     /// # Errors
-    ///
     /// At least one test had failed, even if it passes alone. The error names all, with both
     /// results.
     pub fn alone(self) -> Result<()> {

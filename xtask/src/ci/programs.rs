@@ -54,7 +54,6 @@ impl Program {
     /// Returns the names of its tests without those that are `#[ignore]`d.
     ///
     /// # Errors
-    ///
     /// The program does not list them.
     pub fn tests(&self) -> Result<Vec<String>> {
         let ignored = self.listed(&["--ignored"])?;
@@ -66,7 +65,6 @@ impl Program {
     /// Returns the tests that it lists with these arguments.
     ///
     /// # Errors
-    ///
     /// The program does not list them.
     pub fn listed(&self, arguments: &[&str]) -> Result<Vec<String>> {
         let listed = process::output(&self.path, &[arguments, &["--list"]].concat())

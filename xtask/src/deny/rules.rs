@@ -102,10 +102,10 @@ impl Package {
 }
 
 impl Rules {
-    /// E: The text is not valid TOML, or has an unknown key or answer.
+    /// Parses the text of `deny.toml`.
     ///
     /// # Errors
-    /// It is not valid TOML, or has an unknown key or answer.
+    /// The text is not valid TOML, or has an unknown key or answer.
     pub fn read(text: &str) -> Result<Rules, toml::de::Error> {
         toml::from_str(text)
     }

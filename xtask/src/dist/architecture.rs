@@ -99,10 +99,10 @@ impl Architecture {
     }
 }
 
-/// E: Tools are missing. The error lists all of them, and explains how to install each.
+/// Checks for everything that is needed to build and try the programs.
 ///
 /// # Errors
-/// Tools are missing; the error lists all of them, and how to install each.
+/// Tools are missing. The error lists all of them, and explains how to install each.
 pub fn check(architectures: &[Architecture], sysroot: &Path) -> Result<()> {
     let mut missing = Vec::new();
     for one in architectures {

@@ -63,10 +63,10 @@ pub struct Build {
 }
 
 impl Build {
-    /// E: The tree is not a git clone, whose commit determines the time.
+    /// Returns the build of this tree in its current state.
     ///
     /// # Errors
-    /// It is not a git clone, whose commit determines the time.
+    /// The tree is not a git clone, whose commit determines the time.
     pub fn here() -> Result<Build> {
         let git = |arguments: &[&str]| -> Result<String> {
             let format = [("TZ", "UTC".to_owned())];

@@ -14,10 +14,11 @@ const ZSH: [&str; 2] = [
     "share/zsh/vendor-completions/_cassay",
 ];
 
-/// E: The package cannot be written.
+/// Returns name and bytes of the package for the program `number`. All files have the same time, in
+/// seconds since 1970.
 ///
 /// # Errors
-/// It cannot be packed.
+/// The package cannot be written.
 pub fn build(
     contents: &Contents,
     number: &str,

@@ -12,10 +12,11 @@ use std::io::Read;
 /// Folder for results, and mount point for the user's studies.
 const FOLDER: &str = "/work";
 
-/// E: The image cannot be written.
+/// Returns name and bytes of the image for the program `number`, with this creation time (seconds
+/// since 1970, and the same in RFC 3339).
 ///
 /// # Errors
-/// It cannot be packed.
+/// The image cannot be written.
 pub fn build(
     contents: &Contents,
     number: &str,

@@ -46,10 +46,10 @@ impl Runner {
         &self.folder
     }
 
-    /// E: The program does not exit with 0.
+    /// Returns its stdout.
     ///
     /// # Errors
-    /// It does not exit with 0.
+    /// The program does not exit with 0.
     pub fn output(&self, arguments: &[&str]) -> Result<String> {
         let (program, words) = self.line(arguments);
         process::output(program, &words)
@@ -63,10 +63,10 @@ impl Runner {
         )
     }
 
-    /// E: The program does not start, or is for another target.
+    /// Returns its version and commit as in records, `0.1.0+1a2b3c4d5e6f`.
     ///
     /// # Errors
-    /// It does not start, or is for another target.
+    /// The program does not start, or is for another target.
     pub fn version(&self) -> Result<String> {
         let said = self.output(&["--version"])?;
         let target = self.one.target();

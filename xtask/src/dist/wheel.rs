@@ -16,10 +16,10 @@ use zip::{CompressionMethod, ZipWriter};
 /// glibc with its own tag, and its name is known to old versions of pip.
 const SYSTEMS: [&str; 3] = ["manylinux_2_17", "manylinux2014", "musllinux_1_1"];
 
-/// E: The wheel cannot be written.
+/// Returns name and bytes of the wheel of the program `number`.
 ///
 /// # Errors
-/// It cannot be packed.
+/// The wheel cannot be written.
 pub fn build(contents: &Contents, number: &str, one: Architecture) -> Result<(String, Vec<u8>)> {
     let processor = one.name();
     let systems = SYSTEMS.map(|system| format!("{system}_{processor}"));

@@ -156,10 +156,10 @@ pub fn file_name(index: usize, step: &Step) -> String {
     format!("{index:02}-{}", step.name)
 }
 
-/// E: The output is incomplete. The error names the last step.
+/// Parses the output of init.
 ///
 /// # Errors
-/// It is incomplete; the error names the last step.
+/// The output is incomplete. The error names the last step.
 pub fn read(text: &str) -> Result<AllTold> {
     let mut steps: Vec<Told> = Vec::new();
     let mut open: Option<(String, String)> = None;

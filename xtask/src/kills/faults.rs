@@ -58,7 +58,6 @@ struct ListedFault {
 /// Kills in the middle of faults, of these kinds or of all kinds that this machine supports.
 ///
 /// # Errors
-///
 /// Resources remain, or a fault is not healed in time.
 pub fn run(only: &[String]) -> Result<()> {
     let kinds = on_a_kept_cluster(only)?;

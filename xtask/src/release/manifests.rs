@@ -10,19 +10,19 @@ const PART: &str = "[workspace.package]";
 /// Start of its line in the table.
 const KEY: &str = "version = \"";
 
-/// E: The manifest contains no version.
+/// Returns the version in a workspace's manifest.
 ///
 /// # Errors
-/// There is none.
+/// The manifest contains no version.
 pub fn version(manifest: &str) -> Result<Version, String> {
     let (start, end) = place(manifest)?;
     manifest[start..end].parse().map_err(|error| format!("Cargo.toml: {error}"))
 }
 
-/// E: The manifest contains no version to replace.
+/// Returns the manifest with another version.
 ///
 /// # Errors
-/// It has no version to replace.
+/// The manifest contains no version to replace.
 pub fn with_version(manifest: &str, version: Version) -> Result<String, String> {
     let (start, end) = place(manifest)?;
     Ok(format!(

@@ -53,10 +53,10 @@ impl Repository {
         Ok(said.trim_end().to_owned())
     }
 
-    /// E: The folder is not a repository, or has no commit.
+    /// Returns commit, branch and changes.
     ///
     /// # Errors
-    /// It is not a repository, or has no commit.
+    /// The folder is not a repository, or has no commit.
     pub fn base(&self) -> Result<Base> {
         Ok(Base {
             commit: self.git(&["rev-parse", "HEAD"])?,

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of corrupted bytes of a file. They stay in memory during the fault.
+/// Maximum number of corrupted bytes of a file. They remain in memory during the fault.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// Bytes of a file, inverted on disk.
@@ -66,7 +66,7 @@ impl Rot {
         all.with_context(|| format!("find bytes of {} on its disk", self.path.display()))
     }
 
-    /// Finds the file, even if it was renamed. `None` if it is gone.
+    /// Finds the file, even if it was renamed. `None` if it no longer exists.
     fn find(&self, here: &AgentState) -> Result<Option<(OwnedFd, PathBuf)>> {
         let open = here.files.admit(&self.path)?.open(OFlags::RDONLY, Mode::empty());
         if let Ok(file) = open
@@ -85,7 +85,7 @@ impl Breakable for Rot {
         let path = self.path.display();
         anyhow::ensure!(
             (1..=BYTES_MAX).contains(&self.bytes),
-            "{} bytes of {path}: 1 to {BYTES_MAX} can be changed at once",
+            "{} bytes of {path}: 1 to {BYTES_MAX} can be changed at the same time",
             self.bytes
         );
         let file = here
@@ -105,7 +105,7 @@ impl Breakable for Rot {
             self.bytes,
             self.at
         );
-        self.identity = ext4::identity(&file).context("ask which file it is")?;
+        self.identity = ext4::identity(&file).context("find out which file it is")?;
         self.block_bytes = (stat.st_blksize as u64).max(1);
         uncache(&file)?;
         let image = volume.image()?;
@@ -134,7 +134,7 @@ impl Breakable for Rot {
             return Ok(Vec::new());
         }
         let Some((file, path)) = self.find(here)? else {
-            self.became = Some(format!("{} was deleted meanwhile", self.path.display()));
+            self.became = Some(format!("{} was deleted in the meantime", self.path.display()));
             self.changed.clear();
             return Ok(Vec::new());
         };
@@ -146,7 +146,7 @@ impl Breakable for Rot {
             if now.contains(&one.place) && stands.bytes() == one.after.bytes() {
                 one.before
                     .write(&image, one.place.place)
-                    .context("write what was there before")?;
+                    .context("write the original bytes")?;
                 healed += 1;
             }
         }
@@ -155,8 +155,8 @@ impl Breakable for Rot {
             format!("{} is as it was", path.display())
         } else {
             format!(
-                "{} was written to meanwhile: {healed} of {} pieces are as they were, the others \
-                 were left alone",
+                "{} was written to in the meantime: {healed} of {} pieces have their original \
+                 bytes, the others were not changed",
                 path.display(),
                 self.changed.len()
             )

@@ -1,4 +1,5 @@
-//! Starts a process with changed files or another command, and later with the original ones.
+//! Starts a process with changed files or another command, and later with the original files and
+//! command.
 
 use super::process::STOP_LIMIT;
 use super::state::Breakable;
@@ -84,7 +85,8 @@ impl Breakable for FileChanges {
                 changed = changed.and(here.change(step.clone()));
             }
         }
-        // The process starts whatever state its files are in, because nothing else would start it.
+        // The process starts regardless of the state of its files, because nothing else would start
+        // it.
         if self.is_ended {
             self.start(here, false)?;
         }

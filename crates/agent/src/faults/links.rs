@@ -85,7 +85,7 @@ impl Breakable for Slow {
             None => here.check_stand_in()?,
         }
         let rate = self.link.rate_bits_per_s;
-        anyhow::ensure!(rate != Some(0), "a link rate of 0 bit/s would cut it off");
+        anyhow::ensure!(rate != Some(0), "a link rate of 0 bit/s would cut the host off");
         let mut links = Netlink::open()?;
         let before = links.limits(&self.name())?;
         self.before = Some(before);
@@ -135,8 +135,8 @@ impl Breakable for DuplicateAddress {
     }
 }
 
-/// Resets the present connections to some ports of a simulated host or machine. Nothing has to be
-/// healed.
+/// Resets the present connections to some ports of a simulated host or machine. The fault needs no
+/// healing.
 pub(super) struct Reset(pub Vec<u16>);
 
 impl Breakable for Reset {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::DiskSpec;
 
-/// Maximum time for processes to end on request when their own host is back.
+/// Maximum time for processes to end on request when their own host has its power again.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// Maximum time to wait for a volume that another host still has: that host may be ending its
@@ -104,7 +104,7 @@ impl Breakable for AdoptedVolume {
         let volume = self.volume.insert(Volume::open_another(&self.folder, &self.device)?);
         volume.mount()?;
         here.files.add(&self.folder);
-        let volume = self.volume.as_ref().context("it was just mounted")?;
+        let volume = self.volume.as_ref().context("it was only just mounted")?;
         self.limit(here, volume, None)?;
         for one in &self.start {
             self.started.push(here.start(&one.start)?);

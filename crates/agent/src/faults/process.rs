@@ -52,7 +52,7 @@ pub(super) struct TerminatedProcess {
 }
 
 impl TerminatedProcess {
-    /// Ends the process at once (SIGKILL).
+    /// Ends the process immediately (SIGKILL).
     pub fn killed(one: Restartable) -> TerminatedProcess {
         TerminatedProcess::after(one, Duration::ZERO)
     }

@@ -34,7 +34,7 @@ impl RepeatingThread {
     }
 }
 
-/// Tells the work whether to continue.
+/// Returns true if the work should continue.
 pub(super) struct GoesOn(Receiver<()>);
 
 impl GoesOn {

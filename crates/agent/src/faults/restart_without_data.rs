@@ -95,7 +95,7 @@ impl Breakable for EmptiedNode {
     }
 
     fn became(&self) -> Option<String> {
-        let words = "it had not left, and was let be";
+        let words = "the node had not left, and was not changed";
         self.has_stayed.then(|| words.to_owned())
     }
 }

@@ -18,7 +18,7 @@ const STOPPED_POLL: Duration = Duration::from_millis(1);
 /// A fault of a server.
 pub(super) struct OfOthers {
     fault: ServiceFault,
-    /// True if the fault did anything: the agent must not start a server that others have stopped.
+    /// True if the fault had an effect. The agent must not start a server that others have stopped.
     is_begun: bool,
 }
 
@@ -44,7 +44,7 @@ impl Breakable for OfOthers {
         let found = self.fault.service.process()?;
         ensure!(
             found == Some(self.fault.process),
-            "process {} does not serve {} any more",
+            "process {} no longer serves {}",
             self.fault.process.pid,
             self.fault.service.serves
         );

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 /// Injection and healing of one kind of fault.
 pub(crate) trait Breakable: Send {
-    /// Injects the fault. Before the change, the undo list gets an entry for anything that must be
-    /// undone after the agent's end.
+    /// Injects the fault. Before the change, it adds an entry to the undo list for each change that
+    /// must be undone after the agent's end.
     fn inject(&mut self, here: &AgentState) -> Result<()>;
 
     /// Heals the fault. Returns the present processes of the affected ones, in order. Healing must

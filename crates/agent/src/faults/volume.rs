@@ -16,7 +16,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// File that fills the disk. It is beside the nodes' folders, not in one of them.
+/// File that fills the disk. It is next to the nodes' folders, not in one of them.
 const FILLER: &str = ".cassay-filler";
 
 /// Maximum number of adjustments of the free space: other processes write and delete at the same
@@ -66,7 +66,7 @@ impl<B: Breakable> Breakable for Alone<B> {
 
 /// Kind of disk failure.
 pub(super) enum DiskFailure {
-    /// The disk is gone.
+    /// The disk no longer exists.
     Removed,
     /// The disk is read-only.
     ReadOnly,
@@ -144,7 +144,7 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
 
 /// Drops a file from the page cache, except the pages that a process has mapped.
 pub(super) fn uncache(file: &OwnedFd) -> Result<()> {
-    rustix::fs::fdatasync(file).context("write what is not on the disk yet")?;
+    rustix::fs::fdatasync(file).context("write unsynced data to the disk")?;
     let to_the_end: Option<NonZeroU64> = None;
     fadvise(file, 0, to_the_end, Advice::DontNeed).context("drop it from the page cache")
 }
@@ -244,7 +244,7 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
 /// Makes `file` fill the disk except for `leave` bytes, or shrinks it.
 fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
     let available = || -> Result<u64> {
-        let stat = rustix::fs::fstatvfs(file).context("ask for the room")?;
+        let stat = rustix::fs::fstatvfs(file).context("ask for the free space")?;
         Ok(volume::use_of(&stat).available_bytes)
     };
     let mut taken = 0;
@@ -271,12 +271,12 @@ fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
         }
     }
     anyhow::bail!(
-        "{} bytes are left, since others write and delete there",
+        "{} bytes are left, because other programs write and delete files there",
         available()?
     )
 }
 
 fn leave_of(taken: u64, back: u64) -> Result<u64> {
     let left = taken.checked_sub(back);
-    left.context("there is less room than that already")
+    left.context("there is already less free space")
 }

@@ -148,7 +148,7 @@ fn a_machine_loses_packets_until_it_is_healed() {
         // time is over.
         let nothing = Injection::HostPackets(Vec::new());
         let error = format!("{:#}", agent.inject(nothing, LIMIT).unwrap_err());
-        assert!(error.contains("nothing is named"), "{error}");
+        assert!(error.contains("no packets are named"), "{error}");
         agent.inject(Injection::Reset(vec![CQL]), LIMIT).unwrap();
         let broken = agent.inject(all_of_cql(), SILENCE).unwrap();
         wait_until("its time is over", || dropped(agent, broken).is_empty());
@@ -306,7 +306,7 @@ fn losses_of_an_attached_machine_are_recorded_on_its_disk() {
     assert!(lab.command(TEST, root.path()).wait().unwrap().success());
     let said = std::fs::read_to_string(root.path().join("said")).unwrap();
     assert!(
-        said.contains(&format!("the packet filter {name} was taken away")),
+        said.contains(&format!("the packet filter {name} was removed")),
         "{said}"
     );
     assert_eq!(lab.tables(), [""; 0]);

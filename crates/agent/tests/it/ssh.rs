@@ -81,7 +81,7 @@ fn a_refused_connection_reports_its_reason() {
         "{said}"
     );
     let said = refused(&format!("{run}; echo 'error: no memory' >&2; exit 2"));
-    let ended = "me@db1: the program ended at once there, with status 2: error: no memory";
+    let ended = "me@db1: the program ended immediately there, with status 2: error: no memory";
     assert_eq!(said, ended);
 }
 

@@ -40,8 +40,8 @@ measure::word_enum! {
     }
 }
 
-/// Returns the drift of blocks of equal length. A drift of up to `within`, as a share, does not
-/// matter.
+/// Returns the drift of blocks of equal length. A drift of up to `within`, as a share, is not
+/// important.
 pub fn drift(blocks: &[f64], within: f64) -> Drift {
     let line = line(&spaced(blocks));
     let middle = autocorrelation::median(blocks).abs();

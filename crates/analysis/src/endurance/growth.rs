@@ -1,8 +1,8 @@
-//! Detects growth of memory, files and threads that a process takes and never gives back.
+//! Detects growth of memory, files and threads that a process uses and never releases.
 //!
-//! Only the minimum of each block counts, because use is highest just before the process gives
-//! something back. Only the last two thirds of the window count, because buffers that fill once do
-//! so at its begin. No forecast goes further than thirty times the window's length.
+//! Only the minimum of each block counts, because use is highest immediately before a release. Only
+//! the last two thirds of the window count, because buffers that fill once do so at the start of
+//! the window. No forecast exceeds thirty times the window's length.
 
 use crate::trend::{VALUES_TO_TELL, line};
 
@@ -76,7 +76,7 @@ pub fn growth(lowest: &[(f64, f64)], seconds: f64, limit: Option<f64>) -> Growth
     }
 }
 
-/// Returns the minimum of each block that counts, with the time at which it was seen, s.
+/// Returns the minimum of each block that counts, with the time at which it was measured, s.
 fn blocks(lowest: &[(f64, f64)], seconds: f64) -> Vec<(f64, f64)> {
     let from_s = seconds * (1.0 - LOOKED_AT);
     let width_s = seconds / BLOCKS;

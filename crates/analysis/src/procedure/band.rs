@@ -1,4 +1,4 @@
-//! Goes up or down in steps until the p99 of latency lies in a band. The reference architecture of
+//! Goes up or down in steps until the p99 of latency is in a band. The reference architecture of
 //! Cassandra on vSAN chose its load in this way: from 300 threads in steps of 50, until p99 was
 //! between 50 and 100 ms.
 //!

@@ -36,7 +36,7 @@ pub enum Ending {
         bound: Bound,
         /// True if the target held the load twice.
         is_held: bool,
-        /// Lowest load that was too much, if any.
+        /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
     /// No load from this one up is within the bound.
@@ -45,7 +45,7 @@ pub enum Ending {
         from: Point,
         /// The bound.
         bound: Bound,
-        /// Lowest load that was too much, if any.
+        /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
     /// Some loads were within the bound, but the target held none of them.
@@ -56,7 +56,7 @@ pub enum Ending {
         range: Option<Range>,
         /// Any load of the axis.
         point: Point,
-        /// Lowest load that was too much, if any.
+        /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
     /// Even the highest load to be tried is within the bound.
@@ -108,14 +108,14 @@ pub enum Ending {
     },
 }
 
-/// Lowest load that was too much.
+/// Lowest load that was too high.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowestOverload {
     /// The load.
     pub at: Point,
     /// Reason, as a clause: `p99 was 12.3 ms`.
     pub why: String,
-    /// True if the load was too much for the client.
+    /// True if the load was too high for the client.
     pub is_by_client: bool,
 }
 
@@ -225,7 +225,7 @@ impl Ending {
                 format!("{limit}{said}{above}")
             }
             Ending::NotReached { at, bound } => format!(
-                "the limit was not reached: {}, the most that was to be tried, still has a {}",
+                "the limit was not reached: {}, the highest load to try, still has a {}",
                 found(at),
                 bound.words()
             ),

@@ -1,9 +1,10 @@
-//! Procedures: each decides from the results so far where to measure next, or that it is done.
+//! Procedures. From the results up to now, each procedure determines the next point to measure, or
+//! its end.
 //!
-//! A procedure is asked before each trial of a variant in a block. It gets the results of all
-//! earlier trials, and returns the points that may be next. It has no state: the same results give
-//! the same answer. So an interrupted run resumes by passing the finished trials to its procedures,
-//! and tests use servers that are formulas.
+//! The engine asks a procedure before each trial of a variant in a block. It gets the results of
+//! all earlier trials, and returns the points that may be next. It has no state, so the same
+//! results give the same answer. So an interrupted run resumes by passing the finished trials to
+//! its procedures, and tests use servers that are formulas.
 //!
 //! Invariants of each procedure (`tests.rs`): it ends within the turns of its outlook. It does not
 //! repeat an answered probe, and does not ask for a probe outside its outlook. A hold of a found
@@ -125,7 +126,7 @@ trait Decide {
 /// Facts about a procedure that are known before the first measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcedureEstimate {
-    /// Points that the procedure may ask for, in the order of their turns, as far as they are
+    /// Points that the procedure may request, in the order of their turns, as far as they are
     /// known.
     pub points: Vec<Point>,
     /// Number of these points, from the first, that are measured in any case.
@@ -142,7 +143,7 @@ pub struct ProcedureEstimate {
     pub decided_by: Option<String>,
 }
 
-/// A trial that a procedure asks for.
+/// A trial that a procedure requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// Load of the trial.
@@ -213,7 +214,7 @@ impl SearchStep {
         SearchStep { result, near, why }
     }
 
-    /// Returns true if the load was too much: the target may still have a backlog.
+    /// Returns true if the load was too high: the target may still have a backlog.
     pub fn is_too_much(&self) -> bool {
         matches!(self.result, SearchResult::Fail | SearchResult::Above)
     }

@@ -27,7 +27,7 @@ pub struct Search {
     pub bound: Bound,
     /// Number of consecutive holds that confirm the result.
     pub holds: u32,
-    /// Maximum number of halvings if the first load is too much.
+    /// Maximum number of halvings if the first load is too high.
     pub downs_max: u32,
     /// Share of the result at which a further trial measures, if any.
     pub expected: Option<f64>,
@@ -51,8 +51,8 @@ pub fn grid(least: f64) -> f64 {
 const BISECTIONS_MAX: usize = 7;
 /// Factor by which a failed hold lowers the load.
 const LOWERED: f64 = 0.97;
-/// Maximum number of such steps: they lower the load by a sixth. If the target still misses the
-/// bound, the probes were wrong.
+/// Maximum number of these steps, each of which lowers the load by a sixth. If the target still
+/// misses the bound, the probes were wrong.
 const LOWERED_MAX: u32 = 6;
 /// Number of trials without an answer that one search repeats.
 const UNTOLD_MAX: u32 = 2;
@@ -133,10 +133,10 @@ impl Search {
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
             BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
-                BoundCheck::No("far less was done than was offered".to_owned())
+                BoundCheck::No("far fewer operations were done than were offered".to_owned())
             }
             BoundCheck::Untold(_) if self.is_far_beyond(trial) => {
-                BoundCheck::No("most requests took longer by far".to_owned())
+                BoundCheck::No("most requests took far longer".to_owned())
             }
             check => check,
         }
@@ -337,11 +337,11 @@ struct Path {
     last: u64,
 }
 
-/// A load that was too much.
+/// A load that was too high.
 struct High {
     value: u64,
     why: String,
-    /// True if the load was too much for the client.
+    /// True if the load was too high for the client.
     is_by_client: bool,
 }
 

@@ -71,7 +71,7 @@ impl Until {
 /// Number of points beyond a knee that make a plateau: a single point could be an incident.
 const PLATEAU_POINTS: usize = 2;
 
-/// Returns true if the points so far have a knee, and enough points beyond it.
+/// Returns true if the points up to now have a knee, and enough points beyond it.
 fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
     let rung = |(point, found): &(Point, &TrialOutcome)| SweepStep {
         load: point.value(),

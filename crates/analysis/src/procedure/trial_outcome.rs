@@ -131,7 +131,7 @@ pub enum TrialJudgement {
     Fair,
     /// The trial is invalid because of the target.
     Invalid(String),
-    /// The client did not offer the load in time. The load was too much for the client, perhaps
+    /// The client did not offer the load in time. The load was too high for the client, perhaps
     /// because the target left it too little of the machine.
     Late(String),
     /// The client was the limit, or its numbers contradict each other: the trial gives no answer.
@@ -218,7 +218,7 @@ pub struct Bound {
 /// Maximum shortfall, as a share: the target must do 99 % of the operations that were due.
 const SHORTFALL_MAX: f64 = 0.01;
 
-/// Shortfall of a disturbed trial, as a share, above which the load was too much in any case. A
+/// Shortfall of a disturbed trial, as a share, above which the load was too high in any case. A
 /// pause at the end of a short window costs a few percent.
 const SATURATED_SHORTFALL: f64 = 0.25;
 
@@ -233,7 +233,7 @@ pub enum BoundCheck {
     Yes,
     /// The trial exceeded the bound. Holds the reason.
     No(String),
-    /// The client could not offer the load. Holds the reason. The load was too much, but perhaps
+    /// The client could not offer the load. Holds the reason. The load was too high, but perhaps
     /// not for the target.
     NotOffered(String),
     /// The trial does not decide, but another trial may. Holds the reason.
@@ -280,7 +280,7 @@ impl Bound {
     }
 
     /// Returns the information of a disturbed trial without an answer. If it stayed within a bound,
-    /// the target can do so. If even the median is far above the limit, the load is too much. If
+    /// the target can do so. If even the median is far above the limit, the load is too high. If
     /// the target did far less than was offered, it cannot do more.
     pub(super) fn told_despite(&self, found: Option<&TrialOutcome>) -> Despite {
         match found {
@@ -330,7 +330,7 @@ impl Bound {
         }
     }
 
-    /// Returns true if the interval of the percentile lies on both sides of the limit.
+    /// Returns true if the interval of the percentile is on both sides of the limit.
     pub fn is_near(&self, found: &TrialOutcome) -> bool {
         let interval = found.latency_ms.get(self.of).ci95;
         interval.is_some_and(|[low, high]| low <= self.ms && self.ms < high)

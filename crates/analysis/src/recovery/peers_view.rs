@@ -1,5 +1,5 @@
-//! Analyses how the other nodes saw a fault: when they took a node for dead, which hints they kept
-//! for it, how much was streamed, and whether a repair is needed.
+//! Analyses the view of the other nodes of a fault: the time at which they considered a node dead,
+//! the hints that they kept for it, the amount of streamed data, and the need for a repair.
 
 use super::FaultTimes;
 use std::collections::BTreeMap;
@@ -48,8 +48,8 @@ pub struct Hints {
     pub delivered: f64,
     /// Number of attempts that failed or timed out. Nodes repeat them.
     pub undelivered: f64,
-    /// Time from the healing (or the injection, if it was not healed) until the last hint was gone,
-    /// s. `None` if hints were left, or if the readings end too early.
+    /// Time from the healing (or the injection, if it was not healed) until the last hint was
+    /// delivered, s. `None` if hints were left, or if the readings end too early.
     pub drained_s: Option<f64>,
 }
 
@@ -136,14 +136,14 @@ pub fn streamed(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Opt
     (!watched.is_empty()).then(|| watched.values().map(of).sum())
 }
 
-/// Decides whether a repair is needed after a fault; `window_s` is the time for which nodes keep
-/// hints for a dead node.
+/// Decides if a repair is needed after a fault. `window_s` is the time for which nodes keep hints
+/// for a dead node.
 pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> Repair {
     let Some(hints) = hints else {
         return Repair::Untold("no probe read the hints".to_owned());
     };
     let Some(window_s) = window_s else {
-        return Repair::Untold("no node reports for how long it keeps hints".to_owned());
+        return Repair::Untold("no node reports how long it keeps hints".to_owned());
     };
     let away_s = away.map_or(0.0, |away| away.seconds);
     let lasted = match away {
@@ -157,7 +157,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
     match hints.drained_s {
         _ if away_s > window_s => Repair::Needed(format!("{lasted}, and {kept}")),
         _ if hints.stored == 0.0 => Repair::NotNeeded(format!("{lasted}, and no hint was kept")),
-        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and all of them are gone")),
+        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and all of them are delivered")),
         None => Repair::Untold("hints were left when the window ended".to_owned()),
     }
 }

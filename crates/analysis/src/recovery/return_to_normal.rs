@@ -245,8 +245,8 @@ impl IntervalSeries {
         )
     }
 
-    /// Returns the shortfall between two times, which may lie in one interval. `None` if no
-    /// interval ends after the first time.
+    /// Returns the shortfall between two times, which may be in one interval. `None` if no interval
+    /// ends after the first time.
     pub fn dip(&self, [from_s, to_s]: [f64; 2], offered: LoadSchedule) -> Option<Dip> {
         let points = match self.between(from_s, to_s) {
             [] => self.between(from_s, f64::INFINITY).get(..1)?,
@@ -256,7 +256,7 @@ impl IntervalSeries {
         let middle = self.level.middle;
         let lacks = |point: &Point| (middle - point.value) * (point.to_s - point.from_s);
         let outside = || points.iter().filter(|point| self.is_outside(point));
-        // At a rate, later operations make up for late ones.
+        // At a fixed rate, later operations compensate for late ones.
         let above = edge_at(middle, self.level.within, Worse::Above);
         let made_up = points.iter().filter(|point| point.value > above);
         let made_up: f64 = match offered {

@@ -43,7 +43,7 @@ pub struct Fit {
     pub points: usize,
     /// True if blocks were resampled for its intervals.
     pub from_blocks: bool,
-    /// Root mean square of ln (seen ÷ curve).
+    /// Root mean square of ln (measured ÷ curve).
     pub off: f64,
     /// True if the points are off the curve by more than their noise.
     pub beyond_noise: bool,
@@ -53,7 +53,7 @@ pub struct Fit {
     /// AICc of the curve. `None` with too few trials.
     pub aicc: Option<f64>,
     /// Peak of the throughput, for the Universal Scalability Law. Amdahl's law has no peak, and the
-    /// peak of the two-level model would lie within a socket.
+    /// peak of the two-level model would be within a socket.
     pub peak: Option<Peak>,
 }
 
@@ -107,7 +107,7 @@ pub enum NoFit {
 /// Reason why no curve is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBest {
-    /// No curve goes through the points.
+    /// No curve fits the points.
     NoCurve,
     /// There is one curve, with nothing to compare it with.
     OnlyOne,

@@ -1,7 +1,7 @@
 //! `cassay bisect`: finds the first build in a sequence that is worse than the first one.
 //!
 //! Each step is an ordinary run in its own folder. It runs the study with two variants: the good
-//! build and one other. The results stay there, so that the same command can continue from them.
+//! build and one other. The results remain there, so that the same command can continue from them.
 
 mod builds;
 
@@ -45,8 +45,8 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         study.variants.len() == 1,
-        "a bisection makes two variants of a study, the good build and another one, but {} has {} \
-         already\nhint: remove `variants`, `matrix` and `procedure.grid`",
+        "a bisection makes two variants of a study, the good build and another one, but {} \
+         already has {}\nhint: remove `variants`, `matrix` and `procedure.grid`",
         study.name,
         study.variants.len()
     );
@@ -157,7 +157,7 @@ impl Bisection<'_> {
         // First the last build, then halves of the rest.
         let halvings = (self.builds.len() - 1).next_power_of_two().trailing_zeros();
         terminal::say(&format!(
-            "bisect: {} builds, {} if each comparison says enough",
+            "bisect: {} builds, {} if each comparison is conclusive",
             self.builds.len(),
             counted(1 + halvings as usize, "step")
         ));
@@ -173,7 +173,7 @@ impl Bisection<'_> {
             let again = match before {
                 0 => String::new(),
                 _ => format!(
-                    ", once more with twice the blocks ({} of {ATTEMPTS})",
+                    ", again with twice the blocks ({} of {ATTEMPTS})",
                     before + 1
                 ),
             };
@@ -212,7 +212,6 @@ impl Bisection<'_> {
     /// Measures a step, or its remaining part.
     ///
     /// # Errors
-    ///
     /// The build cannot be compared: it cannot be built, does not start, or too few trials are
     /// usable.
     fn step(&self, build: usize, before: usize, out: &Path) -> Result<BisectStep> {
@@ -319,7 +318,7 @@ impl Bisection<'_> {
                 "between",
                 format!(
                     "{} is worse than {}: {}, but one of the builds that cannot be compared may \
-                     be the first: {}; {} is the last that is not",
+                     be the first: {}; {} is the last that is not worse",
                     name(bad),
                     name(0),
                     of(effect),

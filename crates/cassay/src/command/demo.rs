@@ -14,7 +14,7 @@ const STUDY: &str = "first-look";
 
 /// Note that the null target is not Cassandra.
 const NO_CASSANDRA: &str = "the null target is not Cassandra, but a server in cassay that answers \
-                            at once and stores nothing. It measures cassay on this machine; \
+                            immediately and stores no data. It measures cassay on this machine; \
                             `cassay demo` measures Cassandra";
 
 /// Runs the command.

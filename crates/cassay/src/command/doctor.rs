@@ -131,7 +131,8 @@ fn text(hosts: &[HostExamination], with_all: bool, columns: usize) -> String {
         text += &format!("{}: {}\n", host.host, host.about.join(", "));
     }
     if hosts.iter().any(|host| host.is_contained) {
-        text += "A container shares the kernel of its machine: change the settings there.\n";
+        text += "A container shares the kernel of its machine: change the settings on the \
+                 machine.\n";
     }
     let all = shared(hosts);
     let count = |level| all.iter().filter(|one| one.finding.level == level).count();

@@ -35,7 +35,7 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
         let known = all.iter().flat_map(names).filter(|name| name.len() > 1);
         let near = near_name(&wanted, known);
         let hint = near.unwrap_or_else(|| "`cassay explain` lists all names".to_owned());
-        bail!("nothing is called `{wanted}`\nhint: {hint}");
+        bail!("`{wanted}` is unknown\nhint: {hint}");
     }
     if common.json {
         terminal::json(&found.iter().map(|meaning| meaning.to_json()).collect());
@@ -93,9 +93,9 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     found
 }
 
-/// Returns the meanings that a person wants. For a common word, these do not include fields of
-/// files and definitions with the same name. It returns those only to programs, or if there is
-/// nothing else.
+/// Returns the meanings that a person probably wants. For a common word, these do not include
+/// fields of files and definitions with the same name. It returns those only to programs, or if
+/// there are no others.
 fn for_people(found: Vec<&Meaning>) -> Vec<&Meaning> {
     let is_detail = |one: &&Meaning| matches!(one.about, About::Figure | About::Term);
     let (details, first): (Vec<_>, Vec<_>) = found.into_iter().partition(is_detail);

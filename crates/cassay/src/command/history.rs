@@ -1,4 +1,5 @@
-//! `cassay history`: shows a study over its runs, where its results changed, and what else changed.
+//! `cassay history` shows a study over its runs, the places where its results changed, and the
+//! other changes at these places.
 
 use crate::args::{Common, HistoryArgs};
 use crate::command::page_file;

@@ -77,7 +77,7 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     })?;
     begun
         .take_results(|archive| store::take_in(&common.out, archive))
-        .context("copy the results here")?;
+        .context("copy the results to this machine")?;
     begun.end()?;
     terminal::say(&format!("its results are in {}", common.out.display()));
     let ended = Exit::ALL.into_iter().find(|exit| i32::from(exit.code()) == code);

@@ -75,8 +75,8 @@ fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
     ::cluster::start(&target, &dirs()?, &mut |text| terminal::say(text))
 }
 
-/// Reads and resolves the study of the arguments, and notes what this machine lacks for it.
-/// `Err(Ok(exit))` means that its mistakes were already shown.
+/// Reads and resolves the study of the arguments, and notes the missing capabilities of this
+/// machine. `Err(Ok(exit))` means that its mistakes have already been shown.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     let overrides = Overrides {
         target: args.target.clone(),
@@ -184,7 +184,7 @@ fn capabilities_here() -> Vec<CapabilityStatus> {
     }))
 }
 
-/// Ends everything that a killed run has left. Prints only if there was something.
+/// Ends all processes and resources that a killed run has left. Prints only if there were any.
 pub fn clear_leftovers() {
     // Without a folder for clusters, there can be no leftovers. A command that needs the folder
     // reports that it is missing.

@@ -1,4 +1,4 @@
-//! `cassay new`: writes a study from a template, with comments that say what to change next.
+//! `cassay new` writes a study from a template, with comments that explain the next changes.
 //!
 //! The study can be planned. An existing file is never overwritten. Nothing is written before all
 //! questions are answered, so Ctrl-C leaves nothing.
@@ -25,7 +25,7 @@ use study::settings::{Overrides, Study};
 use template::TEMPLATES;
 use yaml::{Diagnostics, did_you_mean};
 
-/// Name of the schema file beside a study, for editors.
+/// Name of the schema file next to a study, for editors.
 const SCHEMA: &str = "study.schema.json";
 
 /// Returns the template with a name.

@@ -159,8 +159,8 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     }
 }
 
-/// Separates cassay's options from the tool's words. cassay's options are known ones with two
-/// dashes.
+/// Separates cassay's options from the words for the tool. cassay's options are known options with
+/// two dashes.
 fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
     let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
     let command = ImportOptionsOnly::command();
@@ -226,7 +226,7 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult 
     (import, inputs.into_read())
 }
 
-/// A password on the command line. It stays in memory: the written study has only a name for it.
+/// A password on the command line. It remains in memory: the written study has only a name for it.
 struct Secret {
     password: Option<String>,
     /// A file that the user names instead of the password.
@@ -362,8 +362,8 @@ fn shared(connection: &Connection, workers: u32) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "the tool shares {asked} connections to each node among its threads; here each of \
-         {workers} workers has {each} of its own{more}"
+        "the tool shares {asked} connections to each node among its threads; in cassay, each of \
+         {workers} workers has {each} separate ones{more}"
     ))
 }
 

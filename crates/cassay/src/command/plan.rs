@@ -16,7 +16,7 @@ use study::settings::Study;
 use study::timeline;
 use study::units;
 
-/// Shows the plan, and asks the study's cluster if the study can run there; starts nothing.
+/// Shows the plan, and asks the study's cluster if the study can run on it. Starts nothing.
 ///
 /// # Errors
 /// The cluster cannot be asked: the reasons and the messages are those of a run.

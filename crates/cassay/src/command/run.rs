@@ -110,7 +110,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
             terminal::say(&format!("report: {}", report.path.display()));
         }
         terminal::say(&format!(
-            "every trial of {} is finished; nothing is left to do",
+            "every trial of {} is finished, so there are no trials to run",
             path.display()
         ));
         return Ok(Exit::Done);
@@ -221,8 +221,7 @@ impl End<'_> {
         let Some(findings) = &outcome.findings else {
             say_remains(outcome);
             terminal::say(&format!(
-                "interrupted; everything that was started is stopped. To continue: cassay resume \
-                 {}",
+                "interrupted; all started processes are stopped. To continue: cassay resume {}",
                 path.display()
             ));
             return Ok(Exit::Interrupted);

@@ -59,15 +59,15 @@ pub fn has_room(size: Size) -> bool {
     size.columns >= LEAST.columns && size.rows >= LEAST.rows
 }
 
-/// Returns as many lines as the screen has rows, each as wide as the screen.
+/// Returns one line for each row of the screen, with the width of the screen.
 pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
-    // With little room, no line stays empty.
+    // With little room, no line remains empty.
     let space = (size.rows >= AIRY).then(Line::default);
     let mut lines = vec![title(state, size, now), phase(state, size, now)];
     lines.extend(space.clone());
     lines.extend(courses(state, size));
     lines.extend(standing(state, size, now));
-    // Half of the rest, so that trials and messages stay visible.
+    // Half of the rest, so that trials and messages remain visible.
     let room = size.rows.saturating_sub(lines.len() + 1) / 2;
     lines.extend(machines(state, size.columns, room));
     lines.extend(space);
@@ -101,7 +101,7 @@ fn title(state: &RunState, size: Size, now: &Now) -> Line {
         _ => String::new(),
     };
     let right = match (now.is_ending, state.current.is_some()) {
-        (true, _) => "stopping everything that was started".to_owned(),
+        (true, _) => "stopping all started processes".to_owned(),
         (false, true) => format!("{} left{ends}", units::seconds_for_people(left_s)),
         (false, false) => String::new(),
     };
@@ -271,8 +271,8 @@ fn to_come(fault: &FaultState, state: &RunState, now: &Now) -> Line {
     )
 }
 
-/// Returns as much of the table of trials as fits: the current trial, the ones before it, and a few
-/// after it.
+/// Returns the part of the table of trials that fits: the current trial, trials before it, and a
+/// few after it.
 fn trials(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let shown = rows.saturating_sub(1);
     let all = state.trials.len();
@@ -336,13 +336,13 @@ fn keys(now: &Now) -> Line {
 
 fn help() -> Vec<Line> {
     [
-        "q       leave this screen; the run goes on, and is shown as lines",
+        "q       leave this screen; the run continues, and is shown as lines",
         "?       this help",
         "Ctrl-C  stop the run and all that it started; it can be resumed later",
         "",
         "Curves: a column is two seconds, the newest right, from 0 up.",
-        "A verdict is valid, suspect (read its reasons) or invalid (nothing is concluded).",
-        "Reasons stand in the report, and in: cassay show --trials",
+        "A verdict is valid, suspect (read its reasons) or invalid (no conclusions).",
+        "Reasons are in the report, and in: cassay show --trials",
     ]
     .map(Line::from_text)
     .into()

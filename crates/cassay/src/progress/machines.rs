@@ -108,7 +108,8 @@ fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     )
 }
 
-/// Returns the badness of a host. Higher is worse: nodes away, a busy disk, busy CPUs.
+/// Returns a measure of the problems of a host: nodes that are down, a busy disk, busy CPUs. A
+/// higher value means more problems.
 fn badness_of_host(host: &HostNow, has_away: bool) -> (bool, u64, u64) {
     let cpu = match host.cpu {
         Some(HostCpu::OfMachine(percent)) => percent,
@@ -150,7 +151,7 @@ fn trouble(client: &ClientNow) -> Option<(Tone, String)> {
     if client.is_lost {
         Some((Tone::Bad, "lost".to_owned()))
     } else if client.silent_s >= SILENT_S {
-        let text = format!("not heard of for {:.0} s", client.silent_s);
+        let text = format!("no message for {:.0} s", client.silent_s);
         Some((Tone::Bad, text))
     } else if client.second.is_none() {
         Some((Tone::Faint, "begins".to_owned()))

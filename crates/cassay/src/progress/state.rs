@@ -127,7 +127,7 @@ pub struct Second {
     pub p99_ms: f64,
     /// True if operations failed.
     pub has_errors: bool,
-    /// True if this second belongs to the measured load, and not to loading or reading back rows.
+    /// True if this second belongs to the measured load, instead of loading or reading back rows.
     pub is_measured: bool,
 }
 
@@ -242,13 +242,13 @@ impl RunState {
         Some((format!("{}/{}", index + 1, self.trials.len()), name))
     }
 
-    /// Returns the fault that has taken a node away, if any.
+    /// Returns the fault because of which a node is down, if any.
     pub fn taken_by(&self, node: &String) -> Option<&FaultState> {
         let mut open = self.faults.iter().filter(|fault| fault.is_open());
         open.find(|fault| fault.planned.takes_away.contains(node))
     }
 
-    /// Returns true if a node is away, because of a fault or without one.
+    /// Returns true if a node is down, because of a fault or without one.
     pub fn is_away(&self, node: &String) -> bool {
         self.died.contains(node) || self.taken_by(node).is_some()
     }
@@ -270,7 +270,7 @@ impl RunState {
         self.course.clear();
         self.measured_from_ns = None;
         if let Some(trial) = self.trials.get_mut(index) {
-            // A search chooses its points as it goes, which changes the name.
+            // A search chooses its points during the run, which changes the name.
             name.clone_into(&mut trial.name);
             trial.end = None;
         }

@@ -1,8 +1,8 @@
 //! Takes the full screen, paints it, and restores the terminal.
 //!
 //! The terminal is restored when the screen is dropped, when a thread panics, and when a signal
-//! ends the process at once. So [`give_back`], which restores it, uses only two system calls and
-//! settings saved before.
+//! ends the process immediately. So [`give_back`], which restores it, uses only two system calls
+//! and settings saved before.
 //!
 //! Only lines that have changed since the last time are painted.
 
@@ -159,8 +159,8 @@ fn is_foreground() -> bool {
     owner.is_ok_and(|owner| owner == rustix::process::getpgrp())
 }
 
-/// Sets the keyboard so that keys arrive at once and are not echoed; returns true on success.
-/// Ctrl-C stays a signal. Other keys that would stop or end the process become normal keys.
+/// Sets the keyboard so that keys arrive immediately and are not echoed. Returns true on success.
+/// Ctrl-C remains a signal. Other keys that would stop or end the process become normal keys.
 fn listen_for_keys() -> bool {
     let stdin = rustix::stdio::stdin();
     let Ok(before) = termios::tcgetattr(stdin) else {

@@ -60,7 +60,7 @@ pub fn show_moving(line: &Line) {
     if matches!(*stage, Stage::Full(_)) {
         return;
     }
-    // The last column stays free, because a terminal may wrap after it.
+    // The last column remains free, because a terminal may wrap after it.
     let columns = columns_of(rustix::stdio::stderr()).saturating_sub(1);
     let text = line.clone().fitted(columns).ansi(has_colour());
     write(&format!("{CLEAR_LINE}{}", text.trim_end()));

@@ -11,7 +11,7 @@ pub fn has_summary(words: &[String]) -> bool {
     }
 }
 
-/// Returns the settings of a command line; empty if it asks for none of them.
+/// Returns the settings of a command line. Empty if it requests none of them.
 pub fn from_words(words: &[String]) -> Settings {
     let Ok(Command {
         task: Task::Run(run),

@@ -132,7 +132,7 @@ impl AttachedHosts {
         let host = self.for_node(node).ok_or("its machine is not among `hosts`")?;
         match host.agent.find(&host.service(address)) {
             Ok(Some(process)) => Ok(process),
-            Ok(None) => Err(format!("nothing serves {address} on {}", host.name)),
+            Ok(None) => Err(format!("no process serves {address} on {}", host.name)),
             Err(error) => Err(format!("{}: {error:#}", host.name)),
         }
     }
@@ -171,7 +171,6 @@ impl AttachedHosts {
     /// Ends all agents in parallel. Each undoes its changes first.
     ///
     /// # Errors
-    ///
     /// The first failure. All other agents have still ended.
     pub fn end(&self) -> Result<()> {
         let end = |host: &ReachedHost| {
@@ -228,7 +227,7 @@ impl ReachedHost {
             is_mended: undone.as_ref().is_ok_and(|undone| !undone.is_empty()),
             undoes: undone
                 .map(drop)
-                .map_err(|error| format!("what is done there could not be undone: {error:#}")),
+                .map_err(|error| format!("changes on the machine could not be undone: {error:#}")),
         }
     }
 
@@ -246,7 +245,7 @@ impl ReachedHost {
         let said = self.spec.logs.as_deref();
         let folder = said
             .map(|folder| folder_of_node(folder, node))
-            .ok_or("`hosts` does not say where its logs are (`logs`)")?;
+            .ok_or("`hosts` does not name the folder of its logs (`logs`)")?;
         self.agent.lend(&folder).map_err(|error| format!("{error:#}"))?;
         let marks = Marks::read(&self.agent, &folder);
         Ok((folder, marks))
@@ -261,10 +260,9 @@ impl ReachedHost {
     /// Returns the commands that stop and start a node.
     ///
     /// # Errors
-    ///
     /// The study names no such commands.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
-        let missing = "`hosts` does not say what stops and starts it (`control`)";
+        let missing = "`hosts` does not name the program that stops and starts it (`control`)";
         let control = self.spec.control.as_ref().ok_or(missing)?;
         Ok(control.programs(address.ip()).map(|words| words.join(" ")))
     }
@@ -342,8 +340,8 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
         return Ok(());
     }
     bail!(
-        "which nodes run where is not clear:\n  {}\nhint: say with each machine of `{KEY}` which \
-         of these are its nodes': {{ssh: HOST, address: ADDRESS}}",
+        "it is unclear which nodes run on which machine:\n  {}\nhint: state the addresses of its \
+         nodes for each machine of `{KEY}`: {{ssh: HOST, address: ADDRESS}}",
         wrong.join("\n  ")
     )
 }
@@ -360,8 +358,8 @@ fn check_controls(
         let control = host.spec.control.as_ref();
         if own.len() > 1 && control.is_some_and(|control| !control.tells_nodes_apart()) {
             bail!(
-                "`control` of {} says one thing for {}\nhint: write {} where the node's address is \
-                 to stand, as in {{systemd: 'cassandra@{}'}}",
+                "`control` of {} is the same for {}\nhint: write {} in place of the node's \
+                 address, as in {{systemd: 'cassandra@{}'}}",
                 host.name,
                 own.join(" and "),
                 target_spec::NODE_PLACE,

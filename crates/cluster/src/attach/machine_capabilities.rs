@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use target_spec::{AttachedHost, Capability, CapabilityStatus};
 
 /// Sources of the capabilities, as their statuses name them.
-const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents there";
+const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them";
 
 const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
-const LOGS: &str = "files of the nodes' machines, by agents there";
+const LOGS: &str = "files of the nodes' machines, by agents on them";
 const SIGNALS: &str = "by agents there, where the command line says --allow signal";
 const NETWORK: &str = "the packet filters and sockets of the nodes' machines, where the command \
                        line says --allow network";
@@ -31,7 +31,7 @@ pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
             Ok(())
         } else {
             Err(format!(
-                "`hosts` does not say `{key}` of {}",
+                "`hosts` does not contain `{key}` of {}",
                 without.join(", ")
             ))
         }
@@ -89,7 +89,7 @@ fn signalled(pid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns what the machines permit for network faults. All machines are asked in parallel.
+/// Returns the capabilities of the machines for network faults. All machines are asked in parallel.
 fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability, Answer> {
     let ask = |host: &ReachedHost| host.agent.machine_capabilities();
     let found: Vec<_> = std::thread::scope(|scope| {

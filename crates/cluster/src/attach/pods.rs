@@ -16,8 +16,9 @@ pub(crate) const BY_CLUSTER: &str = "by the cluster that they are in, where the 
                                      allows it";
 
 /// Reason why there are no pods.
-pub(crate) const NO_PODS: &str = "nothing says that the nodes are pods; \
-     `attach: {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}` would";
+pub(crate) const NO_PODS: &str = "it is unknown that the nodes are pods; add `attach: \
+                                  {kubernetes: {service: NAME}}` or `local: {pods: {image: \
+                                  NAME}}`";
 
 /// Time limit for a metrics endpoint to accept a connection.
 const TAKEN_WITHIN: Duration = Duration::from_secs(1);
@@ -49,7 +50,7 @@ impl Pods {
         }
     }
 
-    /// Names nodes after their pods, because pod names stay when addresses change.
+    /// Names nodes after their pods, because pod names do not change when addresses change.
     pub fn name_nodes(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
         for node in &mut nodes {
             if let Some(pod) = self.all.get(&node.address) {

@@ -16,8 +16,8 @@ use target_spec::TlsSpec;
 pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` does not look at certificates, so that `ca: {}` is for \
-             nothing: leave out one of the two",
+            "TLS with `verify: false` ignores certificates, so that `ca: {}` has no effect: leave \
+             out one of the two",
             path.display()
         );
     }
@@ -82,13 +82,13 @@ impl ClientIdentity {
     /// Returns the certificate chain, the client's own certificate first.
     ///
     /// # Errors
-    /// The file has no certificate, or something else.
+    /// The file has no certificate, or other content.
     pub(crate) fn chain(&self) -> Result<Vec<CertificateDer<'static>>> {
         let (place, pem) = &self.certificates;
         tls_file::certificates(Role::Certificate, place, pem)
     }
 
-    /// Returns the private key. Errors never contain anything of its file.
+    /// Returns the private key. Errors never contain text from its file.
     ///
     /// # Errors
     /// The file has no key, several keys, or an encrypted one.
@@ -166,8 +166,8 @@ fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
     Ok(roots)
 }
 
-/// The usual verification, except that every certificate must carry one fixed name. The requested
-/// name does not matter.
+/// The usual verification, except that every certificate must contain one fixed name. The requested
+/// name is ignored.
 #[derive(Debug)]
 struct OneName {
     usual: Arc<rustls::client::WebPkiServerVerifier>,

@@ -15,7 +15,8 @@ use target_spec::{LocalSpec, memory_bytes};
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
-        return Some("its tokens are those of an export, and one node more would have none".into());
+        return Some("its tokens come from an export, and an additional node would have \
+                     none".into());
     }
     let limit = hosts.host.memory_bytes?;
     let count = spec.nodes_per_host() + 1;
@@ -23,7 +24,7 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let mib = |bytes: u64| bytes >> 20;
     (limit < need).then(|| {
         format!(
-            "{count} nodes with a heap of {} MiB need about {} MiB, and a host has {} MiB: give \
+            "{count} nodes with a heap of {} MiB need about {} MiB, but a host has {} MiB: give \
              hosts more (`host: {{memory: …}}`)",
             mib(spec.heap_bytes),
             mib(need),
@@ -114,7 +115,7 @@ mod tests {
         assert_eq!(refusal(&spec(None)), None);
         let mut like = spec(None);
         like.tokens = vec![vec![1], vec![2], vec![3]];
-        assert!(refusal(&like).unwrap().contains("those of an export"));
+        assert!(refusal(&like).unwrap().contains("come from an export"));
         assert_eq!(refusal(&spec(Some(2 << 30))), None);
         let why = refusal(&spec(Some(1 << 30))).unwrap();
         assert!(

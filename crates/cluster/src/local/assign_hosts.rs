@@ -2,8 +2,8 @@
 //! them, otherwise loopback addresses.
 //!
 //! The module deals nodes to the hosts in turn, and tokens to the nodes in turn. So neighbours on
-//! the ring are on different hosts and racks. Every node owns the same share of the data, whatever
-//! the number of replicas.
+//! the ring are on different hosts and racks. Every node owns the same share of the data,
+//! regardless of the number of replicas.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -33,7 +33,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if hosts.count == 0 || shares.iter().sum::<usize>() != spec.nodes || shares.contains(&0) {
         if spec.machines().iter().any(|machine| machine.nodes.is_some()) {
             bail!(
-                "{} nodes are not what the machines take by their `nodes`",
+                "{} nodes are not the number that the machines state with `nodes`",
                 spec.nodes
             );
         }
@@ -44,7 +44,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
         );
     }
     if spec.address.is_some() && hosts.isolation != Isolation::Loopback {
-        bail!("hosts have networks of their own, so the address of the first node cannot be set");
+        bail!("hosts have separate networks, so the address of the first node cannot be set");
     }
     let most = spec.nodes_per_host();
     let used = memory_bytes(most, spec.heap_bytes);
@@ -87,8 +87,8 @@ pub(super) fn wanted<'a>(
             Ok(None)
         }
         Some(why) => bail!(
-            "hosts that are kept apart cannot be made on this machine: {why}\nhint: run as root, \
-             or take `isolation: auto`, which falls back to loopback addresses"
+            "isolated hosts cannot be created on this machine: {why}\nhint: run as root, or use \
+             `isolation: auto`, which falls back to loopback addresses"
         ),
     }
 }
@@ -146,7 +146,7 @@ pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, An
             _ => Ok(how.to_owned()),
         };
         all.insert(Capability::AnotherNode, addition);
-        let why = "the hosts have no volume of their own (`host: {volume: 20GiB}`)";
+        let why = "the hosts have no separate volume (`host: {volume: 20GiB}`)";
         match all.get(&capability) {
             Some(_) if has_volumes => {}
             _ => drop(all.insert(capability, Err(why.to_owned()))),
@@ -320,7 +320,7 @@ mod tests {
         check(&kinds(4)).unwrap();
         let error = check(&kinds(5)).unwrap_err().to_string();
         assert!(
-            error.contains("5 nodes are not what the machines take"),
+            error.contains("5 nodes are not the number that the machines state"),
             "{error}"
         );
         let address = |n| (Ipv4Addr::new(127, 0, 7, n), super::super::ports::CHOICES[0]);

@@ -1,6 +1,6 @@
 //! Class data sharing (CDS): the JVM maps parsed and verified classes from an archive that was
 //! dumped once, instead of loading them at every start. This saves a fifth of the CPU time of a
-//! start. The bytecode and the JIT compilers stay the same. See
+//! start. The bytecode and the JIT compilers remain the same. See
 //! `docs/decisions/029-class-data-sharing.md`.
 //!
 //! There is one archive per Java build and set of jars. The JVM itself refuses an archive of
@@ -95,8 +95,8 @@ pub(super) fn file_name(text: &str) -> String {
     format!("{PREFIX}{}.jsa", &digest[..12])
 }
 
-/// Returns the path of the file beside an archive. The file contains the archive's digest, and the
-/// metadata of the archive at the last check of the digest.
+/// Returns the path of the file next to an archive. The file contains the digest of the archive,
+/// and the metadata of the archive at the last check of the digest.
 fn stamp_path(archive: &Path) -> PathBuf {
     archive.with_extension("checked")
 }
@@ -150,7 +150,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     nodes.end_node(0, WRITE_LIMIT)?;
     if !written.is_file() {
         let said = nodes.node(0).log_tail();
-        bail!("the JVM has written none; it says:\n{said}");
+        bail!("the JVM has not written one; its output:\n{said}");
     }
     nodes.stop()?;
     let digest = supply::digest_of(&written).context("read the archive")?;

@@ -67,12 +67,12 @@ fn effect(value: &Value, row: &str) -> Effect {
         _ => false,
     };
     if is_left_to_it {
-        return Effect::NotShown(format!("the server shows what it has chosen: {row}"));
+        return Effect::NotShown(format!("the server shows the value that it has chosen: {row}"));
     }
     match java_text::says(value, row) {
         Some(true) => Effect::InEffect(row.to_string()),
         Some(false) => Effect::NotInEffect(row.to_string()),
-        None => Effect::NotShown(format!("not every part of it stands in {row}")),
+        None => Effect::NotShown(format!("{row} does not contain every part of it")),
     }
 }
 
@@ -395,12 +395,12 @@ mod tests {
         // server chose it.
         let sized = check("concurrent_reads", Value::Null);
         assert!(
-            sized.ends_with("? the server shows what it has chosen: 32"),
+            sized.ends_with("? the server shows the value that it has chosen: 32"),
             "{sized}"
         );
         let auto = check("disk_access_mode", json!("auto"));
         assert!(
-            auto.ends_with("? the server shows what it has chosen: mmap"),
+            auto.ends_with("? the server shows the value that it has chosen: mmap"),
             "{auto}"
         );
     }

@@ -84,7 +84,7 @@ impl Cluster {
     /// Returns the machines of the hosts by name, as processes on them see them.
     ///
     /// # Errors
-    /// An agent is gone, no host is reachable, or a kernel does not describe its machine.
+    /// An agent has ended, no host is reachable, or a kernel does not describe its machine.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
         if let Some(hosts) = self.attached_hosts() {
             return hosts.machines();
@@ -96,7 +96,7 @@ impl Cluster {
         let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
             let name = host.map_or("this machine", Host::name);
             let machine =
-                agent.machine().with_context(|| format!("read what {name} looks like"))?;
+                agent.machine().with_context(|| format!("read the topology of {name}"))?;
             Ok((name.to_owned(), machine))
         };
         nodes.agents().into_iter().map(of_host).collect()
@@ -107,7 +107,7 @@ impl Cluster {
     /// cluster whose machines are not reachable.
     ///
     /// # Errors
-    /// An agent is gone.
+    /// An agent has ended.
     pub fn host_settings(
         &self,
         question: &Question,

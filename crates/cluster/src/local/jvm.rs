@@ -29,8 +29,8 @@ const TUNING: [&str; 12] = [
     "-Xss256k",
     "-ea",
     "-da:net.openhft...",
-    // If memory runs out, the node exits, which cassay notices. There is no heap dump, because it
-    // would fill the disk.
+    // If memory runs out, the node exits, and cassay detects that. There is no heap dump, because
+    // it would fill the disk.
     "-XX:+ExitOnOutOfMemoryError",
     "-Dio.netty.allocator.useCacheForAllThreads=true",
     "-Dio.netty.allocator.maxOrder=11",
@@ -42,7 +42,7 @@ const PROPERTIES: [&str; 6] = [
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Djava.net.preferIPv4Stack=true",
     "-Dcassandra-foreground=yes",
-    // A new ring learns nothing from gossip, and waiting until gossip settles would take 8 s.
+    // A new ring needs no information from gossip, and waiting until gossip settles would take 8 s.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     // Applies to the HTTP server of the Jolokia agent. Without it, every answer on a kept
     // connection waits 40 ms for the peer's delayed acknowledgement.
@@ -79,7 +79,7 @@ pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
     let other = spec.jvm_options.iter().find(|one| is_collector(one) && **one != option);
     match other {
         Some(other) => bail!(
-            "the collector is {}, and the JVM option {other} chooses another: leave one of them \
+            "the collector is {}, but the JVM option {other} chooses another: leave one of them \
              out",
             collector.name()
         ),

@@ -17,15 +17,15 @@ use std::path::{Path, PathBuf};
 use supply::java::Java;
 use target_spec::{Capability, JavaWanted, LocalSpec};
 
-/// Reason for missing link capabilities on machines: other programs use the link, too.
-const LINKS: &str = "the hosts are machines of their own, whose links cassay does not change";
+/// Reason for missing link capabilities on machines: other programs also use the link.
+const LINKS: &str = "the hosts are separate machines, whose links cassay does not change";
 
 /// Capabilities that change a link.
 const OF_LINKS: [Capability; 2] = [Capability::LinkRate, Capability::LinkDelay];
 
 /// Returns the host capabilities expected of machines before they are reached.
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
-    let asked = "as its machine permits, which is asked when it is reached";
+    let asked = "depends on the machine, which is asked when it is reached";
     let answers = Capability::ALL.into_iter().map(|capability| (capability, Ok(asked.to_owned())));
     let mut all = with_own(spec, answers.collect());
     all.extend(claimed(spec, &[]));
@@ -87,7 +87,7 @@ fn with_own(
     spec: &LocalSpec,
     mut all: BTreeMap<Capability, Answer>,
 ) -> BTreeMap<Capability, Answer> {
-    all.insert(Capability::Hosts, Ok("machines of their own".to_owned()));
+    all.insert(Capability::Hosts, Ok("separate machines".to_owned()));
     for capability in OF_LINKS {
         all.insert(capability, Err(LINKS.to_owned()));
     }
@@ -129,7 +129,7 @@ pub(super) fn programs(
             say(&format!("note: {}: {why}", host.agent().name()));
         }
         if sent > 0 {
-            say(&format!("{}: {sent} jars put there", host.agent().name()));
+            say(&format!("{}: {sent} jars sent", host.agent().name()));
         }
         programs.push(program);
     }

@@ -41,7 +41,7 @@ impl LocalNode {
         SocketAddr::from((self.layout.address, self.layout.ports.cql))
     }
 
-    /// Returns the way in which the process ended. `None` if it has not ended.
+    /// Returns the description of the process's end. `None` if it has not ended.
     pub fn died(&self) -> Option<NodeDied> {
         Some(match self.host.how_ended(self.process?)? {
             ProcessEnd::Status(status) => {
@@ -62,7 +62,7 @@ impl LocalNode {
                 self.gone(format!("has ended with the agent of its host ({why})"))
             }
             ProcessEnd::OutOfReach(why) => self.lost(&format!(
-                "the connection to {} is broken ({why}); there it ends by itself within {} s",
+                "the connection to {} is broken ({why}); the node ends by itself within {} s",
                 self.layout.host,
                 host::agent::LEASE_S
             )),
@@ -157,13 +157,13 @@ fn complaints(log: &str) -> String {
 /// Describes the exit status and its most likely cause.
 fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     let hint = if status.signal() == Some(SIGKILL) {
-        "; another process killed it, perhaps the kernel for want of memory: see `dmesg`"
+        "; another process killed it, perhaps the kernel because of too little memory: see `dmesg`"
     } else if log_tail.contains("OutOfMemoryError") {
         "; its heap or direct memory was too small: give it a larger heap"
     } else if log_tail.contains("Could not reserve enough space") {
         "; the machine has too little memory for the heap"
     } else if log_tail.contains("Address already in use") {
-        "; another process has taken one of its ports since they were chosen: try again"
+        "; another process has taken one of its ports in the meantime: try again"
     } else if log_tail.contains("Unrecognized VM option")
         || log_tail.contains("Unrecognized option")
     {
@@ -195,7 +195,7 @@ fn is_frame(line: &str) -> bool {
 }
 
 /// Returns the message of the innermost cause in a Java stack trace. It names the problem. The
-/// outer causes only name the places that noticed it.
+/// outer causes only name the places that caught it.
 fn innermost_cause(log: &str) -> Option<&str> {
     let mut causes = log.lines().filter_map(|line| line.trim().strip_prefix("Caused by: "));
     let cause = causes.next_back()?;
@@ -330,7 +330,7 @@ mod tests {
     fn an_exit_status_is_explained_where_the_log_tells_why() {
         use std::os::unix::process::ExitStatusExt;
         let status = std::process::ExitStatus::from_raw;
-        assert!(explain(status(9), "").contains("for want of memory"));
+        assert!(explain(status(9), "").contains("because of too little memory"));
         let in_chroot = "x.ConfigurationException: Unable check disk space in '/data'. Perhaps";
         assert!(explain(status(3 << 8), in_chroot).contains("mount --bind"));
         let text = explain(

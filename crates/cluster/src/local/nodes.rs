@@ -231,7 +231,8 @@ impl Nodes {
         Ok((self.folder.clone(), self.state.clone()))
     }
 
-    /// Kills the processes and removes the folder; see [`state::remove`] for why it kills at once.
+    /// Kills the processes and removes the folder. See [`state::remove`] for the reason why it
+    /// kills them immediately.
     pub fn stop(mut self) -> Result<()> {
         self.end()
     }

@@ -27,8 +27,8 @@ use measure::number::counted;
 pub(crate) struct Layout {
     /// Placement by node, in node order. Empty if none is requested.
     pub nodes: Vec<Placement>,
-    /// CPUs of the client, the first thread of each core before the second ones. `None` for the
-    /// whole machine.
+    /// CPUs of the client. The first threads of all cores come before the second ones. `None` for
+    /// the whole machine.
     pub client: Option<Vec<u32>>,
     /// Descriptions of the nodes' placement with reasons, in sentences.
     pub sentences: Vec<String>,
@@ -123,8 +123,8 @@ impl Layout {
             self.nodes =
                 (0..spec.nodes).map(|index| blind(index, vcpus, cpus.clone(), ground)).collect();
             self.sentences.push(format!(
-                "each node counts {} and knows nothing of sockets, caches and NUMA \
-                 nodes; the kernel runs its threads anywhere",
+                "each node counts {} and sees no sockets, caches and NUMA nodes; the kernel runs \
+                 its threads anywhere",
                 counted(vcpus as usize, "CPU")
             ));
             return Ok(());
@@ -169,7 +169,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     let allowed = machine.allowed_cpus().difference(reserved);
     anyhow::ensure!(
         !allowed.is_empty(),
-        "the client is to have {}, and then none is left for nodes\nhint: keep fewer for it",
+        "the client needs {}, so that none is left for nodes\nhint: reserve fewer for it",
         counted(wish.client.unwrap_or(0) as usize, "CPU")
     );
     let Some((units, count)) = wish.part else {
@@ -179,8 +179,8 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     let count = count as usize;
     anyhow::ensure!(
         count <= parts.len(),
-        "nodes are to have {} of this machine, and there are {} for them\nhint: take at most {}, \
-         or keep fewer CPUs for the client",
+        "nodes need {} of this machine, but there are only {} for them\nhint: use at most {}, or \
+         reserve fewer CPUs for the client",
         units.counted(count),
         units.counted(parts.len()),
         parts.len()
@@ -382,7 +382,7 @@ fn pinned(instance: &Instance, ground: &Machine) -> Placement {
 }
 
 /// Chooses memory near the CPUs of an instance. On several NUMA nodes, a collector without NUMA
-/// support would put everything that one thread touches first on a single NUMA node. So memory is
+/// support would put all memory that one thread touches first on a single NUMA node. So memory is
 /// interleaved in this case.
 fn near(instance: &Instance, ground: &Machine) -> Memory {
     let takes_turns = instance.nodes.len() > 1 && !instance.jvm.use_numa;
@@ -395,8 +395,8 @@ fn near(instance: &Instance, ground: &Machine) -> Memory {
 }
 
 /// Returns the NUMA nodes for an instance's memory, as planned. If its CPUs are on several NUMA
-/// nodes, returns all of these that have memory, even if one could hold everything. A collector
-/// that allocates on the thread's NUMA node needs the same nodes for CPUs and memory.
+/// nodes, returns all of these that have memory, even if one would be sufficient. A collector that
+/// allocates on the thread's NUMA node needs the same nodes for CPUs and memory.
 fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     let planned: CpuSet = instance.memory.iter().map(|one| one.node).collect();
     if instance.nodes.len() == 1 && !planned.is_empty() {

@@ -73,8 +73,8 @@ const BLOCKS_COUNT: u8 = 32;
 /// First address block: 127.9.42.0 is unused by convention, and resembles the CQL port 9042.
 const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
 
-/// Claim on addresses against other cassay processes. The kernel releases it when this process ends
-/// in any way. Nodes do not inherit it.
+/// Claim on addresses, for coordination with other cassay processes. The kernel releases it when
+/// this process ends in any way. Nodes do not inherit it.
 #[derive(Debug)]
 pub(crate) struct Claim {
     _sockets: Vec<UnixListener>,
@@ -131,7 +131,7 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
 /// of each machine's first node.
 ///
 /// # Errors
-/// No port set is free; the message names a taken port and its holder. Or an agent is gone.
+/// No port set is free; the message names a taken port and its holder. Or an agent has ended.
 pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {
@@ -148,7 +148,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
         }
     }
     bail!(
-        "no ports are free for nodes: {}\nhint: stop what is listening there",
+        "no ports are free for nodes: {}\nhint: stop the programs that listen on them",
         taken.unwrap_or_default()
     )
 }
@@ -183,7 +183,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
             }
         }
     }
-    bail!("no free loopback address: {taken}\nhint: stop what is listening there")
+    bail!("no free loopback address: {taken}\nhint: stop the programs that listen on them")
 }
 
 /// Returns `nodes` consecutive addresses.

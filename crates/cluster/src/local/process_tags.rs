@@ -32,7 +32,7 @@ pub(crate) fn processes(id: &str) -> Vec<Identity> {
 /// Returns the running process of a node, as the agent of its host finds it.
 ///
 /// # Errors
-/// The agent is gone.
+/// The agent has ended.
 pub(crate) fn process_by(host: &Agent, id: &str, node: &str) -> Result<Option<Identity>> {
     Ok(host.find_marked(vec![mark(id), mark_of_node(node)])?.pop())
 }

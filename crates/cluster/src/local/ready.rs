@@ -34,10 +34,9 @@ pub(super) fn answers(
     wait(nodes, index, deadline, limit, "did not answer CQL", ask)
 }
 
-/// Waits until one node asks for a password over CQL. Without roles it can do no more.
+/// Waits until one node asks for a password over CQL. Without roles it cannot answer queries.
 ///
 /// # Errors
-///
 /// As [`answers`].
 pub(super) fn asks_for_password(
     nodes: &mut [LocalNode],
@@ -47,7 +46,7 @@ pub(super) fn asks_for_password(
 ) -> Result<()> {
     let ask = |node: &LocalNode| match Session::authenticator(node.cql_address(), ATTEMPT)? {
         Some(_) => Ok(()),
-        None => Err(anyhow!("it lets every user in, though it was told to ask")),
+        None => Err(anyhow!("it lets every user in, although it should require a password")),
     };
     let failure = "did not ask for a password";
     wait(nodes, index, deadline, limit, failure, ask)

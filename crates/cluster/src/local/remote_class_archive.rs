@@ -16,7 +16,6 @@ impl Nodes {
     /// Enables or disables class sharing for nodes that start from now on, as the spec requests.
     ///
     /// # Errors
-    ///
     /// An archive cannot be dumped, with the output of the node that should dump it.
     pub(super) fn share_classes_there(
         &mut self,
@@ -37,7 +36,7 @@ impl Nodes {
         for (program, archive) in self.programs.iter_mut().zip(archives) {
             ensure!(
                 archive.is_whole,
-                "{} was made, and is another one already",
+                "{} was made, but already differs",
                 archive.path.display()
             );
             program.classes = Classes::Mapped(archive.path);
@@ -139,7 +138,7 @@ impl Archive {
         let entries = agent.list(folder, None)?.unwrap_or_default();
         if !entries.iter().any(|entry| entry.name == name) {
             bail!(
-                "the JVM has written none; it says:\n{}",
+                "the JVM has not written one; its output:\n{}",
                 nodes.node(0).log_tail()
             );
         }

@@ -42,8 +42,7 @@ impl Nodes {
         let first_ports = places[0].1;
         let ground = ground(folder, &state).with_context(|| {
             format!(
-                "nothing can be done with the cluster {} any more; end it with `cassay target down \
-                 {}`",
+                "the cluster {} can no longer be used; end it with `cassay target down {}`",
                 state.id, state.id
             )
         })?;

@@ -138,8 +138,8 @@ impl Nodes {
         for index in group {
             self.stop_node(*index)?;
         }
-        // Limits change while no node runs there, because less memory would kill a node of the old
-        // size.
+        // Limits change while no node runs on the host, because less memory would kill a node of
+        // the old size.
         if let Some(limits) = limits {
             for index in group {
                 self.limit_host(*index, limits)?;
@@ -211,7 +211,7 @@ impl Nodes {
         (0..self.nodes.len()).try_for_each(|index| self.end_node(index, TERM_LIMIT))
     }
 
-    /// Asks the process of a node to end, kills it after `grace`, and waits until it is gone.
+    /// Asks the process of a node to end, kills it after `grace`, and waits until it has ended.
     pub(super) fn end_node(&mut self, index: usize, grace: Duration) -> Result<()> {
         let node = &mut self.nodes[index];
         if let Some(process) = node.process.take() {
@@ -276,7 +276,7 @@ impl Nodes {
 
 /// Difference between two configurations.
 struct ConfigurationChange {
-    /// New limits of hosts. `None` if they stay.
+    /// New limits of hosts. `None` if they do not change.
     limits: Option<HostSpec>,
     /// True if the JVM sees another machine size.
     other_machine: bool,

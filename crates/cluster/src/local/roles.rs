@@ -2,9 +2,9 @@
 //! role that cassay creates.
 //!
 //! Invariants: the password is in one file, readable only by its owner, in a folder that only its
-//! owner can enter. It is nowhere else: neither in the state nor in an argument, a log, a message
-//! or a proof. Before a cluster counts as started, Cassandra's default role (`cassandra`, with a
-//! well-known password) can neither log in nor do anything.
+//! owner can enter. It is not in the state, in arguments, logs, messages or proofs. Before a
+//! cluster counts as started, Cassandra's default role (`cassandra`, with a well-known password)
+//! can no longer log in and has no permissions.
 
 mod set_up;
 
@@ -96,8 +96,8 @@ pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
             "authorizer": "CassandraAuthorizer",
             // Every node has a replica of the roles, so a node that is down locks no one out.
             "auth_read_consistency_level": "LOCAL_ONE",
-            // So every node must store a new role at once. On a busy machine, a node that missed
-            // the role would refuse cassay until it learns of the role.
+            // So every node must store a new role immediately. On a busy machine, a node that
+            // missed the role would refuse cassay until it receives the role.
             "auth_write_consistency_level": "ALL",
         }),
     };

@@ -121,7 +121,7 @@ pub(crate) fn tokens_count(yaml: &Map<String, Value>) -> u64 {
     yaml.get("num_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_COUNT)
 }
 
-/// Returns every node's tokens: those in `spec`, or evenly spread ones.
+/// Returns the tokens of every node, which are those in `spec`, or tokens at equal distances.
 pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
     if spec.tokens.is_empty() {
         ring(spec.nodes, tokens_count(&spec.yaml))
@@ -140,7 +140,7 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     }
     ensure!(
         spec.tokens.len() == spec.nodes,
-        "there are tokens of {}, and there are to be {}",
+        "there are tokens for {}, but there should be {}",
         counted(spec.tokens.len(), "node"),
         counted(spec.nodes, "node")
     );
@@ -251,7 +251,7 @@ pub(crate) const JOLOKIA_USER: &str = "cassay";
 fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let line = node.release.line();
     let mut own = yaml_named(line, &base(node));
-    // Drops settings that the line does not know. For example, 4.0 has no setting for the
+    // Drops settings that the release line does not have. For example, 4.0 has no setting for the
     // consistency of role writes.
     own.retain(|key, _| line.has_setting(key));
     overridden(own, &yaml_named(line, overrides))

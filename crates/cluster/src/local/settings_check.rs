@@ -1,6 +1,6 @@
 //! Verifies that requested settings are in effect, from what the nodes themselves report.
 //!
-//! A written file proves nothing. The module reads settings from the server's virtual table, and
+//! A written file is not a proof. The module reads settings from the server's virtual table, and
 //! flags, properties and machine size from the JVM. The limits of a host count as proved if the JVM
 //! inside sees them.
 

@@ -112,7 +112,7 @@ fn private() -> std::fs::DirBuilder {
     builder
 }
 
-/// Refuses a spec that cannot be started, before anything is created.
+/// Refuses a specification that cannot be started, before it creates anything.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if !(1..=NODES_COUNT_MAX).contains(&spec.nodes) {
         bail!(

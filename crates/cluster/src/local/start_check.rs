@@ -1,5 +1,5 @@
-//! Checks if nodes could start on this machine now. It reports everything that is missing at once,
-//! before anything starts.
+//! Checks if nodes could start on this machine now. It reports all missing requirements together,
+//! before the start.
 
 use super::{memory_and_disk, state};
 use crate::dirs::Dirs;

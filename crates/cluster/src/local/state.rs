@@ -131,13 +131,13 @@ impl State {
             serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
         anyhow::ensure!(
             (FORMAT_MIN..=FORMAT).contains(&state.format),
-            "{} has format {}, and this cassay knows {FORMAT_MIN} to {FORMAT}",
+            "{} has format {}, but this cassay supports {FORMAT_MIN} to {FORMAT}",
             path.display(),
             state.format
         );
         state.check(folder).with_context(|| {
             format!(
-                "{} is not what cassay has written; if no cluster of yours runs there, remove the \
+                "{} was not written by cassay; if no cluster of yours runs there, remove the \
                  folder",
                 path.display()
             )
@@ -230,7 +230,8 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     state.check(folder)?;
     if let Some(machine) = state.elsewhere() {
         bail!(
-            "{} is a cluster of {machine}: end it there; if it is gone for good, remove the folder",
+            "{} is a cluster of {machine}: end it on that machine; if the machine no longer \
+             exists, remove the folder",
             folder.display()
         );
     }
@@ -238,7 +239,7 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
         if let Some(pod) = hosts.machines.iter().find_map(|machine| machine.pod.as_ref()) {
             kubernetes::remove_pods(pod).with_context(|| {
                 format!(
-                    "remove the pods of the cluster {}; if they are gone for good, remove {}",
+                    "remove the pods of the cluster {}; if they no longer exist, remove {}",
                     state.id,
                     folder.display()
                 )
@@ -248,7 +249,7 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
         }
         let ended = Hosts::clear_over_ssh(hosts, &mark(&state.id)).with_context(|| {
             format!(
-                "end the cluster {} on its machines; if they are gone for good, remove {}",
+                "end the cluster {} on its machines; if they no longer exist, remove {}",
                 state.id,
                 folder.display()
             )
@@ -383,7 +384,7 @@ mod tests {
         for (number, bad) in bad.into_iter().enumerate() {
             let said = written(bad).expect_err("refused");
             assert!(
-                said.contains("is not what cassay has written"),
+                said.contains("was not written by cassay"),
                 "{number}: {said}"
             );
         }
@@ -401,7 +402,7 @@ mod tests {
         assert!(state.is_owned());
         let said = remove(&folder, &state).unwrap_err().to_string();
         assert!(
-            said.contains("other") && said.contains("end it there"),
+            said.contains("other") && said.contains("end it on that machine"),
             "{said}"
         );
         assert!(folder.exists());

@@ -17,18 +17,18 @@ use target_spec::{JavaWanted, LocalSpec, Origin, yaml_named};
 use versions::Release;
 
 impl Cluster {
-    /// Makes everything for an upgrade available on every machine: the jars, and an archive of the
+    /// Makes the files for an upgrade available on every machine: the jars, and an archive of the
     /// classes. `yaml` contains the additional settings of upgraded nodes.
     ///
     /// # Errors
-    /// The nodes are not managed, or something is not available.
+    /// The nodes are not managed, or a file is not available.
     pub fn prepare_upgrade(
         &mut self,
         (to, yaml): (&Release, &Map<String, Value>),
         dirs: &Dirs,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        let not_ours = "only nodes of our own are upgraded";
+        let not_ours = "only nodes that cassay started can be upgraded";
         let prepared = self.restarting(not_ours, |nodes| {
             nodes.prepare_upgrade((to, yaml), dirs, say)
         });
@@ -40,7 +40,7 @@ impl Cluster {
     /// # Errors
     /// The nodes are not managed.
     pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
-        let not_ours = "only nodes of our own are upgraded";
+        let not_ours = "only nodes that cassay started can be upgraded";
         self.restarting(not_ours, |nodes| {
             nodes.took_releases(releases);
             Ok(())

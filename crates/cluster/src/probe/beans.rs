@@ -93,7 +93,7 @@ pub(super) struct Beans {
     metrics: Metrics,
     place: String,
     series: Vec<Series>,
-    /// True if a missing attribute stays missing while the JVM runs.
+    /// True if a missing attribute remains missing while the JVM runs.
     fixed: bool,
     asked: Option<SeriesRequest>,
     counters: Counters,

@@ -129,8 +129,8 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
         .collect();
     if spec.hosts.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
-            "hosts: the machines of {} are not watched (`attach: {{hosts: …}}` would bring them; \
-             what their own tools have written can be imported)",
+            "hosts: the machines of {} are not monitored (`attach: {{hosts: …}}` would do that; \
+             files that their own tools have written can be imported)",
             elsewhere.join(", ")
         ));
     }

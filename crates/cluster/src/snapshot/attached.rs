@@ -102,12 +102,12 @@ struct Row {
 /// Returns all nodes with their agents.
 ///
 /// # Errors
-/// Agents are not accessible. The message says what is missing.
+/// Agents are not accessible. The message names the missing access.
 fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
-    let attached = cluster.attached().context("the cluster is ours")?;
+    let attached = cluster.attached().context("cassay started the cluster")?;
     let agents = cluster.agents().context(
         "snapshots of an attached cluster need a Jolokia agent in each of its nodes, and access \
-         to it: add `jolokia` to the target's `attach`, or load the data anew instead",
+         to it: add `jolokia` to the target's `attach`, or load the data again instead",
     )?;
     let of = |((name, agent), info)| -> Result<AttachedNode<'_>> {
         let folders = mbeans::data_folders(agent).with_context(|| format!("ask {name}"))?;
@@ -184,7 +184,7 @@ pub(crate) fn create(
     schema::refuse_views(&mut session, keyspace, &tables)?;
     let is_taken = |row: &Row| row.tag.name == name;
     if rows_of_all(cluster, &nodes)?.iter().flatten().any(is_taken) {
-        bail!("there is a snapshot {name} already: remove it first, or take another name");
+        bail!("there is already a snapshot {name}: remove it first, or use another name");
     }
     say(&format!("putting {keyspace} away as {name}"));
     for node in &nodes {
@@ -221,7 +221,7 @@ fn create_on(
         }
         given.take_back()?;
     }
-    bail!("its SSTables change all the time: stop what writes to it, and settle first")
+    bail!("its SSTables change all the time: stop the programs that write to it, and settle first")
 }
 
 pub(crate) fn list(cluster: &Cluster) -> Result<Vec<Snapshot>> {
@@ -378,8 +378,8 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let (count, _) = Metrics::from(node.agent).live_sstables(keyspace, table)?;
     ensure!(
         count == 0,
-        "it has {count} SSTables after TRUNCATE, so that nothing was imported: something writes \
-         to it; stop that and restore again"
+        "it has {count} SSTables after TRUNCATE, so that nothing was imported: another client \
+         writes to it; stop that client and restore again"
     );
     if row.tag.layout.sstables == 0 {
         return Ok(());

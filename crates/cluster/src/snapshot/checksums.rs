@@ -162,7 +162,7 @@ fn compare(
     unread
 }
 
-/// Forgets all verified files: the next check reads everything again.
+/// Forgets all verified files, so that the next check reads all files again.
 pub(super) fn doubt() {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
@@ -182,7 +182,7 @@ fn refuse(problems: &[String]) -> Result<()> {
 
 fn damaged(folder: &Path, name: &str, found: u32, expected: u32) -> String {
     format!(
-        "{} is damaged: its CRC-32 is {found}, and {expected} was put away",
+        "{} is damaged: its CRC-32 is {found} instead of {expected}",
         folder.join(name).display()
     )
 }
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// A server imported and served four changed bytes, and nothing noticed.
+    /// A server imported and served four changed bytes without an error.
     #[test]
     fn a_changed_byte_in_any_file_is_found_by_its_name() {
         let root = tempfile::tempdir().unwrap();
@@ -287,7 +287,7 @@ mod tests {
         let host = agent::in_thread(root.path()).unwrap();
         let mut files = layout::scan(&host, root.path()).unwrap();
         let error = format!("{:#}", seal(&host, root.path(), &mut files).unwrap_err());
-        assert!(error.contains("and 7 was put away"), "{error}");
+        assert!(error.contains("instead of 7"), "{error}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Snapshot operations of a cluster: by files for managed nodes, by MBeans for attached ones.
+//! Snapshot operations of a cluster, which use files for managed nodes and MBeans for attached
+//! ones.
 
 use super::manifest::check_name;
 use super::{
@@ -62,8 +63,8 @@ impl Cluster {
                 None => attached::restore(self, name, say),
             },
             RestoreHow::Offline => {
-                let not_ours = "an attached cluster cannot be restored offline: its processes are \
-                                not ours to stop; restore online";
+                let not_ours = "an attached cluster cannot be restored offline, because cassay \
+                                did not start its processes; restore online";
                 self.restarting(not_ours, |nodes| offline::restore(nodes, name, say))
             }
         }

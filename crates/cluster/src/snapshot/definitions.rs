@@ -41,8 +41,8 @@ pub(super) fn refuse_different(
     if let Some(missing) = tables.iter().find(|name| !found.contains_key(**name)) {
         let there: Vec<&str> = found.keys().map(String::as_str).collect();
         bail!(
-            "{keyspace} has {}, and not {missing}, which was exported with it: nothing was \
-             copied\nhint: drop what is there, or the keyspace, and import again",
+            "{keyspace} has {}, but not {missing}, which was exported with it, so nothing was \
+             copied\nhint: drop the existing objects, or the keyspace, and import again",
             there.join(", ")
         );
     }
@@ -50,9 +50,8 @@ pub(super) fn refuse_different(
     match difference(&there, statements, keyspace) {
         None => Ok(true),
         Some(difference) => bail!(
-            "{keyspace} has another definition here than where it was exported, and nothing was \
-             copied: {difference}\nhint: drop it if you do not need it, or import into another \
-             cluster"
+            "{keyspace} has another definition than in the export, so nothing was copied: \
+             {difference}\nhint: drop it if you do not need it, or import into another cluster"
         ),
     }
 }
@@ -68,7 +67,7 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
     wanted.iter().find_map(|wanted| {
         let found = there.iter().find(|one| one.what == wanted.what);
         match found {
-            None => Some(format!("there is no such thing as «{} …»", wanted.what)),
+            None => Some(format!("there is no object «{} …»", wanted.what)),
             Some(found) => found.difference(wanted),
         }
     })
@@ -134,7 +133,7 @@ impl Definition {
         });
         let (found, wanted) = both.next()?;
         Some(format!(
-            "«{}» has «{found}», and «{wanted}» was exported",
+            "«{}» has «{found}», but «{wanted}» was exported",
             self.what
         ))
     }
@@ -199,7 +198,7 @@ mod tests {
         check(
             TABLE,
             "CREATE INDEX i ON k.t (b)",
-            &["no such thing as «create index i on k . t …»"],
+            &["no object «create index i on k . t …»"],
         );
     }
 }

@@ -18,7 +18,7 @@ const HEADROOM_BYTES: u64 = 80 * MIB;
 /// Refuses a node whose volume has too little space for TRUNCATE.
 ///
 /// # Errors
-/// The volume is too small. The message has both numbers and the way out. Nothing has changed.
+/// The volume is too small. The message has both numbers and a remedy. Nothing has changed.
 pub(super) fn check(place: &NodeFiles<'_>) -> Result<()> {
     // A node that does not report its memtables needs only the general reserve.
     let memtables = mbeans::memtables_bytes(place.agent()?).unwrap_or(0);
@@ -31,9 +31,10 @@ fn judge(place: &NodeFiles<'_>, volume: &VolumeUse, memtables: u64) -> Result<()
         return Ok(());
     }
     bail!(
-        "{} of {} MiB are free at {}, and TRUNCATE needs about {} MiB to write the memtables out; \
-         cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
-         `data.restore: offline`), which removes before it links, or use a larger volume",
+        "{} of {} MiB are free at {}, but TRUNCATE needs about {} MiB to write the memtables to \
+         files; cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
+         `data.restore: offline`), which removes files before it links others, or use a larger \
+         volume",
         in_mib(volume.available_bytes),
         volume.total_bytes / MIB,
         place.folder.display(),

@@ -46,7 +46,7 @@ pub(super) fn export(
     let making = Making::within(&above, say)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
     let disk = rustix::fs::statvfs(&above)
-        .with_context(|| format!("ask for the room at {}", above.display()))?;
+        .with_context(|| format!("ask for the free space at {}", above.display()))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     ensure!(
         free >= total.saturating_add(SPARE_BYTES),
@@ -134,7 +134,7 @@ fn above(to: &Path) -> Result<PathBuf> {
 fn refuse_taken(to: &Path) -> Result<()> {
     if to.symlink_metadata().is_ok() {
         bail!(
-            "{} is there already, and nothing is overwritten: take another name, or remove it",
+            "{} already exists, and is not overwritten: use another name, or remove it",
             to.display()
         );
     }
@@ -149,8 +149,8 @@ pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<No
     let ring = attach::ask(session)?;
     ensure!(
         ring.len() == cluster.nodes().len(),
-        "the ring has {}, and the cluster {}: it is neither exported nor imported into until they \
-         are the same",
+        "the ring has {}, but the cluster {}: it can be exported or imported only when they are \
+         the same",
         counted(ring.len(), "member"),
         counted(cluster.nodes().len(), "node")
     );
@@ -264,8 +264,8 @@ fn bring_file(
     let found = sum.finalize();
     ensure!(
         size == file.bytes && wanted.is_none_or(|wanted| wanted == found),
-        "{} is damaged: it has {size} bytes with the CRC-32 {found}, and {} with {} were put away; \
-         nothing was exported\nhint: `cassay snapshot verify` finds all that are",
+        "{} is damaged: it has {size} bytes with the CRC-32 {found} instead of {} with {}; \
+         nothing was exported\nhint: `cassay snapshot verify` finds all damaged files",
         from.display(),
         file.bytes,
         wanted.map_or("another".to_owned(), |wanted| wanted.to_string())

@@ -115,7 +115,7 @@ impl Export {
             serde_json::from_slice(bytes).context("it is not an export of a snapshot")?;
         ensure!(
             head.format == FORMAT,
-            "it has format {}, and this cassay knows {FORMAT}",
+            "it has format {}, but this cassay supports {FORMAT}",
             head.format
         );
         let export: Export = serde_json::from_slice(bytes).context("it is not an export")?;
@@ -145,7 +145,8 @@ impl Export {
     /// No statement has it, or its strategy is unknown.
     pub fn replication(&self) -> Result<Replication> {
         let mut all = self.schema().iter().filter_map(|one| replication_of(one));
-        let options = all.next().context("no statement of it says how the keyspace is copied")?;
+        let options = all.next().context("no statement of it contains the replication of the \
+                                          keyspace")?;
         Replication::parse(&options)
     }
 
@@ -164,7 +165,7 @@ impl Export {
     fn check(&self) -> Result<()> {
         check_name(&self.name)?;
         schema::check_keyspace(&self.keyspace)?;
-        let first = self.nodes.first().context("it has the part of no node")?;
+        let first = self.nodes.first().context("it contains a part of an unknown node")?;
         // The check limits sizes before other code adds them up.
         let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
         let sizes = tables.flat_map(files).map(|file| file.bytes);
@@ -177,7 +178,7 @@ impl Export {
         let mut names = BTreeSet::new();
         let mut tokens = BTreeSet::new();
         for node in &self.nodes {
-            ensure!(names.insert(&node.node), "{:?} is there twice", node.node);
+            ensure!(names.insert(&node.node), "{:?} occurs twice", node.node);
             let of = || format!("the part of {:?}", node.node);
             node.check(self).with_context(of)?;
             let twice = node.tokens.iter().find(|token| !tokens.insert(**token));
@@ -229,7 +230,7 @@ impl ExportedNode {
         manifest.check_format()?;
         ensure!(
             manifest.name == export.name && manifest.keyspace == export.keyspace,
-            "it is of the snapshot {:?} of {:?}, and the export is of {:?} of {:?}",
+            "it belongs to the snapshot {:?} of {:?}, but the export to {:?} of {:?}",
             manifest.name,
             manifest.keyspace,
             export.name,
@@ -238,7 +239,7 @@ impl ExportedNode {
         let mut names = BTreeSet::new();
         for table in &manifest.tables {
             let of = || format!("the table {:?}", table.name);
-            ensure!(names.insert(&table.name), "{} is there twice", of());
+            ensure!(names.insert(&table.name), "{} occurs twice", of());
             check_table(table).with_context(of)?;
         }
         ensure!(!names.is_empty(), "it has no table");
@@ -273,7 +274,7 @@ fn check_table(table: &TableRecord) -> Result<()> {
         check_file(&file.name)?;
         ensure!(
             names.insert(&file.name),
-            "the file {:?} is there twice",
+            "the file {:?} occurs twice",
             file.name
         );
         ensure!(

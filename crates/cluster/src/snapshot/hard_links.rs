@@ -225,16 +225,15 @@ pub(crate) fn verify(
 /// process has verified before are trusted.
 ///
 /// # Errors
-///
 /// The damaged files and their node. Nothing has changed.
 pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| {
         let folder = manifest::folder(place.folder, name);
         checksums::check(place.host, &folder, Reading::Once).map_err(|error| {
             anyhow!(
-                "its part of the snapshot {name} is not what was put away, so nothing was \
+                "its part of the snapshot {name} differs from the original, so nothing was \
                  restored: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and \
-                 make it again from data that is loaded anew"
+                 make it again from newly loaded data"
             )
         })
     })

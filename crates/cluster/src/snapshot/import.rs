@@ -133,8 +133,8 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     let here = partitioner(&mut session)?;
     ensure!(
         here == export.partitioner,
-        "the export is of a cluster with the partitioner {}, and this one has {here}: rows would \
-         be on other nodes, so nothing was copied",
+        "the export is from a cluster with the partitioner {}, but this one has {here}: rows \
+         would be on other nodes, so nothing was copied",
         export.partitioner
     );
     let (keyspace, tables) = (&export.keyspace, export.tables());
@@ -166,7 +166,7 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses volumes that are too small before anything is copied.
+/// Refuses volumes that are too small before it copies files.
 fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNode]) -> Result<()> {
     let are_apart = cluster.local().is_some_and(crate::local::Nodes::are_on_machines);
     let mut needs: BTreeMap<(String, u64), (u64, &NodeFiles<'_>)> = BTreeMap::new();
@@ -223,7 +223,7 @@ fn bring(
     // transit.
     checksums::check(place.host, &making, Reading::Always).with_context(|| {
         format!(
-            "what has arrived of the part of {} is not what was exported, so nothing was imported",
+            "the part of {} that has arrived differs from the export, so nothing was imported",
             part.node
         )
     })?;
@@ -310,8 +310,8 @@ impl Folder {
         };
         let opened = match opened() {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => bail!(
-                "{} is behind a symbolic link, or none of its folders: an export has files alone, \
-                 and no link of it is followed",
+                "{} is behind a symbolic link, or in none of its folders: an export contains only \
+                 files, and links in it are not followed",
                 path.display()
             ),
             opened => opened.with_context(|| format!("open {}", path.display()))?,

@@ -44,7 +44,7 @@ pub struct TableLayout {
     pub identities: Option<Vec<SstableIdentity>>,
 }
 
-/// Identity of an SSTable, whatever its files are called.
+/// Identity of an SSTable, regardless of its files are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SstableIdentity {
     /// CRC-32 of `Data.db`, as the server recorded it.
@@ -166,7 +166,7 @@ pub(super) struct TableFiles {
     pub sstables: Vec<Sstable>,
     /// SSTables of indexes in folders of their own (`.index/`).
     pub indexes: Vec<File>,
-    /// Number of incomplete SSTables, which the server is just writing or deleting.
+    /// Number of incomplete SSTables, which the server is currently writing or deleting.
     pub incomplete: u64,
     /// File identities, by name.
     pub ids: HashMap<String, FileId>,
@@ -274,7 +274,7 @@ fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Ss
 /// Parses the content of a `Digest.crc32`. `None` if it is still empty.
 ///
 /// # Errors
-/// It contains something else.
+/// It has other content.
 pub(super) fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
     let text = file.text.as_deref().map(str::trim).unwrap_or("?");
     if text.is_empty() {

@@ -51,8 +51,8 @@ pub(crate) fn restore(
     .map_err(|error| {
         checksums::doubt();
         anyhow!(
-            "restore {name} offline: {error:#}\nwhat is left: the nodes are stopped, and the \
-             snapshot is still there\nhint: remove the cause, then restore {name} offline again"
+            "restore {name} offline: {error:#}\nthe nodes are stopped, and the snapshot still \
+             exists\nhint: remove the cause, then restore {name} offline again"
         )
     })?;
     let swap_s = seconds_since(swap_began_ns);
@@ -114,8 +114,8 @@ fn tables_of(
         let folder = place.table_folder(&first.keyspace, &table.name, &table.id);
         if !place.has(&folder)? {
             bail!(
-                "no node answers, and {} has no folder {} any more: start the nodes first, so \
-                 that the table can be made again",
+                "no node answers, and {} no longer has a folder {}: start the nodes first, so \
+                 that the table can be created again",
                 place.name,
                 folder.display()
             );

@@ -30,8 +30,8 @@ pub(super) const TRUNCATE_LIMIT: Duration = Duration::from_secs(75);
 const LEFTOVERS_LIMIT: Duration = Duration::from_secs(10);
 
 /// Hint for managed clusters.
-const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offline`) also goes \
-                            where a node is down or a volume is full";
+const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offline`) also works \
+                            if a node is down or a volume is full";
 
 /// Interval between two checks of a table's folder.
 const POLL: Duration = Duration::from_millis(50);
@@ -100,9 +100,9 @@ pub(super) fn unfinished(
     checksums::doubt();
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
-        "{causes}{error:#}\nthe snapshot {name} is still there, but tables of {keyspace} may be \
-         empty or incomplete on some nodes: do not measure them\nhint: \
-         remove the cause, then restore {name} again{else_hint}"
+        "{causes}{error:#}\nthe snapshot {name} still exists, but tables of {keyspace} may be \
+         empty or incomplete on some nodes: do not measure them\nhint: remove the cause, then \
+         restore {name} again{else_hint}"
     )
 }
 
@@ -199,7 +199,7 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
         if count > 0 {
             bail!(
                 "{keyspace}.{} has {count} SSTables after TRUNCATE, so that nothing was imported: \
-                 something writes to it; stop that and restore again",
+                 another client writes to it; stop that client and restore again",
                 table.name
             );
         }
@@ -213,7 +213,7 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Waits until a node's tables match its manifest exactly.
+/// Waits until the tables of a node match its manifest exactly.
 ///
 /// # Errors
 /// They still differ after [`LEFTOVERS_LIMIT`]. The message has the difference.
@@ -227,8 +227,8 @@ pub(super) fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Table
         };
         if deadline.passed() {
             return Err(anyhow!(
-                "after the restore, {difference}: do not measure; look whether `snapshot verify \
-                 {}` finds the files whole, and restore again",
+                "after the restore, {difference}: do not measure; check with `snapshot verify {}` \
+                 whether the files are intact, and restore again",
                 manifest.name
             ));
         }

@@ -26,7 +26,7 @@ impl Counter {
     }
 }
 
-/// Does `work`. Reports at intervals how many of `total` bytes have been counted.
+/// Does `work`. At intervals, it reports the number of counted bytes of `total`.
 ///
 /// # Errors
 /// As `work`.

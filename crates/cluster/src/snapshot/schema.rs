@@ -24,7 +24,7 @@ pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> 
     if let Some(missing) = missing {
         let names: Vec<&str> = found.keys().map(String::as_str).collect();
         bail!(
-            "there is no table {missing} in {keyspace}; there are: {}",
+            "there is no table {missing} in {keyspace}; its tables are: {}",
             names.join(", ")
         );
     }
@@ -50,8 +50,8 @@ pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Table
         let (table, view) = (text(0), text(1));
         if tables.contains_key(table) {
             bail!(
-                "{keyspace}.{table} has the materialized view {view}, which cannot be brought \
-                 back: drop the view, or leave the table out"
+                "{keyspace}.{table} has the materialized view {view}, which cannot be restored: \
+                 drop the view, or leave the table out"
             );
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tabl
         _ => None,
     };
     let tables: Option<_> = rows.iter().map(table).collect();
-    tables.context("a row of system_schema.tables is of another form")
+    tables.context("a row of system_schema.tables has another form")
 }
 
 /// Refuses invalid keyspace names, because names become part of statements, MBean names and paths.
@@ -86,7 +86,7 @@ pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
         bail!("{keyspace:?} is not a keyspace: names are of letters, digits and '_'");
     }
     if keyspace == "system" || keyspace.starts_with("system_") {
-        bail!("{keyspace} is the server's own: it is neither snapshotted nor restored");
+        bail!("{keyspace} belongs to the server itself, so it cannot be snapshotted or restored");
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! A folder under construction. It gets its final name when it is complete. If its process ends
-//! before, it is removed.
+//! An unfinished folder. It gets its final name when it is complete. If its process ends before, it
+//! is removed.
 //!
 //! A killed process leaves its folder behind. Each process locks its folder, and the system
 //! releases the lock when the process ends. So the next process can distinguish abandoned folders
@@ -93,11 +93,10 @@ fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
         let shown = path.display();
         match std::fs::remove_dir_all(&path) {
             Ok(()) => say(&format!(
-                "removed {shown} ({size}), which an export that was killed has left"
+                "removed {shown} ({size}), which a killed export has left"
             )),
             Err(error) => say(&format!(
-                "{shown} ({size}) was left by an export that was killed, and cannot be removed: \
-                 {error}"
+                "{shown} ({size}) was left by a killed export, and cannot be removed: {error}"
             )),
         }
         drop(lock);

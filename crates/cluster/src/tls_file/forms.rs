@@ -187,7 +187,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.has("DSA PRIVATE KEY"),
-        called: "a private key for DSA, which TLS does not use any more",
+        called: "a private key for DSA, which TLS no longer uses",
         certificates: NO_CERTIFICATE,
         key: Advice("name a private key for RSA, ECDSA or Ed25519, and its certificate"),
     },
@@ -267,7 +267,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.decoded().is_some_and(|bytes| bytes.starts_with(b"-----BEGIN ")),
-        called: "PEM in base64 once more, as in a secret of Kubernetes",
+        called: "PEM encoded in base64 again, as in a secret of Kubernetes",
         certificates: Command("base64 -d FILE > certificates.pem"),
         key: Command("base64 -d FILE > key.pem"),
     },

@@ -2,7 +2,7 @@
 //!
 //! Only in these descriptions can a few bytes of a response require much memory. A column takes 4
 //! bytes on the wire and 100 in memory, and a keyspace named once is repeated in every column. The
-//! limits below bound this. All of them are far beyond anything that Cassandra produces.
+//! limits below prevent this. All of them are far above the values that Cassandra produces.
 
 use crate::request::StatementId;
 use crate::value::CqlType;
@@ -198,7 +198,7 @@ fn walk_columns<'a>(
     count: usize,
     mut column: impl FnMut(&mut Reader<'a>, &'a str, &'a str, &'a str) -> Result<()>,
 ) -> Result<()> {
-    // Without columns, Cassandra omits the global keyspace and table, whatever the flags say.
+    // Without columns, Cassandra omits the global keyspace and table, regardless of the flags.
     if flags & bit::NO_METADATA != 0 || count == 0 {
         return Ok(());
     }

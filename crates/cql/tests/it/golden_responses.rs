@@ -441,7 +441,7 @@ fn an_event_that_does_not_exist_is_named() {
     let body = b"\x00\x05PARTY";
     let header = Header::parse_response(&frame(0x0C, 0, body), Version::V4).unwrap().unwrap();
     let error = response::parse(&header, body).unwrap_err().to_string();
-    assert_eq!(error, "event `PARTY` is not known here");
+    assert_eq!(error, "event `PARTY` is unknown");
 }
 
 #[test]

@@ -16,8 +16,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.read_ahead",
         wanted: "at most 16 KiB (8 is recommended)",
-        why: "A read of one row reads this much from the disk, and evicts other data from the page \
-              cache.",
+        why: "A read of one row reads this number of bytes from the disk, and evicts other data \
+              from the page cache.",
         fix: "echo 8 > /sys/block/{on}/queue/read_ahead_kb (at every start: a udev rule, \
               ACTION==\"add|change\", KERNEL==\"{on}\", ATTR{queue/read_ahead_kb}=\"8\")",
         source: INTEL,
@@ -37,9 +37,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.rotational",
         wanted: "0",
-        why: "The kernel takes the disk for a rotating one, as it does with many virtual disks, \
-              and orders and accounts requests accordingly.",
-        fix: "echo 0 > /sys/block/{on}/queue/rotational, if it does not rotate; keep the commit \
+        why: "The kernel assumes that the disk rotates, as with many virtual disks, and orders \
+              and accounts requests accordingly.",
+        fix: "echo 0 > /sys/block/{on}/queue/rotational, if it does not rotate; put the commit \
               log on another disk than a rotating one",
         source: APACHE,
         start_check: "",
@@ -79,7 +79,7 @@ fn each(
 
 /// Returns the finding for a mount without a known device.
 fn bare(mount: &Mount) -> Option<SettingResult> {
-    let why = format!("no device of {} can be seen ({})", mount.place, mount.kind);
+    let why = format!("no device of {} is visible ({})", mount.place, mount.kind);
     mount
         .devices
         .is_empty()

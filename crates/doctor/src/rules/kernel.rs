@@ -19,12 +19,12 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "limit.nofile",
         wanted: "at least 100000",
-        why: "Every SSTable has several files and every client a socket. A node that may open no \
-              more stops serving.",
+        why: "Every SSTable has several files and every client has a socket. A node that may not \
+              open more stops serving.",
         fix: "echo 'cassandra - nofile 1048576' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitNOFILE=1048576), then restart Cassandra from a new session",
         source: DATASTAX,
-        start_check: "SystemInfo wants at least 10000 and warns",
+        start_check: "SystemInfo requires at least 10000 and warns",
         look: Check::By(|view| limits(view, "nofile", Some(NOFILE_MIN), Severity::Warning)),
     },
     Rule {
@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "echo 'cassandra - nproc 32768' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitNPROC=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
-        start_check: "SystemInfo wants at least 32768 and warns of degraded performance",
+        start_check: "SystemInfo requires at least 32768 and warns of degraded performance",
         look: Check::By(|view| limits(view, "nproc", Some(NPROC_MIN), Severity::Warning)),
     },
     Rule {
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "echo 'cassandra - as unlimited' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitAS=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
-        start_check: "SystemInfo wants at least 0x7fffffff and warns",
+        start_check: "SystemInfo requires at least 0x7fffffff and warns",
         look: Check::By(|view| limits(view, "as", None, Severity::Warning)),
     },
     Rule {
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "vm.swappiness",
-        wanted: "at most 1 where there is swap",
+        wanted: "at most 1 if there is swap",
         why: "The kernel prefers to swap memory out over giving page cache up.",
         fix: sysctl!("vm.swappiness", "1"),
         source: DATASTAX,
@@ -93,8 +93,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "thp.enabled",
         wanted: "madvise; with always or madvise the JVM may have +UseTransparentHugePages",
-        why: "With `always` the kernel also joins pages of thread stacks and buffers, which grow \
-              by that; with `never` a JVM that asks for large pages gets none.",
+        why: "With `always` the kernel also joins pages of thread stacks and buffers, which \
+              become larger because of that. With `never` a JVM that requests large pages gets \
+              none.",
         fix: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (at every start: the \
               kernel parameter transparent_hugepage=madvise)",
         source: INTEL,
@@ -105,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         setting: "thp.defrag",
         wanted: "never or defer",
         why: "Otherwise a thread that touches new memory waits until the kernel has moved other \
-              pages away to make a large one.",
+              pages to make a large one.",
         fix: "echo never > /sys/kernel/mm/transparent_hugepage/defrag (at every start: a unit or \
               rc.local)",
         source: DATASTAX,
@@ -115,7 +116,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.zone_reclaim_mode",
         wanted: "0",
-        why: "Otherwise a NUMA node gives its page cache up, and stalls, while others have memory.",
+        why: "Otherwise a NUMA node drops its page cache, and stalls, while others have free \
+              memory.",
         fix: sysctl!("vm.zone_reclaim_mode", "0"),
         source: DATASTAX,
         start_check: "",
@@ -124,8 +126,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.dirty_background",
         wanted: "at most 1 GiB",
-        why: "This much may be unwritten before the kernel begins to write; syncs of the commit \
-              log and flushes then wait behind it.",
+        why: "This number of bytes may be unwritten before the kernel begins to write; syncs of \
+              the commit log and flushes then wait behind it.",
         fix: sysctl!("vm.dirty_background_bytes", "268435456"),
         source: OURS,
         start_check: "",
@@ -174,7 +176,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.rmem_max",
         wanted: "at least 16777216",
-        why: "The largest buffer that a socket may ask for; streams over long or fast links need \
+        why: "The largest buffer that a socket may request. Streams over long or fast links need \
               it.",
         fix: sysctl!("net.core.rmem_max", "16777216"),
         source: DATASTAX,
@@ -188,7 +190,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.wmem_max",
         wanted: "at least 16777216",
-        why: "The largest buffer that a socket may ask for; streams over long or fast links need \
+        why: "The largest buffer that a socket may request. Streams over long or fast links need \
               it.",
         fix: sysctl!("net.core.wmem_max", "16777216"),
         source: DATASTAX,
@@ -241,7 +243,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.somaxconn",
         wanted: "at least 4096",
-        why: "This many clients may wait to be accepted; after a restart all come at once.",
+        why: "This number of clients may wait to be accepted. After a restart, all come together.",
         fix: sysctl!("net.core.somaxconn", "4096"),
         source: OURS,
         start_check: "",
@@ -367,10 +369,10 @@ fn defrag(view: &View<'_>) -> Vec<SettingResult> {
         "never" | "defer" => SettingResult::new(chosen, Severity::Ok),
         // Only processes that request large pages wait, and no node requests them.
         "madvise" | "defer+madvise" if !is_asked => {
-            SettingResult::new(format!("{chosen}, and no JVM asks"), Severity::Ok)
+            SettingResult::new(format!("{chosen}, but no JVM requests them"), Severity::Ok)
         }
         "always" if !is_asked && !has_always => {
-            SettingResult::new("always, and no JVM asks", Severity::Ok)
+            SettingResult::new("always, but no JVM requests them", Severity::Ok)
         }
         _ => SettingResult::new(chosen, Severity::Advice),
     }]
@@ -413,7 +415,7 @@ fn clock_source(view: &View<'_>) -> Vec<SettingResult> {
         judged
     } else {
         judged.fix(format!(
-            "none: only {available} can be had; an unstable tsc is said in the kernel's log \
+            "none: only {available} is available; the kernel's log mentions an unstable tsc \
              (dmesg | grep -i tsc)"
         ))
     }]

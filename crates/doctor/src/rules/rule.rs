@@ -91,10 +91,10 @@ impl View<'_> {
         match self.facts.values.get(name) {
             Some(Ok(value)) => Ok(value),
             Some(Err(why)) if name.starts_with("net.") && why.starts_with("there is no") => Err(
-                format!("{why}: a network namespace of its own does not show it"),
+                format!("{why}: a separate network namespace does not show it"),
             ),
             Some(Err(why)) => Err(why.clone()),
-            None => Err("it was not asked for".to_owned()),
+            None => Err("it was not requested".to_owned()),
         }
     }
 

@@ -105,7 +105,8 @@ pub struct Shape {
     /// Number of machines that keeps every link within its limit. `None` if unknown, or if no link
     /// is used.
     pub by_link: Option<usize>,
-    /// Bit/s that all clients together send or receive, whichever is higher. `None` if unknown.
+    /// Bit/s that all clients together send or receive. It is the higher of the two values. `None`
+    /// if unknown.
     pub bits_per_s: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Describes in sentences how many client machines a study needs.
+//! Describes the number of client machines that a study needs.
 
 use super::facts::{
     Facts, HERE, LINK_SHARE_MAX, Link, LinkBy, MeasuredClient, PointThroughput, Shape,
@@ -6,7 +6,7 @@ use super::facts::{
 use analysis::rules::Limits;
 use measure::number::{bytes, counted, significant, whole};
 
-/// Describes the number of machines and its reason, or the way to learn it. `source` is the study's
+/// Describes the number of machines and its reason, or the way to find it. `source` is the study's
 /// file.
 pub fn sentence(
     facts: &Facts,
@@ -17,7 +17,7 @@ pub fn sentence(
     let by_link = link_words(facts, shape);
     match (&facts.reached, ceiling) {
         (None, _) => format!(
-            "{} is not known: no finished run of this study shows its throughput on this target. \
+            "{} is unknown: no finished run of this study shows its throughput on this target. \
              The first run does, and measures the ceiling of a client.",
             unknown(facts)
         ),
@@ -25,7 +25,7 @@ pub fn sentence(
         (Some(reached), Some(ceiling)) => {
             let by_link = by_link.map(|link| format!("; {link}"));
             format!(
-                "The highest point, {}, needs {}: {}, and V3 wants at most {:.0} % of that used{}.",
+                "The highest point, {}, needs {}: {}, and V3 allows at most {:.0} % of that{}.",
                 point_words(facts, reached),
                 machines_words(shape.machines().unwrap_or(1), shape),
                 ceiling_words(ceiling, shape),
@@ -55,7 +55,7 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
     };
     let by_link = by_link.map(|link| format!(" By links: {link}{least}."));
     format!(
-        "{} is not known: no finished run of this study has measured the ceiling of a client. Each \
+        "{} is unknown: no finished run of this study has measured the ceiling of a client. Each \
          run does so before its first trial, also without the cluster: `cassay run {source} \
          --target null{alone}`.{}",
         unknown(facts),
@@ -183,7 +183,7 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
     let who = if facts.names_machines {
         format!("`client.machines` names {}", counted(named, "machine"))
     } else {
-        "one client offers the load".to_owned()
+        "one client applies the load".to_owned()
     };
     let is_beyond = |by: Option<usize>| by.is_some_and(|machines| machines > named);
     let why = match (is_beyond(shape.by_ceiling), is_beyond(shape.by_link)) {

@@ -10,7 +10,7 @@ use store::record::{
 use target_spec::HostKind;
 use topology::{CoreKind, CpuSet, DeviceKind, Machine};
 
-/// Returns the machines of a target. They are read once, until something is restarted.
+/// Returns the machines of a target. They are read once, and again after a restart.
 ///
 /// # Errors
 /// A machine cannot be reached, or does not report its topology.

@@ -61,8 +61,8 @@ impl Sampling<'_> {
         let name = format!("{}.{}", sample.keyspace, sample.table);
         if partitions.is_empty() {
             bail!(
-                "{name} has no row: nothing was found at {} places of its ring\n\
-                 hint: name a table that has rows, or the keys in a CSV",
+                "{name} has no rows: no partition was found at {} places of its ring\nhint: name \
+                 a table that has rows, or the keys in a CSV",
                 self.keys
             );
         }

@@ -7,15 +7,15 @@ use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{ColumnRole, SampledColumn, TableSample};
 
-/// Options of a table that decide how the server stores it.
+/// Options of a table that determine how the server stores it.
 const STORED_BY: [&str; 2] = ["compaction", "compression"];
 /// The supported partitioner. Others do not order partitions by a numeric token.
 const PARTITIONER: &str = "Murmur3Partitioner";
 
-/// Returns the table, without partitions so far.
+/// Returns the table, still without partitions.
 ///
 /// # Errors
-/// The keyspace has no table of this name; the hint lists the existing ones.
+/// The keyspace has no table with this name. The hint lists the existing tables.
 pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<TableSample> {
     let (keyspace, table) = names;
     let of_table = format!(
@@ -83,8 +83,9 @@ fn partitioner(session: &mut Session) -> Result<()> {
     let name = found.rows.first().and_then(|row| row.first()?.as_str()).unwrap_or_default();
     if !name.ends_with(PARTITIONER) {
         bail!(
-            "{} places partitions by {name}; keys can be taken from a ring of {PARTITIONER} only\n\
-             hint: give the keys in a CSV: `workload: {{keys: {{file: keys.csv}}}}`",
+            "{} places partitions by {name}, but keys can be taken only from a ring of \
+             {PARTITIONER}\nhint: name the keys in a CSV: `workload: {{keys: {{file: \
+             keys.csv}}}}`",
             session.node()
         );
     }

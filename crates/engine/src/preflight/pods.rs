@@ -34,7 +34,7 @@ pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
     Ok(refused)
 }
 
-/// For each place where a variant wants pods: returns the place, the purpose, and the section of
+/// For each place where a variant needs pods, returns the place, the purpose, and the section of
 /// the study.
 fn wanted(settings: &Settings) -> Result<Vec<(Kubectl, Purpose, &'static str)>> {
     let mut all = Vec::new();

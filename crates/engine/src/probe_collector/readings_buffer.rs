@@ -115,7 +115,7 @@ fn is_of_use(name: &str) -> bool {
     ) || is_pause(name)
 }
 
-/// Returns true if a device passes its requests on to other devices, which count them too.
+/// Returns true if a device passes its requests on to other devices, which also count them.
 pub fn is_passed_on(device: &str) -> bool {
     ["loop", "dm-", "md"].iter().any(|passes| device.starts_with(passes))
 }

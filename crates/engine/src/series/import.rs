@@ -50,8 +50,8 @@ pub struct Series {
 /// begin.
 ///
 /// # Errors
-/// No point is within the span. The message gives the time difference, and says if it looks like a
-/// time zone.
+/// No point is within the span. The message contains the time difference, and a remark if it is
+/// probably a time zone.
 pub fn line_up(
     probe: &str,
     series: &[Series],
@@ -78,7 +78,7 @@ pub fn line_up(
     let series_at = [i128::from(first), i128::from(last)];
     let run_at = [i128::from(from_ns), i128::from(to_ns)];
     bail!(
-        "{probe}: its points are of {} to {}, the run is of {} to {}: they have no time in \
+        "{probe}: its points are of {} to {}, but the run is of {} to {}: they have no time in \
          common{}",
         utc(series_at[0]),
         utc(series_at[1]),
@@ -168,8 +168,8 @@ impl Room {
     fn series(&self, count: usize) -> Result<()> {
         ensure!(
             count <= SERIES_COUNT_MAX,
-            "has {count} series, more than the {SERIES_COUNT_MAX} that are taken; hint: say which \
-             ones you want"
+            "has {count} series, more than the maximum of {SERIES_COUNT_MAX}; hint: name the \
+             series that you need"
         );
         Ok(())
     }
@@ -178,8 +178,8 @@ impl Room {
         self.points += 1;
         ensure!(
             self.points <= POINTS_COUNT_MAX,
-            "has more than the {POINTS_COUNT_MAX} points that are taken; hint: say which series \
-             you want"
+            "has more than the maximum of {POINTS_COUNT_MAX} points; hint: name the series that \
+             you need"
         );
         Ok(())
     }
@@ -284,7 +284,7 @@ mod tests {
         };
         room.point().unwrap();
         let error = room.point().unwrap_err().to_string();
-        assert!(error.contains("say which series you want"), "{error}");
+        assert!(error.contains("name the series that you need"), "{error}");
         assert!(room.series(SERIES_COUNT_MAX + 1).is_err());
         assert!(unix_ns(-1.0, 1e9).is_err() && unix_ns(f64::NAN, 1e9).is_err());
         assert_eq!(unix_ns(1.5, 1e9).unwrap(), 1_500_000_000);

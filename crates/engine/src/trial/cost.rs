@@ -25,7 +25,7 @@ const RECKONING: Duration = Duration::from_secs(1);
 const UNSAID: Duration = Duration::from_millis(100);
 
 impl TrialRun<'_> {
-    /// Reads the size of the tables before load is offered. Unreadable sizes stay unknown.
+    /// Reads the size of the tables before the load starts. Unreadable sizes remain unknown.
     pub(super) fn begin_costs(&mut self, running: &Running, state: &mut State) {
         state.storage.writes_before = state.answered.writes;
         if is_flushed(state) {

@@ -1,8 +1,7 @@
 //! Compares the server's own counts with the client's: reads them before and after every load.
 //!
 //! A node counts from its start, so the two readings of a pair must come from the same processes. A
-//! trial has one pair around the load phase and one around the rest. A restart may lie between
-//! them.
+//! trial has one pair around the load phase and one around the rest. A restart may be between them.
 
 use super::{State, TrialRun};
 use crate::running_target::Running;
@@ -11,7 +10,7 @@ use analysis::rules::ServerCounts;
 use anyhow::Result;
 use cluster::OperationCounts;
 
-/// Counts of the server so far.
+/// Counts of the server up to now.
 #[derive(Debug, Default)]
 pub struct Counting {
     before: Option<OperationCounts>,

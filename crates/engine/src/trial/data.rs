@@ -65,8 +65,8 @@ impl TrialRun<'_> {
     /// 1. If the data does not exist: the configuration for loading, tables, proof that both are as
     ///    requested, load, settle, snapshot.
     /// 2. The configuration to measure.
-    /// 3. Restore the snapshot, or settle after restarts and earlier trials; rest, if the last
-    ///    trial was too much.
+    /// 3. Restore the snapshot, or settle after restarts and earlier trials. Rest if the load of
+    ///    the last trial was too high.
     pub(super) fn prepare(
         &mut self,
         running: &mut Running,
@@ -114,7 +114,8 @@ impl TrialRun<'_> {
             return Ok(None);
         }
         self.begin_phase(PhaseKind::Settle, state)?;
-        let text = format!("rest for {REST_S} s, because the previous trial was too much");
+        let text = format!("rest for {REST_S} s, because the load of the previous trial was too \
+                            high");
         (self.events)(Event::Said(text));
         let until = Deadline::after(Duration::from_secs(REST_S));
         while !until.passed() {
@@ -275,7 +276,7 @@ impl TrialRun<'_> {
         let at_first = reached(&running.cluster.data_use(&keyspace)?)?;
         ensure!(
             at_first < 1.0,
-            "the nodes hold as much as the study wants to load before anything is loaded"
+            "the nodes already hold the amount that the study should load, before the load begins"
         );
         let (mut rows, mut share): (u64, f64) = (0, at_first);
         let mut next = (self.settings.data.rows as f64 * SIZE_FIRST_SHARE).ceil() as u64;
@@ -288,7 +289,7 @@ impl TrialRun<'_> {
             self.settle(running, state)?;
             share = reached(&running.cluster.data_use(&keyspace)?)?;
             let text = format!(
-                "{} rows are {:.1} % of what is to be loaded",
+                "{} rows are {:.1} % of the amount to load",
                 units::format_count(rows),
                 share * 100.0
             );
@@ -304,8 +305,8 @@ impl TrialRun<'_> {
             next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
         }
         bail!(
-            "after {SIZE_ROUNDS_MAX} rounds and {rows} rows the nodes hold {:.0} % of what was to \
-             be loaded; is something else removing data?",
+            "after {SIZE_ROUNDS_MAX} rounds and {rows} rows the nodes hold {:.0} % of the amount \
+             to load; does another program remove data?",
             share * 100.0
         )
     }
@@ -366,8 +367,8 @@ impl TrialRun<'_> {
         let can = running.cluster.can(Capability::Settle);
         if self.settings.data.settle == Settle::Compactions && !can {
             bail!(
-                "`data.settle: compactions` was asked for, but the target cannot tell when they \
-                 are done; use `auto` or `none`"
+                "`data.settle: compactions` was requested, but the target cannot report the end \
+                 of compactions; use `auto` or `none`"
             );
         }
         Ok(can)

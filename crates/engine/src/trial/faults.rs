@@ -365,7 +365,7 @@ fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
     first.with_context(|| format!("no node holds the token {token} of the hottest partition"))
 }
 
-/// Sends a message. If the receiver is gone, the fault is already healed.
+/// Sends a message. If the receiver no longer exists, the fault is already healed.
 fn say(to: &Sender<FaultMessage>, told: FaultMessage) {
     let _ = to.send(told);
 }
@@ -388,7 +388,7 @@ pub fn evidence(all: &[FaultRecord]) -> Vec<rules::FaultEvidence> {
         rules::FaultEvidence {
             kind: fault.name(),
             confirmed: match fault.seen_s {
-                // A fault that was seen in effect may still have failed later.
+                // A fault that was observed in effect may still have failed later.
                 Some(_) => Some(!(healed && is(FaultVerdict::Mismatch))),
                 None if is(FaultVerdict::Inconclusive) => None,
                 None => Some(false),

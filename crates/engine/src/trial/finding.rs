@@ -137,7 +137,7 @@ impl TrialRun<'_> {
         match (uncountable.or_else(|| self.meeting()), ended) {
             (Some(why), _) => Some(Err(why)),
             (None, Some(fault)) => Some(Err(format!(
-                "{} of {}: its counts began anew",
+                "{} of {}: its counts started again",
                 fault.kind.name,
                 fault.place()
             ))),

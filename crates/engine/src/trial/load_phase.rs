@@ -213,7 +213,7 @@ impl TrialRun<'_> {
             faults,
         };
         let conducted = conduct.run(&mut offering);
-        // Whatever ended the load, the next phase must find everything whole.
+        // After any end of the load, the next phase needs a target without faults.
         let Offering {
             load,
             running,

@@ -48,7 +48,7 @@ impl TrialRun<'_> {
     }
 
     /// Sets the known earlier writes before the main stage begins. If the trial reads all rows
-    /// back, the writes of the stage are known, regardless of earlier ones.
+    /// back, the writes of the stage are known, and earlier ones are not needed.
     pub(super) fn begin_written(&self, running: &mut Running) {
         let is_all = self.settings.verify.sample == Sample::All && self.step.is_none();
         let known =
@@ -128,7 +128,7 @@ impl TrialRun<'_> {
         }
         if let Some(errors) = offered.errors_words() {
             (self.events)(Event::Said(format!(
-                "not every row could be read back: {errors}"
+                "not all rows could be read back: {errors}"
             )));
         }
         Ok(self.cut(offered.cut, state))

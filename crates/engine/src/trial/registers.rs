@@ -26,7 +26,7 @@ impl TrialRun<'_> {
     /// Returns the reason why the server counts more reads of registers than the client requested.
     /// `None` without registers.
     pub(super) fn meeting(&self) -> Option<String> {
-        let why = "transactions on one register that meet read it again, and each time is counted";
+        let why = "concurrent transactions on one register read it again, and each read is counted";
         self.has_registers().then(|| why.to_owned())
     }
 

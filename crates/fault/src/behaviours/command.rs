@@ -38,7 +38,7 @@ impl CommandFault {
     /// Returns one of the fault's programs, with the placeholders replaced.
     fn program(&self, world: &dyn Agents, of: fn(&Commands) -> &Invocation) -> Result<Invocation> {
         let nodes = world.nodes();
-        let node = nodes.get(self.node).context("there is no such node")?;
+        let node = nodes.get(self.node).context("the node does not exist")?;
         let (ip, address) = (node.cql.ip().to_string(), node.cql.to_string());
         let Invocation { words, folder } = of(&self.commands);
         let words = words.iter().map(|word| word.replace(NODE, &ip).replace(ADDRESS, &address));

@@ -61,7 +61,7 @@ impl Rot {
             words: if is_other {
                 format!("{BYTES} bytes of {name} at {at} are others than before")
             } else {
-                format!("{name} is what it was")
+                format!("{name} is unchanged")
             },
         })
     }

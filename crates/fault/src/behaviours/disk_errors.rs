@@ -55,7 +55,7 @@ impl Failing {
                 Ok(Observation {
                     broken: Some(false),
                     whole: Some(false),
-                    words: format!("{name} is not there any more"),
+                    words: format!("{name} no longer exists"),
                 })
             }
             QueryAnswer::Bytes { on_disk, .. } => Ok(Observation {
@@ -78,7 +78,7 @@ impl Fault for Failing {
         let host = nodes
             .get(self.node)
             .and_then(|node| node.host)
-            .context("the node is on no host of its own")?;
+            .context("the node has no separate host")?;
         let (nodes, processes) = observation::restartables(world, host)?;
         let what = Injection::DiskErrors {
             path,

@@ -36,7 +36,7 @@ impl Fault for Full {
         let folder = world.hosts().into_iter().nth(self.host).map(|host| host.folder);
         let seen = match folder {
             Some(folder) => world.see(ExecutedBy::Host(self.host), Query::Space { folder }),
-            None => Err(anyhow::anyhow!("there is no such host")),
+            None => Err(anyhow::anyhow!("the host does not exist")),
         };
         let looked = seen.and_then(|seen| match seen {
             QueryAnswer::Space(space) => Ok(space.available_bytes),

@@ -1,5 +1,5 @@
-//! Random packet loss to and from a host. TCP retransmits the packets late: nothing fails, but
-//! everything is slower.
+//! Random packet loss to and from a host. TCP retransmits the packets late, so operations do not
+//! fail, but are slower.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};

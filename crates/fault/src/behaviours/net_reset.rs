@@ -27,7 +27,7 @@ struct Reset {
 
 impl Fault for Reset {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let node = world.nodes().into_iter().nth(self.node).context("there is no such node")?;
+        let node = world.nodes().into_iter().nth(self.node).context("the node does not exist")?;
         // Opens a connection from this process, with which the fault is observed.
         world.connect(self.node, CONNECT_LIMIT)?;
         let what = Injection::Reset(vec![node.cql.port()]);

@@ -75,7 +75,7 @@ pub(crate) fn limit(
     within: Duration,
 ) -> Result<()> {
     let seen = world.hosts().into_iter().nth(host);
-    let number = seen.context("there is no such host")?.number;
+    let number = seen.context("the host does not exist")?.number;
     world.inject(
         ExecutedBy::Switch,
         Injection::LinkTo { number, link },

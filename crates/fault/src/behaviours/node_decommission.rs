@@ -1,5 +1,5 @@
-//! A node is decommissioned and comes back: by an MBean operation it streams its data to the others
-//! and leaves. Then it is started with empty folders, and bootstraps.
+//! A node is decommissioned and joins again. With an MBean operation, it streams its data to the
+//! others and leaves. Then it is started with empty folders, and bootstraps.
 //!
 //! The decommission is forced, even if fewer copies than the replication factor remain. Otherwise a
 //! ring of three nodes would refuse it because of Cassandra's own keyspace `system_distributed`,
@@ -38,7 +38,7 @@ impl Fault for Leaving {
         let what = Injection::Leave {
             process,
             folders,
-            address: seen.context("there is no such node")?.storage,
+            address: seen.context("the node does not exist")?.storage,
         };
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)?;
         self.told = ring::PendingOperation::tell(world, self.node, Operation::Decommission)?;

@@ -1,5 +1,5 @@
-//! A snapshot of a node under load: it flushes, and hard-links all its files, which stay as long as
-//! the snapshot.
+//! A snapshot of a node under load. The node flushes, and hard-links all its files, which remain as
+//! long as the snapshot.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
@@ -17,7 +17,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Snapshot(Task::new(hit.node())))
 }
 
-/// Name of the snapshot. Only one exists at a time, so leftovers of an earlier one are noticed.
+/// Name of the snapshot. Only one exists at a time, so leftovers of an earlier one are detected.
 const TAG: &str = "cassay-fault";
 
 struct Snapshot(Task);

@@ -1,6 +1,6 @@
-//! A rolling upgrade of nodes to another release, as operators do it without interrupting service.
-//! Each node drains, ends, starts as the other release, and reports that release before the next
-//! one. Data files cannot be downgraded. So the way back uses files that were kept before the
+//! A rolling upgrade of nodes to another release, as by operators without interrupting service.
+//! Each node drains, ends, starts with the other release, and reports that release before the next
+//! one. Data files cannot be downgraded. So the rollback uses files that were kept before the
 //! upgrade, and a repair.
 
 mod way_back;
@@ -47,7 +47,7 @@ struct Upgrade {
     within: Duration,
     is_begun: bool,
     stage: Stage,
-    /// Way back to the former release. `None` if nodes stay upgraded.
+    /// Rollback to the former release. `None` if nodes remain upgraded.
     way_back: Option<WayBack>,
 }
 
@@ -85,7 +85,7 @@ impl Upgrade {
                     schemas.insert(seen.schema);
                 }
                 // A restarting node does not answer.
-                Err(error) => words.push(format!("{name} says nothing ({error:#})")),
+                Err(error) => words.push(format!("{name} does not answer ({error:#})")),
             }
         }
         let is_mixed = upgraded > 0 && upgraded < count;
@@ -232,7 +232,7 @@ fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
     let gone = before.iter().filter(|file| !after.contains(file)).count();
     if gone == 0 {
         return format!(
-            "nothing was rewritten: it has {}, as before, which is a format that it writes",
+            "no file was rewritten: it has {}, as before, which is a format that it writes",
             counted(after)
         );
     }
@@ -274,8 +274,8 @@ impl Fault for Upgrade {
 
     fn healing(&self) -> &'static str {
         match &self.way_back {
-            Some(_) => "nodes go back to the release that they were, the last one first",
-            None => "nodes stay what they are",
+            Some(_) => "nodes go back to their former release, the last one first",
+            None => "nodes keep the new release",
         }
     }
 

@@ -12,7 +12,6 @@ pub trait NodeFiles {
     /// own.
     ///
     /// # Errors
-    ///
     /// The node has no such file, or the folders cannot be read.
     fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)>;
 
@@ -56,7 +55,6 @@ pub trait NodeFiles {
     /// change.
     ///
     /// # Errors
-    ///
     /// The file cannot be read, or a key must not be set.
     fn configured(
         &mut self,

@@ -8,28 +8,27 @@ use versions::Release;
 
 /// Starts of nodes: in the usual way, without their data, with another clock, or as new nodes.
 pub trait Starter {
-    /// Returns the process of a node, and the start that brings it back.
+    /// Returns the process of a node, and the command that starts it again.
     ///
     /// # Errors
-    /// It does not run.
+    /// The node does not run.
     fn restartable(&self, node: usize) -> Result<Restartable>;
 
     /// Returns the injection that stops a node in order and restarts it on healing.
     ///
     /// # Errors
-    ///
     /// It does not run. Or it is attached, and the user does not permit the action.
     fn stopping(&self, node: usize) -> Result<Injection>;
 
     /// Writes a node's configuration for the release `to`. Returns the injection that stops the
-    /// node and restarts it with that release on healing. Every later start uses that release too.
+    /// node and restarts it with that release on healing. Every later start also uses that release.
     ///
     /// # Errors
     /// It does not run, or no such upgrade was prepared.
     fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection>;
 
     /// Returns the injection that stops a node and restarts it with its earlier release on healing.
-    /// Every later start uses that release too.
+    /// Every later start also uses that release.
     ///
     /// # Errors
     /// It was not upgraded.
@@ -65,7 +64,6 @@ pub trait Starter {
     /// Returns how another node could join on a host.
     ///
     /// # Errors
-    ///
     /// The host can have no other node.
     fn newcomer(&self, host: usize) -> Result<Join>;
 

@@ -1,4 +1,4 @@
-//! Reads from the probe's lines how the nodes saw each other during a fault.
+//! Reads the view that the nodes had of each other during a fault, from the lines of the probe.
 
 use analysis::recovery::{Looks, NodeReadings};
 use anyhow::{Result, bail};

@@ -1,5 +1,5 @@
-//! Makes the record of a scale-up study from its points: efficiencies, curves, and the limits of
-//! what the machine can show.
+//! Makes the record of a scale-up study from its points: efficiencies, curves, and the conclusions
+//! that the machine does not allow.
 
 use analysis::curves::Peak;
 use analysis::rules::Verdict;
@@ -176,8 +176,8 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
 fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
     let mut said = vec![match &setting.instances {
         Instances::Shared(1) => {
-            "One instance ran over all units in use: so one instance scales, and several side \
-                  by side may not scale like that."
+            "One instance ran over all used units. So one instance scales in this way, but \
+             several instances may not."
                 .to_owned()
         }
         Instances::Shared(count) => format!(
@@ -185,22 +185,22 @@ fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
              number of them may not scale like that."
         ),
         Instances::OfUnits(instances) => format!(
-            "An instance ran on each of the {} in use: so such instances scale side by side, and \
-             one over more units may not scale like that.",
+            "An instance ran on each of the {} in use. So several instances scale in this way, \
+             but one instance over more units may not.",
             plural(instances)
         ),
     }];
     if let Some((name, at_most_ns)) = &setting.bound {
         said.push(format!(
-            "Throughput is the most that was done with {name} at most {} ms: without that bound \
-             another number of units may do best.",
+            "Throughput is the highest that was reached with {name} at most {} ms: without that \
+             bound another number of units may be best.",
             significant(*at_most_ns as f64 / 1e6, 3)
         ));
     }
     if let Some(goal) = &setting.goal {
         said.push(format!(
-            "Throughput is what a search for {goal} found: with another goal another number of \
-             units may do best."
+            "Throughput is the result of a search for {goal}: with another goal another number of \
+             units may be best."
         ));
     }
     said.extend(setting.unpaired.map(|unpaired| unpaired.words().to_owned()));

@@ -1,7 +1,7 @@
-//! Tells several clients how the load continues, each by its own clock and in time.
+//! Sends several clients the further course of the load, each by its own clock and in time.
 //!
-//! Invariant: a client that learns too late when its window begins or its load ends offers a
-//! different load from the others. This is always detected.
+//! Invariant: a client that receives the start of its window or the end of its load too late
+//! applies another load than the others. This is always detected.
 
 use super::{FleetLoad, Word};
 use crate::clients::SILENCE_S;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Base lead time of a change. The lead time also includes `WAYS_AHEAD` times the largest error
-/// bound of a client's clock offset, as a measure of the transit time. So each client learns of the
+/// bound of a client's clock offset, as a measure of the transit time. So each client receives the
 /// change in time, even on an overloaded machine.
 const AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
@@ -77,8 +77,8 @@ fn late_ns(told: Steer, heard: HeardAt) -> Option<u64> {
 
 pub(super) fn too_late(ns: u64) -> String {
     format!(
-        "heard {:.3} s too late when its window begins or its load ends, so that it has offered \
-         another load",
+        "received the start of its window or the end of its load {:.3} s too late, so that it has \
+         applied another load",
         ns as f64 / 1e9
     )
 }

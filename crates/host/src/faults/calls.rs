@@ -97,7 +97,7 @@ impl Agent {
     /// before. Does nothing if it is healed.
     ///
     /// # Errors
-    /// The agent is gone, or has no fault of this number.
+    /// The agent has ended, or has no fault of this number.
     pub fn renew(&self, broken: Broken, within: Duration) -> Result<()> {
         let within_ms = within.as_millis() as u64;
         self.call_for(&Renew { broken, within_ms }, LIMIT)
@@ -115,7 +115,7 @@ impl Agent {
     /// once it is healed.
     ///
     /// # Errors
-    /// The agent is gone, or has no fault of this number.
+    /// The agent has ended, or has no fault of this number.
     pub fn started(&self, broken: Broken) -> Result<Vec<Identity>> {
         self.call_for(&StartedProcesses(broken), LIMIT)
     }

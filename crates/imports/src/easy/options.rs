@@ -48,7 +48,7 @@ pub(super) struct Options {
     pub(super) workload: Option<(String, usize)>,
     /// Options that have no effect, as written.
     pub(super) idle: Vec<String>,
-    /// Mistakes found so far.
+    /// Mistakes found up to now.
     pub(super) out: Diagnostics,
     places: Vec<Place>,
 }
@@ -161,7 +161,7 @@ impl Options {
 
     fn set(&mut self, name: &'static str, value: &str, at: usize) {
         if self.given.insert(name, (value.to_owned(), at)).is_some() {
-            self.wrong(at, format!("{name} is there twice"), None);
+            self.wrong(at, format!("{name} is stated twice"), None);
         }
     }
 

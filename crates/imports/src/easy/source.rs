@@ -2,9 +2,10 @@
 //!
 //! Keys are the tool's: the run's id, the thread and a number, as in `001.0.42`. The operations of
 //! a run are assigned to the threads in turn. Random choices that the tool makes per thread are a
-//! function of the seed and the operation's number. A value has as many letters as the tool would
-//! draw. Its first letters encode the operation that wrote it, combined with a pad from the key. So
-//! they look as random to Cassandra as the other letters, and every value can be verified alone.
+//! function of the seed and the operation's number. A value has the number of letters that the tool
+//! would draw. Its first letters encode the operation that wrote it, combined with a pad from the
+//! key. So they are as random to Cassandra as the other letters, and every value can be verified
+//! alone.
 
 use std::sync::Arc;
 

@@ -178,7 +178,7 @@ fn listed(number: usize, item: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     }
 }
 
-/// Returns the level of a statement whose parameters are beside its text.
+/// Returns the level of a statement whose parameters are next to its text.
 fn statement_level(item: &Node, level: &BlockLevel) -> BlockLevel {
     let mut level = level.within(item);
     let aside = ["tags", "params", "bindings", "name"];

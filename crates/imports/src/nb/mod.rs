@@ -1,6 +1,6 @@
-//! Imports NoSQLBench's workload files, nb4 and nb5: turns a file and a scenario into steps.
+//! Imports NoSQLBench's workload files, nb4 and nb5. It converts a file and a scenario to steps.
 //!
-//! Operation n is NoSQLBench's cycle n, and its values are those that NoSQLBench gives that cycle.
+//! Operation n is NoSQLBench's cycle n, and its values are those of NoSQLBench for that cycle.
 
 mod answer;
 mod build;
@@ -160,7 +160,7 @@ fn one(
     };
     let ops = file::operations(&root, &mut out);
     if ops.is_empty() && out.is_empty() {
-        let message = "the file has no operations, which stand in blocks, ops or statements";
+        let message = "the file has no operations, which belong in blocks, ops or statements";
         out.add(&root.place, message, None);
     }
     if !out.is_empty() {
@@ -355,7 +355,7 @@ fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     })
 }
 
-/// Parses a rate per second. The text after a comma describes how to catch up.
+/// Parses a rate per second. The text after a comma describes how to compensate for delays.
 fn rate(key: &str, text: &str) -> Result<f64, String> {
     let number = text.split([',', ':']).next().unwrap_or("");
     let counted = || Some(scenario::count(number)? as f64);

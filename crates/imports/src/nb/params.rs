@@ -5,7 +5,7 @@
 //! with an effect is a row with its function. A setting that is read at its use must be listed. A
 //! setting without effect is listed with the reason.
 //!
-//! Long because the tables of settings stand beside the code that reads them.
+//! Long because the tables of settings are next to the code that reads them.
 
 use core::time::Duration;
 
@@ -125,13 +125,13 @@ const TOLD: &[(&str, &str)] = &[
         "instrument, labels, container, step, hdr_digits, interval, logresultcsv, resultcsv, \
          drivermetrics, driverprefix, jmxreporting, insights, diag, showcql, showstmt, trace, \
          tracing, start-timers, stop-timers, histogram",
-        "is about what NoSQLBench measures or logs; cassay records every kind of operation",
+        "is about the measurements or logs of NoSQLBench; cassay records every kind of operation",
     ),
     (
         "verify, verify-fields, verify_fields, compare, verifier, verifier-imports, \
          verifier-init, expected-result",
-        "is not done here: rows that come back are counted, not compared with the bindings; a \
-         named workload or a workload file of cassay's own can be verified",
+        "is not done here: returned rows are counted, not compared with the bindings; a named \
+         workload or a workload file of cassay can be verified",
     ),
     (
         "tokens",
@@ -140,12 +140,12 @@ const TOLD: &[(&str, &str)] = &[
     (
         "whitelist, lbp, loadbalancing, loadbalancingpolicy",
         "has no effect: each operation goes to a replica of its partition; hosts= and localdc= \
-         say which nodes there are",
+         name the nodes",
     ),
     (
         "retrypolicy, reconnectpolicy, reconnect_policy, retrydelay, maxretrydelay, retry_delay",
-        "has no effect: tries follow at once, and only where errors= says retry; lost \
-         connections are made again",
+        "has no effect: tries follow immediately, and only if errors= says retry; lost \
+         connections are opened again",
     ),
     (
         "retryreplace, maxlwtretries, maxretryreplace",
@@ -164,7 +164,7 @@ const TOLD: &[(&str, &str)] = &[
     ),
     (
         "secureconnectbundle, scb, cloud_proxy_address",
-        "is not read: cassay connects to the nodes of hosts= or of a target of its own",
+        "is not read: cassay connects to the nodes of hosts= or of its own target",
     ),
     (
         "tlsversion, keystore, kspass, truststore, tspass, keyPassword, keyFilePath, keyfilepath, \
@@ -288,7 +288,7 @@ fn put<T>(into: &mut Option<T>, value: Result<T, String>) -> Result<(), String> 
 
 fn batch(value: &str) -> Result<BatchKind, String> {
     BatchKind::from_name(value)
-        .ok_or_else(|| format!("batchtype is `{value}`; logged, unlogged and counter are there"))
+        .ok_or_else(|| format!("batchtype is `{value}`; it must be logged, unlogged or counter"))
 }
 
 /// Parses a consistency level.
@@ -402,7 +402,7 @@ impl Settings {
                 {
                     let hint = yaml::did_you_mean(verb, listed(VERBS)).unwrap_or_default();
                     return Err(format!(
-                        "errors={errors} asks for `{verb}`, which is not a handler of errors; \
+                        "errors={errors} requests `{verb}`, which is not a handler of errors; \
                          {hint}"
                     ));
                 }
@@ -416,14 +416,14 @@ impl Settings {
         }
         if stops {
             notes.push(
-            "NoSQLBench ends at an error that errors= says stop to, which is its default; here \
-             errors are counted by kind and the run goes on"
+            "NoSQLBench ends at an error for which errors= says stop, which is its default; here \
+             errors are counted by kind and the run continues"
                 .to_owned(),
         );
         }
         if ignored {
             notes.push(format!(
-                "errors={errors}: what is ignored there is counted here"
+                "errors={errors}: ignored errors are counted here"
             ));
         }
         let maxtries = self.maxtries.as_deref();
@@ -437,8 +437,8 @@ impl Settings {
         }
         if again.iter().any(|pattern| !["", ".*"].contains(pattern)) {
             notes.push(format!(
-                "errors={errors} tries some errors again; here all are that did nothing, and for \
-             idempotent operations also time-outs and lost connections"
+                "errors={errors} tries some errors again; here all operations without effect are \
+                 tried again, and idempotent ones also after timeouts and lost connections"
             ));
         }
         let tries = maxtries.map_or(Some(MAXTRIES), scenario::count);
@@ -509,9 +509,9 @@ mod tests {
     fn another_treatment_of_errors_is_reported_once() {
         for (text, expected) in [
             ("", "here errors are counted by kind"),
-            ("errors=ignore", "what is ignored there is counted here"),
+            ("errors=ignore", "ignored errors are counted here"),
             ("errors=count maxtries=5", "maxtries=5 has no effect"),
-            ("errors=Over.*:retry", "here all are that did nothing"),
+            ("errors=Over.*:retry", "all operations without effect"),
         ] {
             let notes = read(text).unwrap().notes;
             assert!(notes.len() == 1 && notes[0].contains(expected), "{notes:?}");

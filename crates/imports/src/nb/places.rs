@@ -21,10 +21,10 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
         let Some(index) = markers.iter().find(|index| tokens[**index].at == *at) else {
             return Some((
                 format!(
-                    "binding {name} stands within quotes or a comment, where a value has no effect"
+                    "binding {name} is within quotes or a comment, where a value has no effect"
                 ),
                 format!(
-                    "let a binding make the whole text, such as Template('a-{{}}', Identity()), \
+                    "use a binding for the whole text, such as Template('a-{{}}', Identity()), \
                      and write {{{name}}} without quotes"
                 ),
             ));
@@ -37,8 +37,8 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
         if is_name {
             return Some((
                 format!(
-                    "binding {name} stands in place of the name of a table or keyspace, and cassay \
-                     sends values beside the text"
+                    "binding {name} is the name of a table or keyspace, but cassay sends values \
+                     separately from the text"
                 ),
                 format!("write the name itself, or TEMPLATE({name},NAME) and {name}=NAME"),
             ));
@@ -77,15 +77,15 @@ mod tests {
         for (cql, part) in [
             (
                 "insert into t (k) values ('user-{k}')",
-                "binding k stands within quotes",
+                "binding k is within quotes",
             ),
             (
                 "insert into t (k) values (\"{k}\")",
-                "binding k stands within quotes",
+                "binding k is within quotes",
             ),
             (
                 "insert into t (k) values ({k}) -- and {v}",
-                "binding v stands within quotes or a comment",
+                "binding v is within quotes or a comment",
             ),
             (
                 "insert into shop.{t} (k) values ({k})",

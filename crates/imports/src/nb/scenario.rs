@@ -35,8 +35,7 @@ impl Line {
                 }
                 return Err(format!(
                     "`{word}` is not a setting like `key=value`, and of commands only run and \
-                     start \
-                     are run here"
+                     start are supported"
                 ));
             };
             let (lock, value) = if let Some(value) = rest.strip_prefix("==") {
@@ -138,7 +137,7 @@ pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
     (from < to).then_some((from, to))
 }
 
-/// Returns the order in which operations with these ratios take turns.
+/// Returns the order of turns of operations with these ratios.
 pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
     let mut order: Vec<(u64, u16)> = Vec::new();
     let length: u64 = ratios.iter().map(|r| u64::from(*r)).sum();
@@ -197,7 +196,7 @@ mod tests {
         assert!(line.starts && line.get("alias").is_none());
         let refused = Line::parse("waitmillis ms=5").unwrap_err();
         assert!(
-            refused.contains("only run and start are run here"),
+            refused.contains("only run and start are supported"),
             "{refused}"
         );
     }

@@ -15,7 +15,7 @@ pub(super) fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>
     table.partition_key.iter().map(bound).collect()
 }
 
-/// Number of cycles whose values are examined to learn the elements of a recipe's collections.
+/// Number of cycles whose values are examined to find the elements of a recipe's collections.
 const SAMPLES: i64 = 3;
 
 /// Returns true if the driver can bind a recipe's values to a column of a CQL type.
@@ -113,7 +113,7 @@ pub(super) struct MarkedStatement {
     pub(super) places: Vec<usize>,
 }
 
-/// Replaces `{name}`, `?name` and `'{name}'` by markers. Maps such as `{'a': 1}` stay.
+/// Replaces `{name}`, `?name` and `'{name}'` by markers. Maps such as `{'a': 1}` remain unchanged.
 pub(super) fn anchors(cql: &str) -> MarkedStatement {
     let mut out = MarkedStatement::default();
     let mut rest = cql;

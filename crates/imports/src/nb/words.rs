@@ -118,11 +118,11 @@ const REFUSED: [(&str, &str); 9] = [
     ),
     (
         "copy",
-        "named workloads are no files; `cassay workload show NAME` prints one",
+        "named workloads are not files; `cassay workload show NAME` prints one",
     ),
     (
         "cat",
-        "named workloads are no files; `cassay workload show NAME` prints one",
+        "named workloads are not files; `cassay workload show NAME` prints one",
     ),
     (
         "argsfile",
@@ -176,7 +176,7 @@ impl Words {
             None => (option, None),
         };
         if let Some((_, instead)) = REFUSED.iter().find(|(known, _)| *known == name) {
-            return Err(format!("option --{name} is not there: {instead}"));
+            return Err(format!("option --{name} does not exist: {instead}"));
         }
         let takes_value = OPTIONS.contains(&name);
         if !takes_value && !FLAGS.contains(&name) {
@@ -201,7 +201,7 @@ impl Words {
                 self.notes.push(note);
                 Ok(())
             }
-            _ => Err(format!("option {word} is not understood")),
+            _ => Err(format!("option {word} is unknown")),
         }
     }
 
@@ -214,7 +214,7 @@ impl Words {
             return Ok(());
         };
         if command.given.iter().any(|(known, _)| known == key) {
-            return Err(format!("{key} is given twice; leave one out"));
+            return Err(format!("{key} is stated twice; leave one out"));
         }
         // `==` and `===` only lock settings of a scenario in a file.
         let value = value.trim_start_matches('=');
@@ -232,7 +232,7 @@ impl Words {
         }
         if COMMANDS.contains(&word.to_lowercase().as_str()) {
             return Err(format!(
-                "command {word} is not run here; run, start and the scenarios of a file are"
+                "command {word} is not supported; run, start and the scenarios of a file are"
             ));
         }
         match self.commands.last_mut() {
@@ -248,7 +248,7 @@ impl Words {
             }
             Some(_) => {
                 return Err(format!(
-                    "`{word}` stands behind the settings; scenarios come before them"
+                    "`{word}` is after the settings, but scenarios come before them"
                 ));
             }
             None => self.commands.push(Command {
@@ -274,8 +274,8 @@ impl Words {
                         let has_statement =
                             ["op", "stmt", "statement"].iter().any(|key| stated(key).is_some());
                         return Err(if has_statement {
-                            "op= needs a file: write the statement into a workload file \
-                                     and say workload=FILE"
+                            "op= needs a file: write the statement into a workload file and use \
+                             workload=FILE"
                                 .to_owned()
                         } else {
                             "say workload=FILE".to_owned()
@@ -290,8 +290,8 @@ impl Words {
 }
 
 /// Note on the different behaviour of `start`.
-pub(crate) const START: &str = "start runs activities side by side in NoSQLBench; here they \
-    follow one another, each with results of its own";
+pub(crate) const START: &str = "start runs activities in parallel in NoSQLBench; here they follow \
+                                one another, each with separate results";
 
 impl Command {
     fn line() -> Command {
@@ -357,15 +357,15 @@ mod tests {
             ("run driver=cql", "say workload=FILE"),
             ("run op=select", "write the statement into a workload file"),
             ("run workload=a more", "`more` is not a setting of run"),
-            ("a.yaml x=1 more", "`more` stands behind the settings"),
+            ("a.yaml x=1 more", "`more` is after the settings"),
             ("a.yaml x=1 x=2", "x is given twice"),
             ("a.yaml --progres 1s", "did you mean `progress`"),
             ("a.yaml --progress", "has no value behind it"),
-            ("a.yaml --copy cql-iot", "named workloads are no files"),
+            ("a.yaml --copy cql-iot", "named workloads are not files"),
             ("a.yaml -x", "option -x is not understood"),
             (
                 "a.yaml waitmillis ms=5",
-                "command waitmillis is not run here",
+                "command waitmillis is not supported",
             ),
         ] {
             let why = read(text).unwrap_err();

@@ -23,7 +23,7 @@ const IDENTITIES: (i64, i64) = (1, 100_000_000_000);
 /// Default range of dates: the first fifty years from 1970, ms.
 const DATES: (i64, i64) = (1, 50 * 365 * 24 * 3600 * 1000);
 const SIZES: (i64, i64) = (4, 8);
-/// Minimum size at which there are as many random texts and blobs as identities, bytes.
+/// Minimum size at which the number of random texts and blobs reaches that of identities, bytes.
 const DISTINCT_BYTES: i64 = 8;
 /// Maximum number of composite values that are skipped one by one: each takes about 1 µs.
 const WALKED_MAX: i64 = 50_000;

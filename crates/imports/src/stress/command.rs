@@ -170,7 +170,6 @@ impl Command {
     /// Parses a command line: the words after `cassandra-stress`.
     ///
     /// # Errors
-    ///
     /// All mistakes, at their columns in the source `command line`; secrets are masked.
     pub fn parse(words: &[String]) -> Result<Command, Diagnostics> {
         let line = Line::new(words);
@@ -308,7 +307,7 @@ fn run(verb: &'static str, first: &Word, rest: &[Word], d: &mut Diagnostics) -> 
         "never" => Ok(Truncate::Never),
         "once" => Ok(Truncate::Once),
         "always" => Ok(Truncate::Always),
-        _ => Err(format!("`{text}` is none of never, once, always")),
+        _ => Err(format!("`{text}` is not one of never, once, always")),
     };
     Some(Run {
         limit,
@@ -348,7 +347,7 @@ fn limit(params: &Params, d: &mut Diagnostics) -> Limit {
     let min = params.value("n>", d, intervals).unwrap_or(30);
     let max = params.value("n<", d, intervals).unwrap_or_else(|| min.max(200));
     if min > max {
-        let message = format!("`n>{min}` asks for more intervals than `n<{max}` allows");
+        let message = format!("`n>{min}` requires more intervals than `n<{max}` allows");
         d.add(
             &params.place_of("n<"),
             message,

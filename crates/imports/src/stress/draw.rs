@@ -89,7 +89,7 @@ impl Dist {
     pub(crate) fn parse(text: &str) -> Result<Dist, String> {
         let wrong = |why: &str| {
             Err(format!(
-                "`{text}` is not a distribution: {why}; there are {FORMS}"
+                "`{text}` is not a distribution: {why}; the forms are {FORMS}"
             ))
         };
         let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -120,7 +120,7 @@ impl Dist {
         }
         let numbers: Result<Vec<f64>, _> = arguments[1..].iter().map(|a| number(a)).collect();
         let Some(shape) = shape(&name, (min, max), &numbers?) else {
-            return wrong("the name or the number of its arguments is not known");
+            return wrong("the name or the number of its arguments is unknown");
         };
         let shape = if min == max { Shape::Fixed } else { shape };
         Ok(Dist {

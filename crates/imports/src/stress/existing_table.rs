@@ -9,7 +9,7 @@ use super::{access, profile};
 use crate::import::{Connection, ReadFile};
 use yaml::{Diagnostic, Diagnostics, Raw, SourceText};
 
-/// A table whose definition only the cluster knows.
+/// A table whose definition is only in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndefinedTable {
     /// Keyspace, as the tool reads it.

@@ -84,9 +84,9 @@ pub enum Seeds {
         first: u64,
         /// Last seed.
         last: u64,
-        /// True if seeds start again after the last one; otherwise the run ends there.
+        /// True if seeds start again after the last one. Otherwise the run ends at the last one.
         wrap: bool,
-        /// Number of seeds that reads look back from the last write.
+        /// Number of seeds between the last write and a read.
         lookback: Option<WrittenDistribution>,
     },
     /// Drawn from a distribution.
@@ -201,7 +201,7 @@ pub(crate) fn read(
 ) -> Options {
     if let Some((option, _)) = groups.take("-sendto").or_else(|| groups.take("-send-to")) {
         let hint = "start the same command on that machine; a study can have several clients";
-        let message = "`-sendto` asks for a stress daemon, which does not exist here";
+        let message = "`-sendto` requires a stress daemon, which does not exist here";
         d.add(&option.place(), message, Some(hint.to_owned()));
     }
     Options {
@@ -271,7 +271,7 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
     let order = |text: &str| match text.to_ascii_lowercase().as_str() {
         "sorted" => Ok(Order::Sorted),
         "shuffled" => Ok(Order::Shuffled),
-        _ => Err(format!("`{text}` is none of sorted, shuffled")),
+        _ => Err(format!("`{text}` is not one of sorted, shuffled")),
     };
     let order = params.value("contents=", d, order).unwrap_or(Order::Arbitrary);
     if params.groups & SECOND == 0 && !params.has("seq=") {
@@ -297,7 +297,7 @@ fn insert(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
     }
     let batch = |text: &str| {
         let kind = BatchKind::from_name(text);
-        kind.ok_or_else(|| format!("`{text}` is none of logged, unlogged, counter"))
+        kind.ok_or_else(|| format!("`{text}` is not one of logged, unlogged, counter"))
     };
     let or = |spelled: Option<WrittenDistribution>, default: &str| {
         spelled.unwrap_or_else(|| WrittenDistribution::default_of(default))
@@ -436,7 +436,8 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
     }
     if !params.has("retries=") {
         let note = "The tool tries a failed operation 9 more times and shows only the sum of the \
-                    tries; here a failure is a failure, unless `-errors retries=` is given.";
+                    tries. Here, a failure counts as a failure, unless `-errors retries=` is \
+                    stated.";
         notes.push(note.to_owned());
     }
     let no_stop = "a failed operation is counted and never ends the run";
@@ -453,7 +454,7 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
     for form in ["delay-policy=", "min-delay-ms=", "max-delay-ms="] {
         if params.has(form) {
             notes.push(format!(
-                "`-errors {form}` has no effect: tries follow at once."
+                "`-errors {form}` has no effect: tries follow immediately."
             ));
         }
     }

@@ -209,8 +209,8 @@ impl Walk {
         self.has_next = self.start(0);
     }
 
-    /// Moves to visit number `visit`, with `rows` rows in each. A visit without any rows continues
-    /// with the rows of the next visit. So the earlier visits decide where a visit begins.
+    /// Moves to visit number `visit`, with `rows` rows in each. A visit without rows continues with
+    /// the rows of the next visit. So the earlier visits determine the start of a visit.
     fn visit(&mut self, visit: i64, rows: i64) {
         let (seed, known, place) = self.visited;
         let (mut number, mut start) = if seed == self.key_seed && known <= visit {

@@ -51,7 +51,7 @@ const OLD_INSERT: [(&str, &str); 3] = [
         "cassandra-stress 2.1 renamed it: write `select`",
     ),
     ("perbatch", "cassandra-stress 2.1 dropped it: leave it out"),
-    ("visits", "it stands on the command line: -insert visits=…"),
+    ("visits", "it belongs on the command line: -insert visits=…"),
 ];
 
 /// A profile's settings of inserts. Absent ones come from the command line, or are the tool's
@@ -163,7 +163,7 @@ fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
         let earlier = entry.earlier.as_ref();
         let own = earlier.map(|earlier| {
             format!(
-                "{} is there twice; {} counts, as in cassandra-stress, not {}",
+                "{} occurs twice; {} counts, as in cassandra-stress, not {}",
                 entry.key,
                 where_is(&entry.place, out),
                 where_is(earlier, out)
@@ -260,7 +260,7 @@ impl<'a> Reader<'a, '_> {
         let table = self.needed("table", "add the name of the table");
         let definition = self.needed(
             DEFINITION,
-            "add the table's CREATE TABLE; `cassay stress` asks the cluster for it, where it is \
+            "add the table's CREATE TABLE; `cassay stress` asks the cluster for it, if that is \
              4.0 or later and has the table",
         );
         let (keyspace, table_name) = (keyspace?.to_lowercase(), table?);
@@ -302,28 +302,28 @@ impl<'a> Reader<'a, '_> {
         let mut notes = std::mem::take(&mut self.notes);
         if self.root.find("keyspace_definition").is_none() {
             notes.push(format!(
-                "the profile has no keyspace_definition: keyspace {keyspace} is made with one \
-                 replica, unless it is there already"
+                "the profile has no keyspace_definition: keyspace {keyspace} is created with one \
+                 replica, unless it already exists"
             ));
         }
         let own = named(Column::is_own);
         if !own.is_empty() {
             notes.push(format!(
-                "values of {own} follow from the seed here; cassandra-stress has no such type, or \
-                 draws the sizes of its collections anew in each run"
+                "values of {own} depend on the seed here; cassandra-stress has no such type, or \
+                 draws the sizes of its collections again in each run"
             ));
         }
         let half = named(|column| column.has_unseeded_value() || column.has_unseeded_length());
         if !half.is_empty() {
             notes.push(format!(
-                "values of {half} follow from the seed here; cassandra-stress seeds only the \
-                 quantum of QEXTREME and draws the value within it anew in each run"
+                "values of {half} depend on the seed here; cassandra-stress seeds only the \
+                 quantum of QEXTREME and draws the value within it again in each run"
             ));
         }
         for column in columns.unseeded_counts() {
             notes.push(format!(
-                "how many values of {} a partition has follows from the seed here; \
-                 cassandra-stress draws it anew in each run",
+                "the number of values of {} in a partition depends on the seed here; \
+                 cassandra-stress draws it again in each run",
                 column.name
             ));
         }
@@ -414,7 +414,8 @@ impl<'a> Reader<'a, '_> {
         match schema::parse(definition, types) {
             Ok(DefinedObject::Table(table)) if table.name.eq_ignore_ascii_case(name) => Some(table),
             Ok(DefinedObject::Table(table)) => {
-                let message = format!("table_definition is of `{}`, not of `{name}`", table.name);
+                let message = format!("table_definition defines `{}` instead of \
+                                       `{name}`", table.name);
                 self.say(&place, message);
                 None
             }

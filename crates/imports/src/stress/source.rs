@@ -65,7 +65,7 @@ pub(super) enum OperationKind {
         /// True if a written partition must have a row for it.
         must_find: bool,
         /// True if it reads whole partitions, and writes do not leave out rows at random. Then
-        /// every row of a write must be there.
+        /// every row of a write must exist.
         whole: bool,
     },
     /// Reads the partitions of a range of tokens.

@@ -140,7 +140,7 @@ pub(crate) const POP: [KnownParam; 5] = [
         "read-lookback=",
         FIRST,
         "",
-        "How far reads look back from the last write: a distribution",
+        "Distance of reads from the last write: a distribution",
     ),
     new(
         "dist=",
@@ -168,7 +168,7 @@ pub(crate) const INSERT: [KnownParam; 8] = [
         "visits=",
         ANY,
         "fixed(1)",
-        "In how many visits a partition is written",
+        "Number of visits in which a partition is written",
     ),
     new("partitions=", ANY, "", "Partitions per operation"),
     new(

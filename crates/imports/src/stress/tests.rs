@@ -272,7 +272,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "user profile=a ops(insert=1) -schema keyspace=x",
         30,
-        "not with `user`",
+        "not for `user`",
         "profile",
     ),
     ("write -sendto host", 7, "daemon", ""),

@@ -1,7 +1,7 @@
 //! Parses the values of parameters: counts, times, ranges, distributions, consistency levels.
 //!
-//! Every function describes a mistake in a text that follows `name: `. Its caller knows the name
-//! and the place.
+//! Every function describes a mistake in a text that follows `name: `. The caller adds the name and
+//! the place.
 
 use core::time::Duration;
 
@@ -117,7 +117,7 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
 pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     let digits = text.strip_prefix("0.").filter(|d| count_digits(d).is_some());
     match digits.and_then(|_| text.parse::<f64>().ok()) {
-        Some(0.0) => Err("the error cannot come below 0".to_owned()),
+        Some(0.0) => Err("the error cannot become smaller than 0".to_owned()),
         Some(value) => Ok(value),
         None => Err(format!("`{text}` is not a fraction below 1, such as 0.02")),
     }

@@ -1,8 +1,8 @@
 //! Splits a command line into words as cassandra-stress does: joined with spaces, without spaces
 //! around `,` `=` `(` `)`, and split again.
 //!
-//! Every character of a word has its place in the joined line, so that mistakes can be shown there.
-//! The line that is kept for display contains masked secrets.
+//! Every character of a word has its place in the joined line, so that mistakes can be shown at
+//! this place. The line that is kept for display contains masked secrets.
 
 use std::fmt;
 use std::ops::Range;

@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
             }
             (binding, _) if self.is_binding(index) => {
                 if !binding.starts_with("cassandra") {
-                    let hint = "write cassandra-cql, or nothing".to_owned();
+                    let hint = "write cassandra-cql, or leave it out".to_owned();
                     let message = format!("binding {binding} is not Cassandra's");
                     self.wrong(index, message, Some(hint));
                 }

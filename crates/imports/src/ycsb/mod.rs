@@ -1,5 +1,5 @@
-//! Imports YCSB's core workload as its Cassandra binding runs it: turns command line and property
-//! files into a step.
+//! Imports YCSB's core workload with its Cassandra binding. It converts command line and property
+//! files to a step.
 //!
 //! Keys, request distributions and the mix are YCSB's. Random choices that YCSB makes per thread
 //! are a function of the seed and the operation's number, so that every read can be verified and
@@ -154,8 +154,8 @@ pub fn property(words: &[String], name: &str, read: ReadFile) -> Option<String> 
     properties.text(name).map(str::to_owned)
 }
 
-/// Returns true if the workload is CoreWorkload; in another workload properties may mean something
-/// else.
+/// Returns true if the workload is CoreWorkload. In another workload, properties may have another
+/// meaning.
 fn is_core_workload(properties: &mut Properties) -> bool {
     let Some(workload) = properties.text("workload").map(str::to_owned) else {
         return true;
@@ -168,10 +168,10 @@ fn is_core_workload(properties: &mut Properties) -> bool {
     let is_core = class == "CoreWorkload";
     if !is_core {
         let message = format!(
-            "workload {workload} is not understood: only YCSB's CoreWorkload is, which is also the \
-             only one that its Cassandra binding can run"
+            "workload {workload} is unknown: only YCSB's CoreWorkload is supported, which is also \
+             the only one that its Cassandra binding can run"
         );
-        let hint = "site.ycsb.workloads.CoreWorkload, or a workload file of your own";
+        let hint = "site.ycsb.workloads.CoreWorkload, or your own workload file";
         properties.wrong("workload", message, Some(hint.to_owned()));
     }
     is_core
@@ -206,7 +206,8 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
         ));
     }
     if properties.text("hosts").is_none() {
-        notes.push("hosts is not there: localhost, unless --target says another".to_owned());
+        notes.push("hosts is missing: localhost is used, unless --target states \
+                    another".to_owned());
     }
     let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64));
     if retries > RETRIES_MAX {
@@ -279,8 +280,8 @@ impl Settings {
     /// Returns notes on the differences from YCSB.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
-            "keyspace {} (one replica) and table {} are created if they are not there; YCSB \
-                 wants them made by hand",
+            "keyspace {} (one replica) and table {} are created if they do not exist; in YCSB \
+             they must be created by hand",
             self.keyspace, self.table
         )];
         if self.source.integrity.is_none() {
@@ -292,9 +293,9 @@ impl Settings {
         }
         if let Some(draws) = self.source.draws_per_key().filter(|draws| *draws > 100) {
             notes.push(format!(
-                "zipfian draws about {draws} times for each operation until it finds a record \
-                 that is there, as YCSB does: operationcount and insertproportion promise that \
-                 many more records than there are"
+                "zipfian draws about {draws} times for each operation until it finds an existing \
+                 record, like YCSB: operationcount and insertproportion promise far more records \
+                 than exist"
             ));
         }
         if self.scans {
@@ -368,7 +369,7 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
     };
     let seconds = properties.count("maxexecutiontime", 0, (0, u64::MAX / 1_000_000_000));
     if operations == 0 && seconds == 0 {
-        let message = "operationcount is missing: there is nothing to end the run".to_owned();
+        let message = "operationcount is missing, so the run would not end".to_owned();
         let hint = "-p operationcount=1000000, or -p maxexecutiontime=60 (seconds)".to_owned();
         properties.wrong("operationcount", message, Some(hint));
     }

@@ -17,7 +17,7 @@ struct Property {
 #[derive(Debug)]
 pub(super) struct Properties {
     all: BTreeMap<String, Property>,
-    /// Mistakes found so far.
+    /// Mistakes found up to now.
     pub(super) out: Diagnostics,
 }
 

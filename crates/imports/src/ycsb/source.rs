@@ -2,9 +2,9 @@
 //!
 //! The first characters of a value are the number of the operation that wrote it; the others follow
 //! from seed, record, field and that number. So every field of a row can be verified alone,
-//! whichever operation wrote it last. To Cassandra, they are as random as YCSB's own: printable
-//! ASCII without a pattern. With `dataintegrity`, values are YCSB's own, byte for byte: functions
-//! of key and field.
+//! regardless of the operation that wrote it last. To Cassandra, they are as random as YCSB's own
+//! values: printable ASCII without a pattern. With `dataintegrity`, values are YCSB's own, byte for
+//! byte: functions of key and field.
 
 use std::sync::Arc;
 
@@ -142,8 +142,8 @@ impl Table {
             || self.field_lengths.0 as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN
     }
 
-    /// Appends YCSB's deterministic value: key and field, then repeatedly Java's hash of the text
-    /// so far, truncated to the length.
+    /// Appends YCSB's deterministic value, truncated to the length. It is key and field, then
+    /// repeatedly Java's hash of the preceding text.
     fn append_integrity(&self, prefix: &str, record: u64, field: usize, out: &mut Vec<u8>) {
         let start = out.len();
         let end = start + self.field_bytes_max();

@@ -17,7 +17,7 @@ const OPERATIONS: [(&str, &str); 4] = [
     ),
     (
         "readproportion",
-        "it asks for columns of names like `AAAAAAAA=AAAAAAAB` and `YCSBTS=1483228800`, which no \
+        "it uses columns with names like `AAAAAAAA=AAAAAAAB` and `YCSBTS=1483228800`, which no \
          table has: each read fails",
     ),
     (
@@ -26,12 +26,12 @@ const OPERATIONS: [(&str, &str); 4] = [
     ),
     (
         "deleteproportion",
-        "it deletes the row of a `y_id` like `AAAAAAAA:AAAAAAAA=AAAAAAAB:YCSBTS=1483228800`, which \
-         nothing has written",
+        "it deletes the row of a `y_id` like `AAAAAAAA:AAAAAAAA=AAAAAAAB:YCSBTS=1483228800`, \
+         which no operation has written",
     ),
 ];
 
-const SCAN: &str = "its tags, times, group-by and downsampling are asked for as names of columns, \
+const SCAN: &str = "its tags, times, group-by and downsampling are used as names of columns, \
                     which no table has: each scan fails";
 
 /// Reports the reason why the workload cannot run, and the result of each requested operation.

@@ -16,7 +16,7 @@ use target_spec::{Capability, CapabilityStatus};
 /// meaning.
 const BYTES: u64 = 8 << 20;
 
-const NEEDS: &str = "faults of volumes need what volumes need";
+const NEEDS: &str = "faults of volumes have the same requirements as volumes";
 
 /// Returns the status of the capabilities for all volume faults, present or not.
 pub(super) fn capabilities() -> Vec<CapabilityStatus> {

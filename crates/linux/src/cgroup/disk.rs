@@ -30,7 +30,7 @@ impl Group {
         let Some(number) = device else {
             anyhow::ensure!(
                 !spec.limits(),
-                "a host without a volume has no disk to limit; give it one"
+                "a host without a volume has no disk to limit; give it a volume"
             );
             return Ok(());
         };

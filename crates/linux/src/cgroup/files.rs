@@ -24,7 +24,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 pub(super) fn write(path: &Path, value: &str) -> Result<()> {
     anyhow::ensure!(
         !value.trim().is_empty(),
-        "nothing would be written to {}, which stays as it is",
+        "an empty value would not be written to {}, which remains unchanged",
         path.display()
     );
     let write = || -> std::io::Result<()> {

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 /// Controllers that a host needs, by their names in version 1.
 const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "blkio"];
 
-/// Controllers of version 2 that have to be switched on for a group.
+/// Controllers of version 2 that must be switched on for a group.
 const SWITCHED: [&str; 4] = ["cpuset", "cpu", "memory", "io"];
 
 /// One mounted hierarchy, and the place in it for this program's groups.
@@ -110,7 +110,7 @@ fn below(mount: &str, root: &str, path: &str) -> PathBuf {
 }
 
 /// Returns the group of version 2 for new groups. The search goes up from the process's own group.
-/// A group with processes cannot pass controllers on. The process's own group can, if it was
+/// A group with processes cannot pass controllers on. The process's own group can do so if it was
 /// delegated and contains no other process, because this process can then move out. Otherwise, it
 /// is the nearest ancestor without processes, or finally the top, which may have both.
 pub(super) fn handing_down(

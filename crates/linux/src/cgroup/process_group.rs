@@ -3,7 +3,7 @@
 //!
 //! They are created when such a process starts and are removed with the host's group, so no list
 //! has to name them. In version 2, a group that passes controllers on has no processes itself. So
-//! in that version, the unconfined processes of a host have their own group, too.
+//! in that version, the unconfined processes of a host also have their own group.
 
 use super::files::{CPUS, MEMS, effective, inherited, read, write};
 use super::{CgroupDir, Group, switch_on};
@@ -32,8 +32,8 @@ const MIRRORED: [(&str, &str); 4] = [
     ("memory", "memory.max"),
 ];
 
-/// File for the weight of a group among those beside it. The groups of a host compete with each
-/// other: a JVM gets the host's weight, and the few threads that are not confined keep the default.
+/// File for the weight of a group among its siblings. The groups of a host compete with each other:
+/// a JVM gets the host's weight, and the few threads that are not confined keep the default.
 const WEIGHT: &str = "cpu.weight";
 
 /// Each group within a host's own that was created for a process, with its confinement.
@@ -51,7 +51,8 @@ impl Group {
         if !place.has_leaves() {
             return Ok(());
         }
-        switch_on(&place.dir, &place.controllers).context("hand what a host has down in it")?;
+        switch_on(&place.dir, &place.controllers).context("pass the limits of a host on within \
+                                                           it")?;
         make_dir(&place.dir.join(LEAF))
     }
 
@@ -60,10 +61,10 @@ impl Group {
         self.place("cpuset").is_some()
     }
 
-    /// Lets the child of `command` enter between its fork and its exec, by system calls alone.
+    /// Lets the child of `command` enter between its fork and its exec, only by system calls.
     ///
     /// # Errors
-    /// The group is gone.
+    /// The group no longer exists.
     pub fn let_in(&self, command: &mut Command) -> Result<()> {
         self.open_doors(command, None)
     }
@@ -72,7 +73,7 @@ impl Group {
     /// value until the process has started.
     ///
     /// # Errors
-    /// The group is gone, or lacks the CPUs or memory of the confinement.
+    /// The group no longer exists, or lacks the CPUs or memory of the confinement.
     pub fn admit(&self, command: &mut Command, to: &Confinement) -> Result<Pending<'_>> {
         let mut confined = self.lock();
         if let Some(place) = self.place("cpuset") {
@@ -222,7 +223,7 @@ impl CgroupDir {
             _ => "the CPUs",
         };
         let has = effective(&self.dir, key)?;
-        anyhow::bail!("{name} is to be confined to {what} {asked}, and its host has {has}")
+        anyhow::bail!("{name} should be confined to {what} {asked}, but its host has {has}")
     }
 
     /// Returns the directory of the group that a process enters.
@@ -244,7 +245,7 @@ fn list(text: &str) -> Result<CpuSet> {
 fn forget_ended(place: &CgroupDir, confined: &mut Confinements) {
     let groups = groups_in(&place.dir).into_iter();
     for dir in groups.filter(|dir| dir.file_name().is_none_or(|name| name != LEAF)) {
-        // A group that has processes stays.
+        // A group that has processes remains.
         let _ = std::fs::remove_dir(dir);
     }
     confined.retain(|name, _| place.dir.join(name).exists());

@@ -26,7 +26,6 @@ impl Group {
     /// Gives the group the weight that its JVMs would have without a group.
     ///
     /// # Errors
-    ///
     /// The kernel refuses.
     pub(super) fn weigh(&self, spec: &HostSpec) -> Result<()> {
         let Some(place) = self.place("cpu") else {

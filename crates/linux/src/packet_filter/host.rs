@@ -77,11 +77,11 @@ impl Lose for HostLoss {
         check_ports(&self.tcp_ports)?;
         anyhow::ensure!(
             !self.tcp_ports.is_empty(),
-            "a host loses only what belongs to ports that are named, and none is"
+            "a host loses only packets of named ports, but none are named"
         );
         anyhow::ensure!(
             self.peers.len() <= PEERS_COUNT_MAX,
-            "{} others are named, and one rule has at most {PEERS_COUNT_MAX}",
+            "{} others are named, but one rule has at most {PEERS_COUNT_MAX}",
             self.peers.len()
         );
         Ok(())

@@ -1,7 +1,7 @@
 //! Probes of the machine and of the simulated hosts on it.
 //!
-//! This machine's own readings have the place `machine`, whatever runs on it. The usage of a
-//! simulated host, and the readings of a machine that hosts nodes, have the host's name.
+//! The readings of this machine itself have the place `machine`, regardless of its nodes. The usage
+//! of a simulated host, and the readings of a machine that hosts nodes, have the host's name.
 
 mod cpu;
 mod disk;

@@ -1,6 +1,6 @@
-//! Probes: figures of the machine, the simulated hosts and the processes, read while work goes on.
-//! Threads of this process or of a host's agent (`host::Watch`) read them at fixed periods. Parts
-//! that samples of other crates need are here, too.
+//! Probes, which read figures of the machine, the simulated hosts and the processes at run time.
+//! Threads of this process or of a host's agent (`host::Watch`) read them at fixed periods. It also
+//! contains parts that samples of other crates need.
 //!
 //! A probe is a row of [`SampledSource`]s, each with its period. Invariants: due times are
 //! absolute, so they do not drift. A sample that would come too late is omitted and counted, and

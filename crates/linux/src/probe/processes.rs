@@ -165,7 +165,7 @@ impl Stat {
         // The name is in parentheses, and may itself contain parentheses and blanks.
         let (_, rest) = text.rsplit_once(')').context("has no name in parentheses")?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // Numbered as in proc(5), where the state after the name is 3.
+        // Fields have the numbers of proc(5), where the state after the name is 3.
         let column = |number: usize| -> Result<u64> {
             let word = words.get(number - 3).with_context(|| format!("has no column {number}"))?;
             word.parse().with_context(|| format!("column {number} is {word:?}"))

@@ -57,12 +57,12 @@ pub trait SampledSource: Send {
     /// its values.
     ///
     /// # Errors
-    ///
-    /// A part could not be read. The values so far stay, and the next sample is taken nevertheless.
+    /// A part could not be read. The values up to now remain, and the next sample is taken
+    /// nevertheless.
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()>;
 
-    /// Called once when the probes stop, for readings that would otherwise be lost: the pauses that
-    /// the log has seen since the last sample. Rates over a partial period are not needed.
+    /// Called once when the probes stop, for readings that would otherwise be lost. These are the
+    /// pauses in the log since the last sample. Rates over a partial period are not needed.
     ///
     /// # Errors
     /// Those of [`SampledSource::look`].

@@ -1,7 +1,7 @@
-//! Files of the kernel that are read again and again, and helpers for all their readers.
+//! Files of the kernel that are read repeatedly, and helpers for all their readers.
 //!
-//! A file stays open and is read by `pread` from its start, because opening costs several times as
-//! much as reading. An open file of a process stays with that process or its network namespace.
+//! A file remains open and is read by `pread` from its start, because opening costs several times
+//! as much as reading. An open file of a process stays with that process or its network namespace.
 
 use anyhow::{Context, Result};
 use rustix::io::Errno;

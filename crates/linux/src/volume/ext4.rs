@@ -76,7 +76,7 @@ pub fn make(image: &Path) -> Result<()> {
 
 /// Replays the journal of the file system on `device`, which is not mounted, and repairs all
 /// errors. For e2fsck, files that were removed while they were open are orphans, and it asks about
-/// them (so `-y`, and not `-p`).
+/// them. So the option is `-y`, not `-p`.
 ///
 /// # Errors
 /// The program is missing, or it cannot repair an error.
@@ -243,7 +243,7 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     // states.
     let request = unsafe { ioctl::Updater::<FIEMAP, Fiemap>::new(&mut map) };
     // SAFETY: the same.
-    unsafe { ioctl::ioctl(file, request) }.context("ask where its blocks are (FIEMAP)")?;
+    unsafe { ioctl::ioctl(file, request) }.context("ask for its blocks (FIEMAP)")?;
     let end = at.saturating_add(bytes);
     let mut found = Vec::new();
     let mut reached = at;

@@ -27,7 +27,8 @@ const FLUSH: ioctl::Opcode = 0x1261;
 
 /// `LO_FLAGS_AUTOCLEAR`: the device is free again after its last user.
 const AUTOCLEAR: u32 = 4;
-/// `LO_FLAGS_DIRECT_IO`: otherwise the page cache holds everything twice, once outside the host.
+/// `LO_FLAGS_DIRECT_IO`, because the page cache would otherwise hold all data twice, once outside
+/// the host.
 const DIRECT_IO: u32 = 16;
 
 /// `struct loop_info64`, and the offsets of its size, its flags and the name of the image.
@@ -70,7 +71,7 @@ impl LoopDevice {
                 Err(Errno::BUSY) => {}
                 Err(error) => {
                     return Err(error)
-                        .with_context(|| format!("put {} behind /dev/{name}", image.display()));
+                        .with_context(|| format!("attach {} to /dev/{name}", image.display()));
                 }
             }
         }
@@ -80,7 +81,6 @@ impl LoopDevice {
     /// Opens the device named `name`, if its backing file is the deleted `image`.
     ///
     /// # Errors
-    ///
     /// It is another file, or no longer this one.
     pub fn open_image(name: &str, image: &Path) -> Result<LoopDevice> {
         let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());

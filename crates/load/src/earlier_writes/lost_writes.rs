@@ -155,7 +155,7 @@ impl EarlierWrites {
     }
 
     /// Records that a row is missing. Its last acknowledged write is lost. If the loaded value was
-    /// never deleted, it is lost too.
+    /// never deleted, it is also lost.
     pub(crate) fn note_missing(&self, number: u64, row: &RowWrites) {
         let last = (row.write_sent > 0).then_some([row.write_sent, row.write_done]);
         let is_loaded = row.delete_ended == 0 && self.is_loaded(number) == Some(true);

@@ -48,7 +48,7 @@ impl Ledger {
         Ledger::new(numbers, (0..step).map(part).collect())
     }
 
-    /// Puts a piece back in its place. `None` if it does not fit.
+    /// Inserts a piece at its place. `None` if it does not fit.
     pub(crate) fn take_over(&mut self, piece: &RecordPiece) -> Option<()> {
         let worker = piece.first.checked_sub(self.numbers.first)?;
         let part = self.parts.get_mut(usize::try_from(worker).ok()?)?;

@@ -7,7 +7,7 @@ use allocator::Telling;
 use std::cell::Cell;
 
 thread_local! {
-    /// Allocations so far; `None` outside of [`counted`].
+    /// Allocations up to now. `None` outside of [`counted`].
     static COUNT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 

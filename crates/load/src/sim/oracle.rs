@@ -1,6 +1,6 @@
 //! Derives the expected records of a run a second time, from the wire and the clock.
 //!
-//! An operation is due when the schedule says so (open), or when a slot became free (closed). Its
+//! An operation is due at its time in the schedule (open), or when a slot became free (closed). Its
 //! send time is the latest clock reading. Responses are known at the first reading after the wait
 //! that found them. If connections report arrival times, a response ends at the arrival of the last
 //! response that was read in the same call. The end of each operation and its times follow from

@@ -11,7 +11,7 @@ use crate::schedule::Schedule;
 use std::time::Duration;
 use workload::Stage;
 
-/// Start of the run on the simulated clock: anything but 0.
+/// Start of the run on the simulated clock, which may be any time except 0.
 pub const START_NS: u64 = 1_000_000;
 
 /// Frequency of each fault, per thousand.
@@ -87,7 +87,7 @@ fn keeps(dice: &mut Dice) -> LedgerMode {
 impl Shape {
     pub fn new(seed: u64) -> Shape {
         let dice = &mut Dice::new(seed);
-        // Up to 2,048 ns, a histogram resolves every nanosecond, so most seeds stay below this.
+        // Up to 2,048 ns, a histogram resolves every nanosecond, so most seeds remain below this.
         let unit = dice.pick(&[1, 1, 1, 40]);
         let first = first(dice);
         let timeout_ns = unit * dice.between(300, 2_500);

@@ -25,7 +25,7 @@ pub const PARTS: usize = crate::recorder::PARTS_PER_WORKER;
 
 /// More clock readings than any run needs.
 const READINGS_MAX: u64 = 400_000;
-/// Maximum number of successive turns without a pause in which nothing happens.
+/// Maximum number of successive turns without a pause in which no event occurs.
 const IDLE_TURNS_MAX: u32 = 20;
 
 thread_local! {

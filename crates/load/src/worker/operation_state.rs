@@ -6,7 +6,7 @@
 use crate::inflight::NONE;
 
 /// Maximum number of successive pages without a row. Cassandra ends a page early when a filter or
-/// tombstones cost it too much, but never this often without a row in between.
+/// tombstones take too much time, but never this often without a row in between.
 const EMPTY_PAGES_MAX: u32 = 1_000;
 /// Room for a paging state, bytes: Cassandra's has the partition key, the clustering of the last
 /// row and a few counters.
@@ -113,7 +113,7 @@ pub(crate) enum Turn {
 pub(crate) enum Endless {
     #[error("page {0} says that the next one begins where it does")]
     SamePage(u32),
-    #[error("{EMPTY_PAGES_MAX} pages without a row came one after the other")]
+    #[error("{EMPTY_PAGES_MAX} pages without a row followed one another")]
     Empty,
     #[error("there are more than {PAGES_MAX} pages; state a limit of pages")]
     TooMany,
@@ -178,7 +178,7 @@ impl OperationState {
         }
     }
 
-    /// Returns the number of rows that the part has read so far.
+    /// Returns the number of rows that the part has read up to now.
     pub fn rows(&self) -> u64 {
         self.rows
     }

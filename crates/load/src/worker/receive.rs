@@ -28,11 +28,11 @@ enum Broken {
     Frame(#[from] FrameError),
     #[error(transparent)]
     Answer(#[from] Nonsense),
-    #[error("an answer on stream {0}, where nothing waits")]
+    #[error("an answer on stream {0}, on which no operation waits")]
     Stray(i16),
     #[error(
-        "an answer of {bytes} bytes, where what was asked for has at most {limit}; hint: with \
-         `workload.page_size` fewer rows come at once"
+        "an answer of {bytes} bytes, although the requested answer has at most {limit}; hint: \
+         `workload.page_size` reduces the number of rows in an answer"
     )]
     TooLong { bytes: u32, limit: u32 },
 }
@@ -53,8 +53,8 @@ impl<W: World> Worker<W> {
                     self.sockets.arrived_ns =
                         connection.arrived_ns().map_or(now_ns, |ns| ns.min(now_ns));
                     self.recorder.heard(self.sockets.arrived_ns);
-                    // A short read has emptied the socket. Only TLS and segments may hold data
-                    // back.
+                    // A short read has emptied the socket. Only TLS and segments may still hold
+                    // data.
                     let more = connection.may_have_more();
                     let read = self.read_answers(&mut connection, index, now_ns, &mut plain);
                     if read.is_err() || !more {

@@ -2,7 +2,7 @@
 //! unanswered one (speculation).
 //!
 //! Invariants: an operation has at most `1 + retries` successive tries. At most two wait at a time,
-//! and then each knows the other. The first response ends the operation, and the result of the
+//! and each then refers to the other. The first response ends the operation, and the result of the
 //! other try does not count.
 
 use super::Worker;

@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Duration of one wait for a program. Its end and Ctrl-C are noticed with this delay.
+/// Duration of one wait for a program. Its end and Ctrl-C are detected with this delay.
 const TICK: Duration = Duration::from_millis(20);
 const PIECE_BYTES: usize = 64 << 10;
 /// Size of the data read between two checks of the clock: a whole pipe of the largest size, 1 MiB.
@@ -99,7 +99,7 @@ pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer>
             Stream::Errors => &mut errors,
         };
         if kept.len() + piece.len() > ANSWER_BYTES_MAX {
-            bail!("{program} says more than {ANSWER_BYTES_MAX} bytes, and was ended");
+            bail!("{program} prints more than {ANSWER_BYTES_MAX} bytes, and was ended");
         }
         kept.extend_from_slice(piece);
         Ok(())
@@ -235,7 +235,7 @@ impl<'i> Running<'i> {
         };
         match poll(&mut all, Some(&limit)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error).context("wait for what a program says"),
+            Err(error) => Err(error).context("wait for the output of a program"),
         }
     }
 }
@@ -255,7 +255,7 @@ fn drained(
             Ok(count) => take(&piece[..count])?,
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e).context("read what a program says"),
+            Err(e) => return Err(e).context("read the output of a program"),
         }
     }
     Ok(stream.is_none())
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn an_endless_answer_is_refused_and_its_program_ended() {
         let error = ask(shell("exec cat /dev/zero"), b"", LONG).unwrap_err();
-        assert!(format!("{error:#}").contains("says more than"), "{error:#}");
+        assert!(format!("{error:#}").contains("prints more than"), "{error:#}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl fmt::Debug for Fate {
     }
 }
 
-/// Fates are always equal, so that they do not matter for the equality of two destinations.
+/// Fates are always equal, so that they do not affect the equality of two destinations.
 impl PartialEq for Fate {
     fn eq(&self, _: &Fate) -> bool {
         true
@@ -82,17 +82,18 @@ fn is_one_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '.')
 }
 
-/// Returns true if it can be the name of a context. A name may contain anything, except that it
-/// must not look like an option or contain control characters.
+/// Returns true if it can be the name of a context. A name may contain any text, but must not look
+/// like an option or contain control characters.
 pub fn is_context_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.chars().any(char::is_control)
 }
 
 impl Destination {
     /// Creates the destination of a machine. `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`,
-    /// and means what the program `ssh` understands by it. With `sudo` the agent is root there, by
-    /// `sudo -n` unless it is already. The program is put into `folder` there and run from it, and
-    /// the agent writes its files there. Without a folder the program is put into the user's cache.
+    /// and means what the program `ssh` understands by it. With `sudo` the agent is root, by
+    /// `sudo -n` unless it is already root. The program is copied into `folder` on the machine and
+    /// runs from it, and the agent writes its files into it. Without a folder, the program is
+    /// copied into the user's cache.
     ///
     /// # Errors
     /// An invalid name or folder, with the valid form.
@@ -116,8 +117,8 @@ impl Destination {
         })
     }
 
-    /// Creates the destination of a container of a pod. The program is put into `folder` there,
-    /// which must be writable and allow executables.
+    /// Creates the destination of a container of a pod. The program is copied into `folder` in the
+    /// container, which must be writable and allow executables.
     ///
     /// # Errors
     /// An invalid name or folder, with the valid form.
@@ -226,7 +227,7 @@ impl Destination {
         self.folder.as_deref()
     }
 
-    /// Returns a command line for people that runs `words` there.
+    /// Returns a command line for people that runs `words` at the destination.
     pub(super) fn command_words(&self, words: &str) -> String {
         match &self.place {
             DestinationKind::Machine { ssh, .. } => format!("ssh {ssh} {words}"),
@@ -256,7 +257,7 @@ fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     );
     ensure!(
         folder.chars().any(|c| c != '/'),
-        "the program on {whose} is not put into {folder:?} itself: name a folder in it"
+        "the program on {whose} cannot be put into {folder:?} itself: name a folder in it"
     );
     Ok(folder.trim_end_matches('/').to_owned())
 }

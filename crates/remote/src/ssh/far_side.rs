@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
 
-/// Prefix of the script's lines: a login shell may print something before.
+/// Prefix of the lines of the script, since a login shell may print other lines before.
 const MARK: &str = "cassay-agent: ";
 
 /// Maximum number of bytes to read in search of the prefix: more than any message of the day, but
@@ -20,7 +20,7 @@ const SAID_BYTES_MAX: usize = 64 << 10;
 /// Duration of one wait, between two checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Number of bytes to write after one wait: a pipe that accepts anything always accepts this
+/// Number of bytes to write after one wait. A pipe that accepts any bytes always accepts this
 /// number.
 const PIECE_BYTES: usize = 4096;
 
@@ -36,7 +36,7 @@ pub(super) struct FarSide {
 /// Reason why no line arrives.
 #[derive(Debug)]
 pub(super) enum Unheard {
-    /// The destination is gone.
+    /// The destination has ended.
     HungUp,
     /// Its shell prints more than the limit.
     TooMuch,
@@ -66,20 +66,20 @@ impl FarSide {
         self.send(&mut format!("{words}\n").as_bytes())
     }
 
-    /// Sends it bytes, as long as it accepts some. If it is gone and accepts no more, its output
-    /// tells why.
+    /// Sends it bytes, as long as it accepts some. If it has ended and accepts no more, its output
+    /// explains the reason.
     ///
     /// # Errors
-    /// They cannot be read, or it accepts nothing.
+    /// They cannot be read, or it accepts no bytes.
     pub(super) fn send(&mut self, bytes: &mut impl Read) -> Result<()> {
         let mut piece = [0; PIECE_BYTES];
         loop {
-            let count = bytes.read(&mut piece).context("read what is sent")?;
+            let count = bytes.read(&mut piece).context("read the data that is sent")?;
             if count == 0 {
                 return self.writer.flush().context("send");
             }
             let is_ready = wait(&self.writer, PollFlags::OUT, Deadline::after(STALL_LIMIT))?;
-            ensure!(is_ready, "it takes nothing for {} s", STALL_LIMIT.as_secs());
+            ensure!(is_ready, "it accepts no data for {} s", STALL_LIMIT.as_secs());
             match self.writer.write_all(&piece[..count]) {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
                 sent => sent.context("send")?,
@@ -99,7 +99,7 @@ fn wait(fd: impl AsFd, flags: PollFlags, deadline: Deadline) -> Result<bool> {
         match poll(&mut [PollFd::new(&fd, flags)], Some(&left)) {
             Ok(0) if deadline.passed() => return Ok(false),
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            ready => return Ok(ready.context("wait for the far side")? > 0),
+            ready => return Ok(ready.context("wait for the other machine")? > 0),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Reason why a place has no agent: the output of `ssh`, `kubectl`, a login shell or `sudo`, turned
-//! into a sentence with the next step.
+//! Reason why a place has no agent. It converts the output of `ssh`, `kubectl`, a login shell or
+//! `sudo` to a sentence with the next step.
 //!
 //! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, of dash, bash
 //! and busybox, and of sudo 1.8 and 1.9. Unknown messages are reported verbatim.
@@ -107,7 +107,7 @@ impl std::error::Error for UnreachedMachines {}
 pub(super) enum Trouble {
     /// A known one.
     Told { cause: String, hint: Option<String> },
-    /// The destination is gone, or silent.
+    /// The destination has ended, or is silent.
     BrokeOff(End),
 }
 
@@ -137,7 +137,7 @@ impl Trouble {
         let there = |words: &str| wanted.command_words(words);
         match what {
             "home" => {
-                Trouble::with_hint("its user has no home there to put the program into", other)
+                Trouble::with_hint("its user has no home folder there for the program", other)
             }
             "folder" => Trouble::with_hint(
                 format!("the folder {folder} cannot be made{because}"),
@@ -150,7 +150,7 @@ impl Trouble {
             "write" => Trouble::with_hint(
                 format!("the program cannot be written into {folder}{because}"),
                 format!(
-                    "see `{}`, and make room there, or {other}",
+                    "see `{}`, and free some space there, or {other}",
                     there(&format!("df -h {folder}"))
                 ),
             ),
@@ -159,7 +159,7 @@ impl Trouble {
                 format!("check its disk and memory: `{}`", there("dmesg")),
             ),
             _ => Trouble::Told {
-                cause: format!("something of another form than ours was said there: {obstacle:?}"),
+                cause: format!("the answer has another form than expected: {obstacle:?}"),
                 hint: None,
             },
         }
@@ -276,14 +276,14 @@ impl End {
 
     /// Explains a shell's exit codes for programs that it cannot start.
     fn not_started(&self, wanted: &Destination) -> Option<Refusal> {
-        let line = self.lines.last().map_or("no word of why", String::as_str);
+        let line = self.lines.last().map_or("no reason was given", String::as_str);
         let (cause, hint) = match (self.stage, self.code()?) {
             (Stage::Program, 126) => (
                 format!("the program cannot be started there ({line})"),
                 "its folder may be on a volume with noexec: name another folder for it (`folder`)",
             ),
             (Stage::Program, 127) => (
-                format!("the C library that this program needs is not there ({line})"),
+                format!("the C library that this program needs does not exist there ({line})"),
                 "use the static program of a release, which needs none; of sources `cargo xtask \
                  dist` makes it",
             ),
@@ -326,7 +326,7 @@ impl End {
             ),
             Stage::Login if self.code() == Some(BY_SSH) => (
                 format!("ssh does not get in{said}"),
-                Some(format!("`ssh -v {ssh}` says more")),
+                Some(format!("`ssh -v {ssh}` shows more")),
             ),
             Stage::Login => (
                 format!("its login shell ended with {ended} and ran no command of cassay{said}"),
@@ -336,7 +336,7 @@ impl End {
             ),
             Stage::Script => (format!("{}, with {ended}{said}", self.words), None),
             Stage::Program => (
-                format!("the program ended at once there, with {ended}{said}"),
+                format!("the program ended immediately there, with {ended}{said}"),
                 None,
             ),
         }

@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Programs read so far, by their processor.
+/// Programs read up to now, by their processor.
 static PROGRAMS: Mutex<Option<HashMap<String, Arc<Program>>>> = Mutex::new(None);
 
 /// A program in the form in which it is sent to other machines.
@@ -33,7 +33,6 @@ impl Program {
     /// process.
     ///
     /// # Errors
-    ///
     /// There is none. The message has the places searched and the way to get it.
     pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,8 +99,8 @@ impl Program {
     }
 }
 
-/// Returns the places of a program of the same build for another processor: beside this one, and in
-/// the user's cache.
+/// Returns the places of a program of the same build for another processor: next to this one, and
+/// in the user's cache.
 fn places(machine: &str) -> Vec<PathBuf> {
     let set = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty());
@@ -139,9 +138,9 @@ fn other_program(machine: &str) -> Result<PathBuf> {
         env!("CARGO_PKG_VERSION")
     );
     bail!(
-        "{missing}\nhint: it is in {archive}.tar.gz of the release that this program is of: \
-         `tar -xzOf {archive}.tar.gz {archive}/bin/cassay > {to}`; of sources `cargo xtask dist \
-         --only {machine}` makes it: target/packages/{archive}.tar.gz"
+        "{missing}\nhint: it is in {archive}.tar.gz of this program's release: `tar -xzOf \
+         {archive}.tar.gz {archive}/bin/cassay > {to}`; of sources `cargo xtask dist --only \
+         {machine}` makes it: target/packages/{archive}.tar.gz"
     )
 }
 

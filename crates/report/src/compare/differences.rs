@@ -1,4 +1,4 @@
-//! Lists points that are in one run only, and differences in how the runs were made.
+//! Lists points that are in only one run, and differences in how the runs were made.
 
 use super::pairs::Pair;
 use super::side::Side;

@@ -159,8 +159,8 @@ fn curves(sides: &[Side<'_>], rows: &[Row<'_, '_>]) -> Vec<(String, Chart)> {
             }
         }
         let chart = Chart {
-            what: "Each step to the right leaves out nine tenths of what was left: 90 %, 99 %, \
-                   99.9 %. A curve is dotted where it rests on fewer than 100 values."
+            what: "Each step to the right leaves out nine tenths of the rest: 90 %, 99 %, 99.9 %. \
+                   A curve is dotted where it rests on fewer than 100 values."
                 .into(),
             height_px: 440,
             x: Axis::new("percentile", Scale::Percentile),

@@ -1,5 +1,5 @@
-//! Formats numbers as Java's formatter does. It rounds the shortest decimal digits of the number,
-//! halves away from zero, unlike Rust.
+//! Formats numbers like Java's formatter. Unlike Rust, it rounds the shortest decimal digits of the
+//! number, halves away from zero.
 
 use measure::number::grouped as digits_grouped;
 

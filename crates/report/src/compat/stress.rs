@@ -20,7 +20,7 @@ pub const FAILURE: &str = "FAILURE\n";
 /// Measurements of a time, an interval or a run, for one kind of operation or for all.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// Begin and end, ns since an arbitrary moment. Absent until something was measured.
+    /// Start and end, ns since an arbitrary moment. Absent before the first measurement.
     pub span_ns: Option<(u64, u64)>,
     /// Partitions touched.
     pub partitions: u64,
@@ -55,7 +55,7 @@ pub struct Sample {
     pub operations: BTreeMap<String, Timing>,
     /// Garbage collectors.
     pub gc: Gc,
-    /// Standard error of the mean rate over all intervals so far, as a share of the mean.
+    /// Standard error of the mean rate over all intervals up to now, as a share of the mean.
     pub stderr: f64,
 }
 
@@ -153,7 +153,7 @@ impl Sample {
 pub struct Lines {
     held: Option<Sample>,
     run: Sample,
-    /// Longest interval so far, seconds.
+    /// Longest interval up to now, seconds.
     longest: f64,
 }
 

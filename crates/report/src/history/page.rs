@@ -183,7 +183,7 @@ pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> Strin
         line.metric.unit,
         differs(
             change,
-            "nothing that is recorded differs from the run before"
+            "no recorded property differs from the run before"
         ),
     )
 }
@@ -237,7 +237,7 @@ fn changes(history: &History) -> Option<Table> {
         })
         .wide_number("p", "", |(_, change)| amount(change.shift.p))
         .text("Differences from the run before", |(_, change)| {
-            differs(change, "nothing that is recorded")
+            differs(change, "no recorded property")
         })
         .unless_empty()
 }

@@ -138,7 +138,7 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 }
 
 impl Cell {
-    /// Adds a link to a file beside the page.
+    /// Adds a link to a file next to the page.
     pub fn link(mut self, path: impl Into<String>) -> Cell {
         self.link = path.into();
         self

@@ -10,7 +10,7 @@ pub struct LeadFigure {
     pub what: String,
     /// Plots, side by side if there is space, otherwise in one column.
     pub plots: Vec<Plot>,
-    /// Meaning of the colours, if names beside the marks do not show it.
+    /// Meaning of the colours, if the names of the marks do not show it.
     pub legend: Vec<(ColorRole, String)>,
     /// Remark on all plots, below them; may be empty.
     pub says: String,
@@ -76,7 +76,7 @@ pub enum AxisScale {
     /// Linear, around the values.
     #[default]
     Linear,
-    /// Linear from zero, whatever the smallest value is.
+    /// Linear from zero, regardless of the smallest value.
     FromZero,
     /// Logarithmic, around the values.
     Logarithmic,

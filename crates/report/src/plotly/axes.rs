@@ -85,8 +85,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     }
     let ticks = log_ticks(low, high);
     let texts: Vec<String> = ticks.iter().map(|v| plain(*v)).collect();
-    // There is a little space, so that marks at the ends are complete, and more space for words
-    // beside them.
+    // There is a small space, so that marks at the ends are complete, and a larger one for the
+    // words next to them.
     let labelled = of_axis().any(|s| !s.labels.is_empty());
     let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
     made["tickvals"] = json!(ticks);
@@ -96,7 +96,7 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
 }
 
 /// Returns 1, 2 and 5 of every power of ten that touches the range. If there are many, returns only
-/// powers. If the range lies between two of these values, returns even steps.
+/// powers. If the range is between two of these values, returns even steps.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let steps: &[f64] = if to - from > 3 {

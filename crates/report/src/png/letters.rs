@@ -55,7 +55,7 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
 struct Style {
     size_px: f32,
     is_bold: bool,
-    /// Share of its width that lies before its position.
+    /// Share of its width before its position.
     before: f32,
 }
 

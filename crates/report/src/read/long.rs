@@ -44,7 +44,7 @@ pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     trials.iter().map(view).collect()
 }
 
-/// Approximate number of places of a trial; up to twice as many are possible.
+/// Approximate number of places of a trial, of which there may be up to twice as many.
 struct Size {
     course: usize,
     series: usize,

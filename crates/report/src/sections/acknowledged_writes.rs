@@ -9,7 +9,7 @@ use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 /// Maximum number of wrong rows that are named.
 const NAMED_MAX: usize = 3;
 
-/// Returns a sentence and a table for each of the two checks, if there is anything to report.
+/// Returns a sentence and a table for each of the two checks, if it has a result.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -114,10 +114,10 @@ fn counts(record: &ReadBackRecord) -> String {
         ),
         (
             record.stale,
-            "have an older value than the one that was acknowledged",
+            "have an older value than the acknowledged one",
         ),
-        (record.resurrected, "were deleted and are there again"),
-        (record.too_low, "are counters below what was added"),
+        (record.resurrected, "were deleted and exist again"),
+        (record.too_low, "are counters below the sum of the additions"),
         (record.too_high, "are counters above all that was added"),
         (record.wrong, "have a value that no client wrote"),
     ];
@@ -296,7 +296,7 @@ mod tests {
         let mut lost = record();
         (lost.right, lost.lost, lost.stale) = (990, 7, 3);
         let counts = "7 are missing although a write to them was acknowledged, 3 have an older \
-                      value than the one that was acknowledged";
+                      value than the acknowledged one";
         assert_eq!(
             read_back(&lost),
             format!("{of}: {counts}. This must not happen: they meet.")

@@ -61,14 +61,14 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn isolation(word: &str) -> &'static str {
     match word {
         "hosts" => {
-            "Every host has a network, limits and, where it says so, a volume of its own, on this \
-             one machine."
+            "Every host has a network, limits and, if stated, a separate volume, on this one \
+             machine."
         }
-        "machines" => "Every host is a machine of its own, reached by ssh.",
+        "machines" => "Every host is a separate machine, reached by ssh.",
         "loopback" => {
             "All nodes share this machine: its CPUs, its memory, its page cache and its disk."
         }
-        "attach" => "The cluster existed before the run; only its own reports are known.",
+        "attach" => "The cluster existed before the run, and only its own reports are known.",
         "null" => "The null target: no database at all.",
         _ => "",
     }
@@ -92,7 +92,7 @@ fn groups(trials: &[TrialView]) -> Vec<Alike<'_>> {
     groups
 }
 
-/// Returns true if two trials may share tables, because everything except the sizes is the same.
+/// Returns true if two trials may share tables, because they differ only in the sizes.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let host = |h: &HostRecord| (h.name.clone(), h.address.clone(), h.limits.clone());
     let node = |n: &NodeRecord| {

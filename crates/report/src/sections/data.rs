@@ -49,7 +49,8 @@ fn verified(trials: &[TrialFinding]) -> String {
     );
     let resurrected = sum(|t| t.verify.resurrected);
     let differed = missing + stale + wrong + resurrected;
-    // Next to lost rows, other rows that are correct must not sound as if all were well.
+    // Next to lost rows, a sentence about other rows that are correct must not give the impression
+    // that all rows are correct.
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
@@ -64,7 +65,7 @@ fn verified(trials: &[TrialFinding]) -> String {
             number::count(wrong),
             match resurrected {
                 0 => String::new(),
-                some => format!(", {} deleted and there again", number::count(some)),
+                some => format!(", {} deleted and present again", number::count(some)),
             }
         ),
     }

@@ -1,5 +1,5 @@
-//! The effective configuration, as the nodes reported it: first the differences, then everything
-//! behind folds.
+//! The effective configuration that the nodes reported. The differences come first, then all
+//! settings behind folds.
 //!
 //! A node's own address, name or host in a value is not a difference, because every node has its
 //! own.
@@ -161,7 +161,7 @@ fn replace_word(text: &str, word: &str) -> String {
     out
 }
 
-/// Returns proofs, differences and everything. `None` without records of nodes.
+/// Returns proofs, differences and all settings. `None` without records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let effective = Effective::new(view);
     let mut blocks = proofs::blocks(view);

@@ -88,7 +88,7 @@ fn title(effects: &EffectsRecord) -> String {
     )
 }
 
-/// Returns true if an interaction that matters involves the effect's axis.
+/// Returns true if an important interaction contains the axis of the effect.
 fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     let axis = &effect.of.axis;
     let acts = |e: &EffectRecord| {

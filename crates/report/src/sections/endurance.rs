@@ -80,7 +80,7 @@ fn trial_blocks(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec
     }
     if !shown.unseen.is_empty() {
         let unseen = shown.unseen.clone();
-        blocks.push(Block::List("What was not seen".into(), unseen));
+        blocks.push(Block::List("Not observed".into(), unseen));
     }
     blocks
 }
@@ -148,7 +148,7 @@ fn turns(one: &EnduredRecord) -> Table {
         .build()
 }
 
-/// Describes how far apart the turns were.
+/// Describes the difference between the turns.
 fn agreed(one: &EnduredRecord) -> String {
     let within = number::percent(one.within);
     let apart = one.apart.map_or(String::new(), |apart| {
@@ -162,9 +162,9 @@ fn agreed(one: &EnduredRecord) -> String {
         Some(MarginResult::Inside) => format!("all within {within} of each other.{apart}"),
         Some(MarginResult::Outside) => format!("further than {within} apart.{apart}"),
         Some(MarginResult::Untold) => {
-            format!("it cannot be told whether they are within {within}.{apart}")
+            format!("it is unknown whether they are within {within}.{apart}")
         }
-        None => "nothing was measured beside it.".to_owned(),
+        None => "no other window was measured for comparison.".to_owned(),
     }
 }
 
@@ -193,7 +193,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
         .number("Drift", "%", |drift| {
             Cell::new(signed(drift.change)).detail(between(drift.ci95, signed))
         })
-        .wide_number("Does not matter within", "%", |drift| {
+        .wide_number("Unimportant within", "%", |drift| {
             format!("± {}", number::significant(drift.within * 100.0, 2))
         })
         .wide_number("z", "", |drift| number::significant(drift.z, 3))
@@ -257,7 +257,8 @@ fn cycles(shown: &EnduranceRecord) -> String {
             cycles.of
         ),
         CyclesState::Quiet => {
-            "Nothing was compacted in the window: what compaction costs is not in it.".into()
+            "No data was compacted in the window, so it does not include the cost of \
+             compaction.".into()
         }
         CyclesState::Unseen => format!("No cycle of compaction is visible in {}.", cycles.of),
     }

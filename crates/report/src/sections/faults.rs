@@ -120,8 +120,8 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
     })
 }
 
-/// Returns the stretches of a trial with a fault: until the target was seen whole again, and from
-/// then until throughput and p99 were normal.
+/// Returns the stretches of a trial with a fault: until all nodes of the target were up again, and
+/// from then until throughput and p99 were normal.
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);

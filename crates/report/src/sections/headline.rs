@@ -60,14 +60,14 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
     match verdict {
         Verdict::Valid => "Every validity rule that could be judged passed.".into(),
         Verdict::Suspect => {
-            "The numbers stand, but read the reasons before relying on them.".into()
+            "The numbers are usable, but read the reasons before relying on them.".into()
         }
         Verdict::Invalid => invalid_sentence(view),
         Verdict::Unknown => "No verdict was written: the run may not have finished.".into(),
     }
 }
 
-/// Describes how many trials broke a rule, and how their numbers are used.
+/// Describes the number of trials that broke a rule, and the use of their numbers.
 fn invalid_sentence(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let is_invalid =
@@ -306,7 +306,7 @@ fn cost_tile(view: &RunView, cost: &CostComparisonRecord) -> Figure {
     }
 }
 
-/// Returns the range in which the highest load lies, if a search found none with certainty.
+/// Returns the range that contains the highest load, if a search found none with certainty.
 fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -> Figure {
     let ends = [range.at_least, range.below].map(|end| end.map(|end| axis_value(end.value())));
     let unit = match range.at_least.or(range.below) {

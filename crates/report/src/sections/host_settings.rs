@@ -1,5 +1,5 @@
-//! Settings of the hosts that the database depends on: the deviations first, with their remedies;
-//! everything behind a fold.
+//! Settings of the hosts that are important to the database. The deviations come first, with their
+//! remedies. All settings are behind a fold.
 //!
 //! Equal trials and hosts share a row. A value that differs from trial to trial (such as the CPUs
 //! of interrupts) does not separate them. The row shows the last value.

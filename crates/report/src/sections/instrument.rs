@@ -87,7 +87,7 @@ fn table(view: &RunView) -> Table {
     };
     trial_table(view, "The client, trial by trial", clients)
         .number("Ceiling", "op/s", |(trial, _)| ceiling(trial))
-        // V3 judges whether the client was the limit; the page does not judge again.
+        // V3 judges if the client was the limit, and the page does not judge again.
         .number("Used of it", "", |(trial, _)| {
             cell(
                 ceiling_share(trial).map(number::percent),

@@ -61,7 +61,7 @@ fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
         }
     }
     kinds.sort_by_key(|kind| *kind != ALL);
-    // With only one kind, "all together" would be the same curve again.
+    // With only one kind, the curve of all kinds together would be the same curve.
     if kinds.len() == 2 && kinds.first() == Some(&ALL) {
         kinds.truncate(1);
     }
@@ -108,8 +108,8 @@ fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Opt
     })
 }
 
-/// Returns the curve up to the last quantile with 100 values above it, and a dotted one from there
-/// to the last value; both share the point where they meet.
+/// Returns the curve up to the last quantile with 100 values above it, and a dotted curve from
+/// there to the last value. Both contain the point where they meet.
 pub fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
     let count = curve.quantiles.count as f64;
     let (mut sure, mut unsure) = (Vec::new(), Vec::new());

@@ -89,7 +89,7 @@ fn drawn<'a>(
         Some(picture) => Block::Picture(picture),
         None => Block::Note(
             Tone::Muted,
-            format!("{title}: not drawn, it has too many parts or tells of none."),
+            format!("{title}: not drawn, it has too many parts or none that are known."),
         ),
     }
 }

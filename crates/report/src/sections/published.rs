@@ -30,7 +30,8 @@ pub fn section(view: &RunView) -> Option<Section> {
             published.failures.iter().map(failure).collect(),
         )),
         (false, false) => blocks.push(Block::Text(
-            "The table of the faults compares its figures of failures with ours.".to_owned(),
+            "The table of the faults compares its figures of failures with those of this \
+             run.".to_owned(),
         )),
     }
     for (heading, said) in [
@@ -48,7 +49,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     };
     Some(Section {
         id: "published",
-        title: "Published figures compared with ours".into(),
+        title: "Published figures compared with those of this run".into(),
         lead: format!(
             "{}{link}. Ratios may carry over to another machine; absolute figures apply to theirs: \
              {}. A published ratio has no interval: it lies inside or outside ours. A published \
@@ -128,7 +129,7 @@ fn figures(published: &PublishedRecord) -> Table {
                 Cell::new("consistent").tone(Tone::Good)
             }
             Some(times) => Cell::new(format!(
-                "contradicts: the mean is {} times what throughput allows for",
+                "contradicts: the mean is {} times the value that throughput allows",
                 number::ratio(times)
             ))
             .tone(Tone::Warn),

@@ -233,7 +233,7 @@ fn groups<'a>(requests: &[Request<'a>]) -> Vec<Group<'a>> {
             });
         }
     }
-    // Rows of a kind are together, in whatever order the plan has them.
+    // Rows of a kind are together, regardless of their order in the plan.
     let mut kinds = Vec::new();
     requests.iter().for_each(|r| add(&mut kinds, r.kind));
     groups.sort_by_key(|group| kinds.iter().position(|kind| *kind == group.kind));

@@ -54,7 +54,7 @@ fn did_more_than_offered(point: &Point<'_>) -> bool {
     }
 }
 
-/// Returns the cell of a quantile: grey, with the count, if too few values lie above it.
+/// Returns the cell of a quantile: grey, with the count, if too few values are above it.
 pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     let Some(record) = quantiles.filter(|q| q.count > 0) else {
         return Cell::absent();

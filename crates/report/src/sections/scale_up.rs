@@ -1,5 +1,5 @@
-//! The scaling of a machine over its units: a figure, efficiencies, curves, and the limits of what
-//! they show.
+//! The scaling of a machine over its units: a figure, efficiencies, curves, and the conclusions
+//! that they do not allow.
 
 mod figure;
 mod models;
@@ -156,7 +156,7 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     told.map(|sentence| capital(&sentence)).collect()
 }
 
-/// Returns true if a column has to name the arm.
+/// Returns true if a column must name the arm.
 fn has_arms(arms: &[&ScaleUpRecord]) -> bool {
     arms.len() > 1 || arms.iter().any(|arm| arm.arm.is_some())
 }

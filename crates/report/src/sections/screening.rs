@@ -1,5 +1,5 @@
-//! The settings of a screening that have an effect: a table, a half-normal plot, and how to confirm
-//! them.
+//! The settings of a screening that have an effect: a table, a half-normal plot, and the way to
+//! confirm them.
 
 use crate::number;
 use crate::page::{Block, Section, Table, Tone};
@@ -36,7 +36,7 @@ fn blocks(screen: &ScreenRecord, run: &str) -> Vec<Block> {
     let chart = half_normal_chart(&sizes.collect::<Vec<_>>(), "size of the effect, |ln ratio|");
     blocks.extend(chart.map(Block::Chart));
     if screen.confirm.is_empty() {
-        blocks.push(Block::Text("There is nothing to confirm.".into()))
+        blocks.push(Block::Text("There are no settings to confirm.".into()))
     } else {
         let text = format!(
             "`cassay confirm {run}` measures every combination of them, in blocks: the same \

@@ -195,7 +195,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
         }
     }));
     Some(Chart {
-        title: "The way of the search".into(),
+        title: "The path of the search".into(),
         what: format!("{}.", search.words),
         height_px: 340,
         x: Axis {
@@ -212,7 +212,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-/// Returns the text beside a mark: the latency that decided.
+/// Returns the text next to a mark, which is the latency that decided.
 fn label(step: &SearchStepRecord) -> String {
     let sign = if step.at_least { "≥ " } else { "" };
     step.latency_ms

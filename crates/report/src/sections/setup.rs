@@ -185,7 +185,7 @@ pub fn rerun(view: &RunView) -> Option<Section> {
     }
     let files = Table::from_records("", &view.files)
         .text("File", |file| &file.path)
-        .text("What stands in it", |file| file.what.as_str())
+        .text("Contents", |file| file.what.as_str())
         .unless_empty();
     blocks.extend(files.map(|table| Block::Details("Files".into(), vec![Block::Table(table)])));
     Some(Section {

@@ -1,7 +1,7 @@
 //! The balance between nodes: means over the measured window, host by host, node by node.
 //!
-//! A cluster is as fast as its slowest node. A node that works more, or less, than the others shows
-//! an uneven ring, a faulty machine or a client that talks to only one node. A sentence states
+//! A cluster is as fast as its slowest node. A node with more or less load than the others is a
+//! sign of an uneven ring, a faulty machine or a client that uses only one node. A sentence states
 //! this.
 
 use crate::number;

@@ -16,7 +16,8 @@ use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdi
 /// Maximum number of places on the time axis of one trial: the number that a screen can show.
 pub const PLACES_PER_TRIAL_MAX: usize = 900;
 /// Maximum number of places on all time axes of a page. With ten series and twelve bytes per value,
-/// they stay below 800 kB. Then the page stays below 6 MB with the panels and the chart library.
+/// they remain below 800 kB. Then the page remains below 6 MB with the panels and the chart
+/// library.
 pub const PLACES_PER_PAGE_MAX: usize = 6_000;
 /// Maximum number of trials with a chart. With [`PLACES_PER_TRIAL_MIN`] each, they still fit.
 const TRIALS_MAX: usize = 150;

@@ -60,7 +60,7 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
 fn fits() -> Vec<ScaleFitRecord> {
     let amdahl = ScaleFitRecord {
         model: analysis::scale_up::models::Model::Amdahl,
-        refused: Some("the points lie off the best such curve by 8.1 %, more than 5 %".into()),
+        refused: Some("the points are off the best such curve by 8.1 %, more than 5 %".into()),
         ..ScaleFitRecord::default()
     };
     let usl = ScaleFitRecord {

@@ -97,7 +97,6 @@ fn window(step: &ImportStep) -> Window {
 /// Imports all command lines. Returns their steps in order, each with a unique name.
 ///
 /// # Errors
-///
 /// The mistakes in the first command line that cannot be imported.
 pub fn import(
     imported: &ImportedCommands,
@@ -151,7 +150,7 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
                 step.program = Arc::new(program);
                 has_range = true;
                 all.notes.push(format!(
-                    "{name}: each of {} walks through its own part (`client.split: range`)",
+                    "{name}: each of {} processes its own part (`client.split: range`)",
                     counted(workers.len(), "client")
                 ));
             }
@@ -165,11 +164,11 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
     }
     let command = imported.commands.first().map_or("", String::as_str);
     let why = format!(
-        "`client.split: range` has nothing to split: {}",
+        "`client.split: range` has no range to divide: {}",
         all.notes.last().map_or("", String::as_str)
     );
-    let hint = "cassandra-stress walks through the seeds of `-pop seq=`, NoSQLBench through \
-                cycles, YCSB through the records of a load, with at least one thread per worker";
+    let hint = "cassandra-stress processes the seeds of `-pop seq=`, NoSQLBench processes cycles, \
+                YCSB processes the records of a load, with at least one thread per worker";
     Err(refused(imported.tool, command, &why, hint))
 }
 
@@ -278,7 +277,7 @@ mod tests {
         assert_ne!(apart, together);
         // The third worker begins at the end of the first client's part.
         assert_eq!((apart[2], apart[5]), (together[200], together[201]));
-        let said = "write: each of 2 clients walks through its own part";
+        let said = "write: each of 2 clients processes its own part";
         assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");
         let mut sorted = [together, apart];
         sorted.iter_mut().for_each(|one| one.sort_unstable());
@@ -291,7 +290,7 @@ mod tests {
                         'write n=300 -rate threads=2']}";
         let notes = resolved(commands, ALIKE).unwrap().notes;
         for said in [
-            "write: each of 2 clients walks through its own part",
+            "write: each of 2 clients processes its own part",
             "read: all clients choose among all rows",
             "write-2: all clients walk through it together, because 2 threads are fewer than the 3",
         ] {
@@ -301,7 +300,7 @@ mod tests {
             (
                 "{stress: 'read n=30 -rate threads=3'}",
                 ALIKE,
-                "`client.split: range` has nothing to split: read: all clients choose",
+                "`client.split: range` has no range to divide: read: all clients choose",
             ),
             (
                 "{stress: 'write n=30 -rate threads=3'}",

@@ -94,8 +94,8 @@ pub(super) fn read_back_words(levels: &Levels) -> String {
         words
     } else {
         format!(
-            "{words}; it may miss writes that {written} acknowledged, with {copies} replicas: a \
-             missing row need not be lost"
+            "{words}; it may miss writes that {written} acknowledged, with {copies} replicas, so \
+             a missing row may not be lost"
         )
     }
 }

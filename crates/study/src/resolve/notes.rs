@@ -17,7 +17,8 @@ pub(super) fn notes(
     let null = resolved.variants.iter().any(|v| matches!(v.settings.target, Target::Null(_)));
     if null && overrides.target.is_some() {
         notes.push(
-            "the null target stores nothing: reads are not verified, nothing is settled or restored"
+            "the null target stores no data: reads are not verified, and no data is settled or \
+             restored"
                 .to_owned(),
         );
     }

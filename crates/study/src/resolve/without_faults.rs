@@ -25,7 +25,7 @@ pub(super) fn add(base: &Node, tree: &Tree, variants: &mut Vec<Variant>, out: &m
     }
     let has_faults = |variant: &Variant| variant.tree.find("faults").is_some();
     if !variants.iter().any(has_faults) {
-        let message = format!("`{PATH}` has no effect: nothing has `faults`");
+        let message = format!("`{PATH}` has no effect: no variant has `faults`");
         let hint = "add `faults`, or remove it".to_owned();
         out.add(&base.nearest(PATH).place, message, Some(hint));
     }
@@ -78,7 +78,7 @@ fn name(base: &Node, name: &VariantName, variants: &[Variant], out: &mut Diagnos
         }
         Ok(()) => return,
     };
-    let message = format!("what `{PATH}` adds would be named `{name}`: {why}");
+    let message = format!("the variant that `{PATH}` adds would be named `{name}`: {why}");
     let hint = "rename a variant".to_owned();
     out.add(&base.nearest(PATH).place, message, Some(hint));
 }

@@ -21,7 +21,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     };
     let path = format!("{HOSTS}.ssh");
-    let does = "reads metrics and files there";
+    let does = "reads metrics and files on it";
     let all = hosts.entry("ssh").map(|entry| items(&entry.value)).unwrap_or_default();
     for item in all {
         let named = item.entry("ssh").map_or(item, |entry| &entry.value);
@@ -95,7 +95,7 @@ fn addresses(host: &Node, out: &mut Diagnostics) {
             continue;
         };
         let message = format!("`{HOSTS}.ssh.address`: {text:?} is not an address");
-        let hint = "write it as the cluster knows it: 10.0.0.7, without a port";
+        let hint = "write its address in the cluster: 10.0.0.7, without a port";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for item in items {
         if let Some(entry) = item.entry("ssh") {
             let path = format!("{MACHINES}.ssh");
-            let does = "sends the target's credentials there";
+            let does = "sends the target's credentials to it";
             let is_trusted = is_named && is_own_word(subject.overrides, &entry.value);
             destination::check(is_trusted, (&path, &entry.value), does, out);
         }
@@ -48,7 +48,7 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !is_own_word(subject.overrides, node) {
         let message = format!(
             "`{PODS}` runs this program in pods of a cluster as your user, and sends the target's \
-             credentials there"
+             credentials to them"
         );
         out.add(&node.place, message, Some(HINT.to_owned()));
     }

@@ -203,7 +203,7 @@ impl<'a> Item<'a> {
             && self.wrote("where")
             && self.draft.kinds.iter().all(|kind| takes_all(&kind))
         {
-            let message = format!("{} takes all nodes, one after the other", kind.name);
+            let message = format!("{} affects all nodes, one after the other", kind.name);
             self.say("where", message, Some("remove `where`"), out);
         }
         let hosts = ground.hosts.unwrap_or(0);
@@ -295,7 +295,7 @@ impl<'a> Item<'a> {
             && after_ns >= for_ns
         {
             let message = format!(
-                "`faults.ha.after` is {}, but the host is back after {}",
+                "`faults.ha.after` is {}, but the host is up again after {}",
                 units::format_duration_ns(after_ns),
                 units::format_duration_ns(for_ns)
             );

@@ -62,7 +62,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     let kept = subject.count(&path("housekeeping")).unwrap_or(0);
     if let Some(word) = floats.filter(|_| kept > 0) {
         let message = format!(
-            "`{}` is {kept}, but `{word}` keeps no node off any core",
+            "`{}` is {kept}, but with `{word}` nodes may use every core",
             path("housekeeping")
         );
         let hint = "use `placing: auto` or `pinned`, or set `housekeeping: 0`; `units` and \
@@ -282,7 +282,7 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
             units::format_bytes(heap),
             measure::number::bytes(least)
         );
-        let hint = "raise it, or lower target.local.heap: page cache comes on top";
+        let hint = "raise it, or lower target.local.heap: the page cache is added to it";
         subject.say(path, message, Some(hint), out);
     }
 }
@@ -305,7 +305,7 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
             counted(nodes, "node"),
             units::format_bytes(volume)
         );
-        let hint = "raise target.local.host.volume: compactions and the commit log come on top";
+        let hint = "raise target.local.host.volume: compactions and the commit log are added to it";
         subject.say(path, message, Some(hint), out);
     }
 }

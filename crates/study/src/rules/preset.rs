@@ -19,13 +19,13 @@ pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
     line.preset(preset).is_none().then(|| {
         let known = Line::with_presets();
         let why = format!(
-            "cassay does not know {} of Cassandra {}",
+            "cassay does not have {} of Cassandra {}",
             preset.file(),
             line.name
         );
         (
             why,
-            format!("known for {known}; otherwise write the settings"),
+            format!("available for {known}; otherwise write the settings"),
         )
     })
 }

@@ -42,7 +42,7 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let other = names.find(|name| !matches!(*name, "fixed" | "sweep" | "arrival" | "scale_up"));
     if let Some(other) = other {
         let message = format!(
-            "`{path}` compares trials at the same point, but `procedure.{other}` decides points \
+            "`{path}` compares trials at the same point, but `procedure.{other}` chooses points \
              and windows during the run"
         );
         let hint = Some("use `fixed` or `sweep`");
@@ -50,7 +50,7 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     if subject.wrote(screening::PATH) {
         let message = format!("`{path}` and a screening exclude each other");
-        let hint = Some("a screening finds the settings that matter: use this in a study of those");
+        let hint = Some("a screening finds the important settings: use this in a study of those");
         subject.say(path, message, hint, out);
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn stated(
              contain the cluster metadata log, and a node cannot fall behind the entries that \
              others have read"
         );
-        let hint = "remove `back`: the nodes then stay upgraded";
+        let hint = "remove `back`: the nodes then remain upgraded";
         say("back", message, hint.to_owned());
     } else if to.line().has_cluster_metadata && named >= local.nodes {
         let message = format!(

@@ -39,7 +39,7 @@ pub(super) fn hint(major: u32) -> String {
         _ => command_of(&release.unwrap_or_default()),
     };
     let said = match command {
-        Some(command) => format!("hint: {command}; where there is no such package, {ANYWHERE}"),
+        Some(command) => format!("hint: {command}; if there is no such package, {ANYWHERE}"),
         None => format!("hint: {ANYWHERE}"),
     };
     said.replace(MAJOR, &major.to_string())

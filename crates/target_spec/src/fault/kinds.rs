@@ -74,7 +74,7 @@ kinds! {
         "drains and stops the node, and starts it again later",
         [NodeControl].taking_away().whole_within(STARTED_WITHIN);
     NodeRestart = "node-restart", Node,
-        "drains and stops the node, and starts it again at once",
+        "drains and stops the node, and starts it again immediately",
         [NodeControl].lasting(Length::Moment).taking_away().whole_within(STARTED_WITHIN);
     PodDelete = "pod-delete", Node,
         "deletes the node's pod with its grace period; the pod's controller creates another",
@@ -102,7 +102,8 @@ kinds! {
         [Hosts, CpuLimit].taking(&[FaultOption::Cpus]);
     // Cassandra stops itself permanently when it cannot open a file.
     NodeDescriptors = "node-descriptors", Node,
-        "leaves the node no free file descriptor, so that it opens no more files or connections",
+        "leaves no free file descriptors to the node, so that it opens no more files or \
+         connections",
         [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
     NodeClockAhead = "node-clock-ahead", Node,
         "restarts the node with a wall clock that is ahead, and later with the right one",
@@ -181,7 +182,7 @@ kinds! {
             .losing(DataLoss::Unsynced)
             .whole_within(STARTED_WITHIN);
     DiskRemoved = "disk-removed", Host,
-        "removes the host's volume, with its unsynced data, and puts it back later",
+        "removes the host's volume, with its unsynced data, and attaches it again later",
         [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DiskErrors = "disk-errors", Node,
         "makes a part of the host's volume fail, with half of a data file",

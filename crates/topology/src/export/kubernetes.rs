@@ -33,7 +33,7 @@ pub fn write_kubelet(source: &Source) -> Result<String, ExportError> {
     let reserved = housekeeping(source.plan);
     if reserved.is_empty() {
         return Err(ExportError::new(
-            "every CPU is given to an instance, and a kubelet with static CPUs needs one itself",
+            "every CPU belongs to an instance, but a kubelet with static CPUs needs one itself",
             "plan with housekeeping, or with fewer vCPUs",
         ));
     }
@@ -153,7 +153,7 @@ fn parse(text: &str) -> Result<yaml::Node, ReadError> {
     match (root, first) {
         (Some(root), None) => Ok(root),
         (_, Some(mistake)) => Err(wrong("YAML", mistake.message.clone())),
-        (None, None) => Err(wrong("YAML", "there is nothing in it")),
+        (None, None) => Err(wrong("YAML", "it is empty")),
     }
 }
 

@@ -313,7 +313,7 @@ fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
         let vcpu = pin.attribute("vcpu").and_then(|text| text.parse::<usize>().ok());
         let slot = vcpu
             .and_then(|vcpu| cpus.get_mut(vcpu))
-            .ok_or_else(|| wrong("libvirt XML", "a <vcpupin> is of no vCPU that it has"))?;
+            .ok_or_else(|| wrong("libvirt XML", "a <vcpupin> names a vCPU that it does not have"))?;
         *slot = Some(set(pin.attribute("cpuset").unwrap_or_default())?);
     }
     let Some(cpus) = cpus.into_iter().collect::<Option<Vec<CpuSet>>>() else {

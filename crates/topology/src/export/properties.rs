@@ -12,7 +12,7 @@ pub fn write(source: &Source) -> Result<String, ExportError> {
     let comment = ascii(&header(source, None), false);
     let rack = ascii(&text::plain(&source.plan.rack), true);
     Ok(format!(
-        "# {comment}\n# beside the line with dc=\nrack={rack}\n"
+        "# {comment}\n# next to the line with dc=\nrack={rack}\n"
     ))
 }
 

@@ -34,7 +34,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
         )
     };
     let mut out = format!("# {}\n[Service]\n", header(source, Some(instance)));
-    out += "# not below system.slice, which is confined to what instances do not use\n";
+    out += "# not below system.slice, which is confined to the CPUs that instances do not use\n";
     out += "Slice=cassandra.slice\n";
     out += "# the cpuset of the control group binds CPUs and memory\n";
     out += &format!("AllowedCPUs={cpus}\nAllowedMemoryNodes={nodes}\n");
@@ -55,7 +55,7 @@ pub fn write_slice(source: &Source) -> Result<String, ExportError> {
     let section = "# drop-in of system.slice and user.slice; for init.scope the section is [Scope]";
     let mut out = format!("# {}\n{section}\n[Slice]\n", header(source, None));
     if cpus.is_empty() {
-        out += "# every CPU is given to an instance: nothing to be confined to\nAllowedCPUs=\n"
+        out += "# every CPU belongs to an instance, so there is no confinement\nAllowedCPUs=\n"
     } else {
         out += &format!("AllowedCPUs={cpus}\n")
     }

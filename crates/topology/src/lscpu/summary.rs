@@ -99,10 +99,10 @@ fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     }
     raw.cores = all;
     raw.notes.push(format!(
-        "the summary of lscpu does not say which CPUs share a core ({threads} threads each), an L3 \
-         or a package; the usual numbering is assumed. `lscpu -J -e` says it"
+        "the summary of lscpu does not report which CPUs share a core ({threads} threads each), \
+         an L3 or a package; the usual numbering is assumed. `lscpu -J -e` reports it"
     ));
-    raw.notes.push("lscpu says nothing of memory, distances and devices".to_owned());
+    raw.notes.push("lscpu does not report memory, distances and devices".to_owned());
 }
 
 /// Splits the cores, in order, into `count` parts as equal as possible.

@@ -26,7 +26,7 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     if wish.instances == 0 || wish.vcpus == 0 {
         return refuse(
             format!("{} instances of {} vCPUs", wish.instances, wish.vcpus),
-            "ask for at least one instance of at least one vCPU",
+            "request at least one instance of at least one vCPU",
         );
     }
     if wish.instances > INSTANCES_MAX {
@@ -41,7 +41,7 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     if !(1.0..=64.0).contains(&wish.overcommit) {
         return refuse(
             format!("an overcommit of {}", wish.overcommit),
-            "it is how many vCPUs may share a CPU: from 1, which is none, to 64",
+            "it is the number of vCPUs that may share a CPU: from 1, which means no sharing, to 64",
         );
     }
     if wish.collector == Collector::Cms && wish.jdk >= 14 {
@@ -93,7 +93,7 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
     hints.extend(instances_max.map(|count| format!("{count} instances of {} vCPUs", wish.vcpus)));
     hints.extend(overcommit.filter(|_| !lacks_memory).map(|o| format!("an overcommit of {o:.2}")));
     let hint = if hints.is_empty() {
-        "nothing of this kind fits; ask for less memory or less housekeeping".to_owned()
+        "no such request fits; request less memory or less housekeeping".to_owned()
     } else {
         format!("what fits: {}", hints.join(", or "))
     };

@@ -39,7 +39,7 @@ pub(super) fn numbers(
     if sorted.len() == total {
         Ok(numbers)
     } else {
-        Err(format!("indexes={text} gives a number twice"))
+        Err(format!("indexes={text} contains a number twice"))
     }
 }
 

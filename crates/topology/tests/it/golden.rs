@@ -338,7 +338,7 @@ fn memory_beyond_a_node_is_two_parts_here_and_flagged_for_esxi() {
     let bytes: Vec<u64> = plan.instances[0].memory.iter().map(|part| part.bytes >> 30).collect();
     assert_eq!(bytes, [192, 192]);
     assert!(
-        plan.warnings.iter().any(|text| text.contains("remote unseen")),
+        plan.warnings.iter().any(|text| text.contains("a part of its memory is remote")),
         "{:?}",
         plan.warnings
     );

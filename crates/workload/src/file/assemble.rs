@@ -60,7 +60,7 @@ impl<'a> File<'a, '_> {
             text: self.text,
         });
         for second in named.iter().filter(|named| named.options.adds_rows).skip(1) {
-            let message = "a second statement with `rows: new`; rows are added by one at most";
+            let message = "a second statement with `rows: new`; only one may add rows";
             self.say(&second.place, message);
         }
         let load = self.load(&named);
@@ -156,7 +156,7 @@ impl<'a> File<'a, '_> {
                 continue;
             };
             let wrong = if named[index].parts[0].verb == Verb::Select {
-                "the load stage writes, and this one reads"
+                "the load stage writes, but this one reads"
             } else if named[index].options.size.is_some() {
                 "the load stage writes row by row: a batch with a size would write rows twice"
             } else if named[index].options.adds_rows {
@@ -242,7 +242,8 @@ impl<'a> File<'a, '_> {
             && self.out.is_empty()
             && !(sum > 0.0 && sum.is_finite())
         {
-            let message = format!("the weights sum up to {sum}; some statement needs one above 0");
+            let message = format!("the weights sum up to {sum}; at least one statement needs one \
+                                   above 0");
             self.say(place, message);
         }
         Some(weights)

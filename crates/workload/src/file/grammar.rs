@@ -65,7 +65,7 @@ pub(super) fn check(
         return Ok(());
     }
     let message = format!(
-        "this {} does not say which {} it is of: {} missing from the key",
+        "this {} does not state which {} it affects: {} missing from the key",
         format!("{verb:?}").to_uppercase(),
         if one_row { "row" } else { "partition" },
         missing.join(", ")
@@ -134,7 +134,7 @@ impl Reader<'_> {
         let known = || expected.iter().map(String::as_str);
         match self.token() {
             Some(token) => {
-                let message = format!("`{}` cannot stand here", token.text);
+                let message = format!("`{}` is not allowed here", token.text);
                 Err((token.at, message, did_you_mean(&token.text, known())))
             }
             None => {

@@ -82,7 +82,7 @@ fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<
             [Argument { name: None, value }] => constant(value, typ),
             _ => Err(Wrong::new(
                 expr.at,
-                "fixed takes one value, as in fixed(100)",
+                "fixed has one value, as in fixed(100)",
             )),
         },
         "row" | "hash" | "sequence" | "uniform" | "gaussian" | "exponential" | "zipf" => {
@@ -128,7 +128,7 @@ fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<
         }
         "list" | "set" | "map" | "tuple" | "vector" => collection(expr, name, typ, numbers),
         _ => {
-            let message = format!("there is no function `{name}` of values");
+            let message = format!("there is no function `{name}` for values");
             let hint = did_you_mean(name, FUNCTIONS);
             Err(Wrong {
                 hint,
@@ -235,7 +235,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
     }
     let reached = last.map_or("any number".to_owned(), |last| last.to_string());
     let message = format!("`{}` reaches {reached}; {typ} ends at {max}", expr.text);
-    Err(Wrong::new(expr.at, message).hint("cut it off: row(modulo=1000), uniform(0..100)"))
+    Err(Wrong::new(expr.at, message).hint("limit it: row(modulo=1000), uniform(0..100)"))
 }
 
 /// Reads `row(from=0, divide=1, modulo=n)`. Also returns its largest value.
@@ -326,7 +326,7 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
         [Argument { name: None, value }] => Ok(Gen::Boolean {
             share: fraction(value)?,
         }),
-        _ => Err(Wrong::new(expr.at, "boolean takes one share: boolean(0.9)")),
+        _ => Err(Wrong::new(expr.at, "boolean has one share: boolean(0.9)")),
     }
 }
 
@@ -338,7 +338,7 @@ fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
         return Err(Wrong::new(expr.at, message).hint(hint));
     };
     let [Argument { name: None, value }] = expr.arguments() else {
-        let message = "column takes the name of one column of the CSV";
+        let message = "column has the name of one column of the CSV";
         return Err(Wrong::new(expr.at, message).hint("column(user_id), column('User id')"));
     };
     let name = match &value.form {

@@ -110,8 +110,8 @@ impl<'a> File<'a, '_> {
                 Err(wrong) => return fault(self, wrong),
                 Ok(DefinedObject::Keyspace(name)) => {
                     let message = format!("CREATE KEYSPACE {name} is made from the study");
-                    let hint = "leave it out; `keyspace:` names it, the study's `replication` \
-                                says how it is copied";
+                    let hint = "leave it out; `keyspace:` names it, and the study's `replication` \
+                                determines its copies";
                     self.out.add(&place, message, Some(hint.to_owned()));
                     continue;
                 }

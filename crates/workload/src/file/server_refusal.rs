@@ -139,16 +139,17 @@ impl CompiledFile {
         let (markers, count) = (&written.markers, takes.len());
         if markers.len() != count {
             let made = markers.len();
-            let message = format!("the server takes {count} values here, and {made} are made");
+            let message = format!("the server requires {count} values here, but {made} are \
+                                   generated");
             return out.add(&written.place, message, None);
         }
         for (marker, takes) in markers.iter().zip(takes) {
             let Marker { name, typ, place } = marker;
             if !is_taken(takes, typ) {
                 let message =
-                    format!("the server takes {takes} here, and `{name}` is made as {typ}");
-                let hint = "the table there has another column than the `schema` of this file, or \
-                            the value's `type:` is wrong";
+                    format!("the server requires {takes} here, but `{name}` is generated as {typ}");
+                let hint = "the table on the server has another column than the `schema` of this \
+                            file, or the value's `type:` is wrong";
                 out.add(place, message, Some(hint.to_owned()));
             }
         }

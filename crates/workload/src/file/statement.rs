@@ -122,7 +122,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     let markers = schema::markers(&plain).map_err(|fault| mistake(0, fault.message, None))?;
     if markers.len() != names.len() {
         let message = format!(
-            "{} markers are written here and {} can be told apart",
+            "there are {} markers here, but {} can be distinguished",
             names.len(),
             markers.len()
         );
@@ -165,7 +165,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
 fn counts_differ(tokens: &[Token]) -> Option<String> {
     let (columns, values) = schema::insert_counts(tokens).filter(|(c, v)| c != v)?;
     Some(format!(
-        "{columns} columns are named here, and {values} values stand there"
+        "there are {columns} columns here, but {values} values"
     ))
 }
 
@@ -231,7 +231,7 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
             let message = format!("`{first}` is not SELECT, INSERT, UPDATE or DELETE");
             let hint = match first {
                 "begin" => Some("a list of statements under `cql` is sent as a batch"),
-                "create" => Some("what makes tables belongs into `schema`"),
+                "create" => Some("statements that create tables belong in `schema`"),
                 _ => None,
             };
             return Err((0, message, hint.map(str::to_owned)));
@@ -260,7 +260,7 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
             let before = before.to_uppercase();
             let message = match place {
                 Some(_) => format!("no table's name follows on {before}"),
-                None => format!("there is no {before}, which a table's name follows on"),
+                None => format!("there is no {before}, which precedes the name of a table"),
             };
             Err((0, message, None))
         }
@@ -454,7 +454,7 @@ impl Binder<'_> {
             Marker::Timestamp | Marker::Token => return Some(CqlType::Bigint),
             Marker::Column(name) => name,
             Marker::Unknown => {
-                let message = "the text does not tell what type this marker has".to_owned();
+                let message = "the text does not determine the type of this marker".to_owned();
                 let hint = "state it at the value: {is: …, type: int}".to_owned();
                 self.wrong(at, message, Some(hint));
                 return None;

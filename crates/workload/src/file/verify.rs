@@ -28,7 +28,7 @@ impl<'a> File<'a, '_> {
             if !reads && self.out.is_empty() {
                 let place = Place::default();
                 let hint = "add a SELECT, and name it under `verify` to have rows checked";
-                let message = "the workload reads nothing, so no read checks its writes";
+                let message = "the workload does not read, so no read checks its writes";
                 self.out.add(&place, message, Some(hint.to_owned()));
             }
             return None;
@@ -36,8 +36,8 @@ impl<'a> File<'a, '_> {
         let index = self.name_of(node, named, "verify")?;
         let read = &named[index].parts[0];
         if self.root.find("load").is_none() && !self.is_misspelt("load") {
-            let message = "reads are compared with the writes of `load`, and there is no `load`";
-            let hint = "add `load: write`, or leave `verify` out: then nothing is checked";
+            let message = "reads are compared with the writes of `load`, but there is no `load`";
+            let hint = "add `load: write`, or leave `verify` out, which disables the check";
             self.out.add(&node.place, message, Some(hint.to_owned()));
             return None;
         }
@@ -54,7 +54,7 @@ impl<'a> File<'a, '_> {
             Ok(cells) => Some((index, cells)),
             Err(message) => {
                 let message = format!("{} cannot be checked: {message}", named[index].name);
-                let hint = "change that, or leave `verify` out: then nothing is checked";
+                let hint = "change that, or leave `verify` out, which disables the check";
                 self.out.add(&node.place, message, Some(hint.to_owned()));
                 None
             }
@@ -128,7 +128,7 @@ fn expected(
             )),
             Some((_, bound)) if bound.per == Per::Row => Ok((bound.generate.clone(), bound.seed)),
             Some((bind, _)) => Err(format!("{name} is {}, which is per operation", bind.value)),
-            None => Err(format!("the load stage binds nothing to {name}")),
+            None => Err(format!("the load stage does not bind {name}")),
         }
     });
     cells.collect()
@@ -225,7 +225,7 @@ fn undisturbed(
             {
                 let name = &other.name;
                 return Err(format!(
-                    "{name} writes rows of other keys: {key} is another value there"
+                    "{name} writes rows of other keys: {key} has another value"
                 ));
             }
             for column in selected.iter().filter(|column| part.writes.contains(column)) {
@@ -237,7 +237,7 @@ fn undisturbed(
                     .is_some_and(|((bind, _), (load, _))| bind.value == load.value);
                 if !stays {
                     let name = &other.name;
-                    return Err(format!("{name} writes something else to {column}"));
+                    return Err(format!("{name} writes another value to {column}"));
                 }
             }
         }

@@ -86,7 +86,7 @@ impl Program {
             .find(|(keyspace, _)| *keyspace != self.keyspace);
         if let Some((keyspace, _)) = other {
             return Some(format!(
-                "it uses the keyspace {keyspace} besides {}",
+                "it uses the keyspace {keyspace} in addition to {}",
                 self.keyspace
             ));
         }

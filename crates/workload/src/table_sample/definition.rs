@@ -38,10 +38,10 @@ pub enum KeySource<'a> {
 }
 
 impl TableSample {
-    /// E: A CSV lacks a column of the partition key. The error is a sentence with a remedy.
+    /// Returns a workload file that reads the table by its keys.
     ///
     /// # Errors
-    /// A sentence with a remedy, if a CSV lacks a column of the partition key.
+    /// A CSV lacks a column of the partition key. The error is a sentence with a remedy.
     pub fn definition(&self, keys: KeySource<'_>) -> Result<String, String> {
         let (file, columns) = self.keyed_columns(keys)?;
         let markers = self.markers();
@@ -115,8 +115,8 @@ impl TableSample {
                 found.push((at, wanted.clone()));
             } else if stated.is_some() || self.columns[at].role == ColumnRole::Partition {
                 return Err(format!(
-                    "{file} has no column {wanted}, which is to hold the {name} of {}.{}; it has \
-                     {}",
+                    "{file} has no column {wanted}, which should contain the {name} of {}.{}; it \
+                     has {}",
                     self.keyspace,
                     self.table,
                     names.join(", ")
@@ -190,10 +190,10 @@ impl TableSample {
     }
 }
 
-/// E: The file has no header. The error is a sentence with the file.
+/// Returns the names of a CSV's columns.
 ///
 /// # Errors
-/// A sentence with the file, if it has no header.
+/// The file has no header. The error is a sentence with the file.
 pub fn csv_columns(file: &str, text: &str) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;

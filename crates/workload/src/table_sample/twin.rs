@@ -48,12 +48,11 @@ pub struct Twin {
 }
 
 impl TableSample {
-    /// E: A type cannot be parsed, or the generated file does not compile, which is a bug of
-    /// cassay. The error is a sentence.
+    /// Returns the workload file of a twin.
     ///
     /// # Errors
-    /// A sentence, if a type cannot be parsed, or if the generated file does not compile, which is
-    /// a bug of cassay.
+    /// A type cannot be parsed, or the generated file does not compile, which is a bug of cassay.
+    /// The error is a sentence.
     pub fn twin(&self) -> Result<Twin, String> {
         let types = self.column_types()?;
         let builder = Builder {

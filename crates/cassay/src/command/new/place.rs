@@ -63,14 +63,13 @@ target:
                 if name == "fault" { 3 } else { 1 }
             ),
             TargetChoice::Attach(address) => format!(
-                "\
-# Your cluster: nothing is started or stopped there, and only what --allow names is changed.
+                "# Your cluster: cassay starts no nodes, and changes only what --allow names.
 target:
   attach:
     contact_points: ['{address}']
     # user: cassay
     # password: {{secret: db}}   # and on the command line: --secret db=file:PATH
-    # datacenter: dc1            # only nodes of this one are asked
+    # datacenter: dc1            # use only the nodes of this one
 "
             ),
         }
@@ -84,8 +83,7 @@ target:
             TargetChoice::Local if name == "fault" => "keyspace: {replication: 3}\n".to_owned(),
             TargetChoice::Local => "keyspace: {replication: 1}\n".to_owned(),
             TargetChoice::Attach(_) => format!(
-                "\
-# Of its own, so that it meets nothing of yours. As many copies as your tables have:
+                "# A separate keyspace, with as many copies as your tables have:
 # replication: {{dc1: 3}}
 keyspace: {{name: {}, replication: 1}}
 ",

@@ -33,7 +33,8 @@ impl CompletedProfiles {
                 && UndefinedTable::is_said_by(mistake)
             {
                 mistake.hint = Some(format!(
-                    "{answer}: add the table's CREATE TABLE to the profile, or create it there"
+                    "{answer}: add the table's CREATE TABLE to the profile, or create the table \
+                     in the cluster"
                 ));
             }
         }

@@ -171,7 +171,7 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
     run.says(&[
         "node-restart: the cluster was not started by cassay, and is not stopped and started",
         "add --allow restart",
-        "node-pause: the cluster was not started by cassay, and is not told by signals",
+        "node-pause: the cluster was not started by cassay, and is not controlled by signals",
         "add --allow signal",
     ]);
     assert!(!theirs.machines.lab.path().join("results").exists());
@@ -484,7 +484,7 @@ fn a_process_of_another_user_is_refused_before_any_change() {
     let allow = "--allow=create=keyspace1,restart";
     theirs.cassay(&["run", "study.yaml", "--trust", allow]).ended_with(2).says(&[
         "node-stop is not available: 127.0.0.1: db1: ",
-        "it is none of this user's",
+        "it belongs to another user",
     ]);
     assert!(theirs.serves() && theirs.starts() == 1);
     assert!(!theirs.machines.lab.path().join("results").exists());

@@ -34,7 +34,7 @@ pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     reader.rest.is_empty().then(|| holds(value, &text))?
 }
 
-/// Returns true if `shown` contains everything that was requested. It may contain more.
+/// Returns true if `shown` contains all requested elements. It may contain more.
 fn stands_in(value: &Value, shown: &Value) -> bool {
     match (value, shown) {
         (Value::Object(map), Value::Object(shown)) => map
@@ -66,7 +66,7 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
             shown => holds(&list[0], shown),
         },
         (Value::Array(list), Text::List(shown)) if list.len() != shown.len() => Some(false),
-        // The server treats some lists as sets, and orders them in its own way.
+        // The server treats some lists as sets, and changes their order.
         (Value::Array(list), Text::List(shown)) => {
             all(list.iter().map(|value| among(value, shown)))
         }

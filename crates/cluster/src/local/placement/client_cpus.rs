@@ -63,14 +63,14 @@ impl Layout {
         let where_it_is = match (best, tells_l3(machine)) {
             (Some(0), true) => "under an L3 that no node has",
             (Some(0), false) => {
-                "on a NUMA node that no node has; this machine does not tell which cores share an \
-                 L3"
+                "on a NUMA node that no node has; this machine does not report which cores share \
+                 an L3"
             }
             (Some(1), true) => {
                 "on cores that no node has; every L3 that may be used has a node under it"
             }
             (Some(1), false) => {
-                "on cores that no node has; this machine does not tell which cores share an L3"
+                "on cores that no node has; this machine does not report which cores share an L3"
             }
             _ if beside[1].is_empty() => {
                 "which are threads of cores that nodes run on: no core is free"

@@ -40,7 +40,7 @@ pub(super) fn plan_sentences(
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Nodes with overlapping NUMA nodes share cores too, but on request.
+    // Nodes with overlapping NUMA nodes also share cores, but on request.
     if plan.warnings.iter().any(|warning| warning.contains(SHARED)) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };
@@ -50,7 +50,7 @@ pub(super) fn plan_sentences(
     let split = names(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1));
     if !split.is_empty() {
         said.push(format!(
-            "no NUMA node had room for a part of {}: it is on several",
+            "no NUMA node had space for a part of {}: it is on several",
             split.join(", ")
         ));
     }

@@ -105,7 +105,7 @@ impl NodeReport {
     ) -> Vec<Proof> {
         let facts = self.jvm.as_ref().map(|jvm| &jvm.facts);
         let fact = |name: &str| facts.and_then(|facts| facts.get(name)).cloned();
-        let why = facts.map_or(NO_AGENT, |_| "VM.info does not say it");
+        let why = facts.map_or(NO_AGENT, |_| "VM.info does not contain it");
         let proof = |key: &str, wanted: String, found: Option<String>, holds: bool| Proof {
             node: node.to_string(),
             key: key.to_string(),

@@ -81,8 +81,8 @@ impl Proof {
 }
 
 /// Reason for a visible guardrail without effect on the load.
-const GUARDRAIL_BINDS_NOBODY: &str = "a guardrail binds ordinary users only, and nodes without \
-                                      authentication take every client for a superuser";
+const GUARDRAIL_BINDS_NOBODY: &str = "a guardrail limits only ordinary users, and nodes without \
+                                      authentication treat every client as a superuser";
 
 const SETTINGS: &str = "system_views.settings";
 const FLAGS: &str = "VM.flags";
@@ -324,7 +324,7 @@ impl Jvm {
     }
 }
 
-/// Masks secrets in a proof after the comparison. The proof's result stays.
+/// Masks secrets in a proof after the comparison. The result of the proof does not change.
 fn hide(mut proof: Proof) -> Proof {
     let is_said = |value: &str| [ABSENT, "given"].contains(&value);
     let mask = |value: &mut String| {

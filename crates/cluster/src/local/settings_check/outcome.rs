@@ -18,8 +18,8 @@ pub struct Proof {
     pub source: &'static str,
 }
 
-/// Result of checking a setting. The type has no fourth case, so an unseen value never counts as
-/// seen.
+/// Result of checking a setting. The type has no fourth case, so an unknown value never counts as
+/// proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The requested value is in effect, as shown here.
@@ -49,7 +49,7 @@ impl Effect {
         }
     }
 
-    /// Returns true if the requested value was seen in effect.
+    /// Returns true if the node reported the requested value.
     pub fn is_proved(&self) -> bool {
         matches!(self, Effect::InEffect(_))
     }

@@ -104,7 +104,7 @@ fn columns(session: &mut Session, source: &str, is_it: &str) -> Result<Columns> 
         .rows
         .into_iter()
         .next()
-        .with_context(|| format!("there is nothing in {source} where {is_it}"))?;
+        .with_context(|| format!("{source} contains no row where {is_it}"))?;
     Ok(found.columns.into_iter().zip(row).collect())
 }
 

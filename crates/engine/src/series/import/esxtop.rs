@@ -6,9 +6,9 @@
 //! `\\host\Object(instance)\Counter`. Each other line begins with its time, `05/15/2018 02:13:06`.
 //! All cells are quoted. A killed tool leaves an incomplete last line, which is not an error.
 //!
-//! Windows, and spreadsheets that saved such a file, may write it in their own language: `;` or a
-//! tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The format
-//! has no separators of thousands, so a comma within a number is always a decimal comma.
+//! Windows, and spreadsheets that saved such a file, may write it in the language of the user: `;`
+//! or a tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The
+//! format has no separators of thousands, so a comma within a number is always a decimal comma.
 
 use super::{Filter, Point, Room, Series, with_hint};
 use anyhow::{Context, Result, bail, ensure};
@@ -176,7 +176,7 @@ fn utc_ahead(first: &str) -> Result<i64> {
     let rest = first.strip_prefix("(PDH-CSV 4.0)").with_context(|| {
         let shown: String = first.chars().take(40).collect();
         format!(
-            "is not what `esxtop -b` writes: the first line begins with {shown:?} and not with \
+            "is not the output of `esxtop -b`: the first line begins with {shown:?} instead of \
              \"(PDH-CSV 4.0)\""
         )
     })?;
@@ -238,7 +238,7 @@ fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
         "none of its {} columns is {}; the first are {:?}",
         names.len() - 1,
         if usual {
-            "one that is usually wanted; hint: name those that you want, in the language of the \
+            "one that is usually needed; hint: name those that you need, in the language of the \
              file: --column '\\cpu(*)\\%', or `columns` in a study"
                 .to_string()
         } else {

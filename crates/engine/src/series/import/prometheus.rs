@@ -1,11 +1,11 @@
 //! Reads Prometheus's text format: one sample a line, `name{label="value",…} value time`.
 //!
 //! Version 0.0.4 has times in milliseconds; OpenMetrics, which ends with `# EOF`, has them in
-//! seconds. This is a small strict parser: the existing libraries skip lines that they do not
-//! understand, so a broken file would become an empty chart.
+//! seconds. This is a small strict parser. The existing libraries skip lines that they cannot
+//! parse, so a broken file would become an empty chart.
 //!
-//! Counters become rates, because only their growth says something about a run. The reader leaves
-//! out the buckets of histograms unless the user selects them.
+//! Counters become rates, because only their growth gives information about a run. The reader
+//! leaves out the buckets of histograms unless the user selects them.
 
 mod sample;
 
@@ -68,7 +68,7 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
         "{}: {}",
         path.display(),
         if metrics.is_empty() {
-            "there is no sample in it, or only one of each counter".to_string()
+            "it contains no sample, or only one of each counter".to_string()
         } else {
             format!("no metric is called {}", metrics.join(" or "))
         }
@@ -180,8 +180,8 @@ impl SeriesInProgress {
         };
         let unix_ns = sample.unix_ns.or(age).with_context(|| {
             format!(
-                "{} has no time; hint: put each scrape into a file of its own in one folder, whose \
-                 times are taken then, or give the end point itself",
+                "{} has no time; hint: put each scrape into a separate file in one folder, whose \
+                 times are then used, or name the endpoint itself",
                 sample.name
             )
         })?;

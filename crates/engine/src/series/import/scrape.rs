@@ -37,13 +37,13 @@ impl Scrape {
     /// The address is not a plain HTTP address.
     pub fn new(url: &str, metrics: &[String]) -> Result<Scrape> {
         let rest = url.strip_prefix("http://").with_context(|| {
-            format!("the end point {url} must begin with http://: others are not asked")
+            format!("the endpoint {url} must begin with http://, since others are not supported")
         })?;
         let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
         ensure!(!place.is_empty(), "the end point {url} names no host");
         ensure!(
             !place.contains('@'),
-            "the end point {url} has a password in its address, where others see it"
+            "the endpoint {url} has a password in its address, where others can see it"
         );
         Ok(Scrape {
             url: url.to_string(),
@@ -93,8 +93,8 @@ impl Scrape {
         let described = Exposition::parse(text)?.described(&self.place, &self.filter);
         ensure!(
             described.len() <= SERIES_COUNT_MAX,
-            "it has {} series, more than the {SERIES_COUNT_MAX} that are taken; hint: say which \
-             ones you want",
+            "it has {} series, more than the maximum of {SERIES_COUNT_MAX}; hint: name the series \
+             that you need",
             described.len()
         );
         let mut counters = HashMap::new();

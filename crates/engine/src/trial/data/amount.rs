@@ -11,7 +11,7 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
         return format!("{}; so {what}", causes.join("; "));
     }
     if errors.contains("shutting down") {
-        return format!("{what}; a node shuts down: its log says why");
+        return format!("{what}; a node shuts down, and its log has the reason");
     }
     let is_slow = [
         "timeout",
@@ -23,7 +23,8 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
     .iter()
     .any(|word| errors.contains(word));
     if !is_slow {
-        return format!("{what}; the server refuses what is sent: its words say what to change");
+        return format!("{what}; the server refuses the requests, and its message describes the \
+                        necessary change");
     }
     format!("{what}; a lower load or a longer `client.timeout` may help")
 }

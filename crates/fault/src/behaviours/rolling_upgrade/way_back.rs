@@ -2,9 +2,9 @@
 //! release, and are repaired.
 //!
 //! Invariants: the kept files come from a drained and stopped node, before the new release has
-//! touched them. They lack later writes, so a node is back only after a repair from the other
-//! nodes. Repairs begin once all nodes run the same release, because nodes of two releases do not
-//! stream to each other.
+//! touched them. They lack later writes, so a node is rolled back only after a repair from the
+//! other nodes. Repairs begin when all nodes run the same release, because nodes of two releases do
+//! not stream to each other.
 
 use super::{DRAINED_WITHIN, counted, files};
 use crate::behaviour::{Tell, Work};
@@ -36,7 +36,7 @@ const REPAIRED_WITHIN: Duration = Duration::from_secs(12 * 3600);
 pub(super) struct WayBack {
     /// Nodes with kept files, in the order of their upgrade, and their former releases.
     kept: Vec<KeptNode>,
-    /// True if all of them are back and repaired.
+    /// True if all of them are rolled back and repaired.
     is_over: bool,
 }
 
@@ -59,12 +59,12 @@ impl WayBack {
     pub fn describe_files(&self) -> Option<String> {
         let kept = self.kept.last()?;
         Some(format!(
-            "the files that it had as {} are kept",
+            "its files from {} are kept",
             kept.release
         ))
     }
 
-    /// Returns true if all nodes are back and repaired.
+    /// Returns true if all nodes are rolled back and repaired.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
@@ -78,7 +78,7 @@ impl WayBack {
     /// no longer needed.
     ///
     /// # Errors
-    /// A node does not come back with its former release, or cannot be repaired.
+    /// A node does not start with its former release, or cannot be repaired.
     pub fn go(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<()> {
         self.all_back(world, tell)?;
         for node in self.nodes() {
@@ -119,7 +119,7 @@ impl WayBack {
                     let node = round.touched().last().copied().unwrap_or_default();
                     let was = was(node);
                     let back = format!(
-                        "it is {was} again, with the files that it had as that: {}",
+                        "it runs {was} again, with its files from that release: {}",
                         counted(&files(world, node)?)
                     );
                     tell(world.now_ns(), format!("{words}; {back}"));
@@ -132,8 +132,8 @@ impl WayBack {
 }
 
 /// Drains and stops a node, replaces its files by the kept ones, and starts it with its former
-/// release. Returns the reason why draining failed, if it did. A failure matters little, because
-/// the flushed data would be discarded.
+/// release. Returns the reason if draining failed. A failure is unimportant, because the flushed
+/// data would be discarded.
 fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     let drained = world.tell(node, drain, DRAINED_WITHIN);
@@ -145,7 +145,7 @@ fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
     Ok(drained.err().map(why))
 }
 
-/// Repairs all user keyspaces of a node. Returns what it and the other replicas report.
+/// Repairs all user keyspaces of a node. Returns its report and those of the other replicas.
 fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
     let mut repair = node_repair::behaviour(&Hit::Node(node), &Options::default());
     // Earlier validations by other nodes. Nodes of 4.0 do not show them.
@@ -162,11 +162,11 @@ fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
         world.wait(POLL);
     };
     if before.broken.is_none() {
-        return Ok(format!("was repaired ({said}), which no other node shows"));
+        return Ok(format!("was repaired ({said}), but no other node shows that"));
     }
     let seen = repair.look(world, LIMIT);
     if seen.broken == Some(false) {
-        bail!("it says that it was done ({said}), and {}", seen.words);
+        bail!("it reports the end ({said}), and {}", seen.words);
     }
     Ok(format!("was repaired ({said}): {}", seen.words))
 }

@@ -205,7 +205,7 @@ pub(super) const ROWS: &[Row] = &[
             return Ok(None);
         };
         if dates::by_pattern(pattern, 0).is_none() {
-            let message = format!("`{pattern}` has a letter that is not known here");
+            let message = format!("`{pattern}` has an unknown letter");
             return Err(RecipeMistake::new(message, call.at));
         }
         let pattern = pattern.clone();
@@ -397,7 +397,7 @@ fn clock(
 ) -> Flavours {
     let found = plain(given, &[Ty::Long], Ty::Long, &step)?;
     env.note(format!(
-        "{} gives the clock in NoSQLBench; so that runs can be repeated, here {what}",
+        "{} returns the clock in NoSQLBench; so that runs can be repeated, here {what}",
         call.name
     ));
     Some(found)

@@ -152,7 +152,7 @@ impl Count {
     pub(super) fn value(&self, input: i64) -> i64 {
         match self {
             Count::Fixed(count) => *count,
-            // Only this code knows a function's result.
+            // Only this code determines the result of a function.
             Count::Of(recipe) => recipe.value(input).long().min(COUNT_MAX),
         }
     }

@@ -62,7 +62,7 @@ impl Elements {
         let bytes = &self.bytes;
         let key_of = |one: &Span| &bytes[one.begin..one.key_end];
         let is_told = is_told_by_key(kind);
-        // The sort is stable: equal elements stay in the order in which they were made.
+        // The sort is stable: equal elements remain in the order in which they were made.
         self.spans.sort_by(|a, b| match a.order.cmp(&b.order) {
             Ordering::Equal if !is_told => compare(kind, key_of(a), key_of(b)),
             order => order,

@@ -59,7 +59,7 @@ impl Column {
             return true;
         }
         if self.has_unseeded_length() {
-            // The bytes are seeded, whatever their number.
+            // The bytes are seeded, regardless of their number.
             return made.iter().zip(cell).all(|(a, b)| a == b);
         }
         if !self.has_unseeded_size() {

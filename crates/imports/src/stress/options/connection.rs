@@ -99,7 +99,7 @@ pub(crate) const MODE: [KnownParam; 15] = [
         "requestTimeout=",
         ANY,
         "12000",
-        "Time-out of a request in ms; without effect",
+        "Timeout of a request in ms; without effect",
     ),
     new("4x", ANY, "", "Version 4 of the driver; without effect"),
 ];
@@ -120,7 +120,7 @@ pub(crate) const PORT: [KnownParam; 3] = [
         "jmx=",
         ANY,
         "7199",
-        "Without effect: nodes are asked through cassay's own means",
+        "Without effect: cassay connects to nodes itself",
     ),
 ];
 
@@ -213,7 +213,7 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
         } else {
             "password="
         };
-        let hint = Some("give both or none".to_owned());
+        let hint = Some("state both or none".to_owned());
         let message = "`user=` and `password=` belong together";
         d.add(&mode.place_of(given), message, hint);
     }
@@ -233,7 +233,7 @@ fn compression(mode: &Params, d: &mut Diagnostics) -> Option<Compression> {
     let parse = |text: &str| match text.to_ascii_lowercase().as_str() {
         "none" => Ok(None),
         name => match Compression::parse(name) {
-            None => Err(format!("`{text}` is none of none, lz4, snappy")),
+            None => Err(format!("`{text}` is not one of none, lz4, snappy")),
             spoken => Ok(spoken),
         },
     };
@@ -259,11 +259,11 @@ fn nodes(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> N
         .unwrap_or_default();
     let file = node.text("file=").map(|file| (file.to_owned(), node.place_of("file=")));
     if file.is_some() && !listed.is_empty() {
-        notes.push("`-node file=` hides the list of nodes beside it, as in the tool.".to_owned());
+        notes.push("`-node file=` hides the list of nodes next to it, as in the tool.".to_owned());
     }
     if node.has("whitelist") {
-        let note = "`-node whitelist`: operations go to the nodes that own their rows, of those \
-                    that were named.";
+        let note = "`-node whitelist`: of the named nodes, operations go to those that own their \
+                    rows.";
         notes.push(note.to_owned());
     }
     for form in ["rack=", "loadbalance=", "remote-dc="] {
@@ -326,7 +326,7 @@ fn credentials(
     let name = "-credentials-file";
     let params = Params::read(name, option.place(), words, &CREDENTIALS, true, d);
     if params.free.len() != 1 && params.free.len() == words.len() {
-        let message = format!("`{name}` needs one path and has {}", params.free.len());
+        let message = format!("`{name}` needs one path, but has {}", params.free.len());
         d.add(
             &option.place(),
             message,

@@ -49,7 +49,7 @@ pub(crate) const LOG: [KnownParam; 7] = [
         "level=",
         1,
         "normal",
-        "How much is said: minimal, normal or verbose",
+        "Amount of output: minimal, normal or verbose",
     ),
     new("no-summary", 1, "", "Leave the block of results out"),
     new("no-settings", 1, "", "Leave the list of settings out"),
@@ -163,7 +163,7 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
         "minimal" => Ok(Verbosity::Minimal),
         "normal" => Ok(Verbosity::Normal),
         "verbose" => Ok(Verbosity::Verbose),
-        _ => Err(format!("`{text}` is none of minimal, normal, verbose")),
+        _ => Err(format!("`{text}` is not one of minimal, normal, verbose")),
     };
     let interval = reporting.value("output-frequency=", d, values::interval);
     let interval = log.value("interval=", d, values::interval).or(interval);

@@ -58,7 +58,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
         return schema;
     };
     if matches!(verb, Verb::User { .. }) {
-        let message = "`-schema` goes with the predefined commands, not with `user`";
+        let message = "`-schema` is for the predefined commands, not for `user`";
         let hint = "write keyspace_definition and table_definition in the profile".to_owned();
         d.add(&params.place, message, Some(hint));
     }
@@ -151,7 +151,7 @@ impl SchemaOptions {
         let columns: Vec<String> =
             columns.names.iter().map(|name| format!("\"{name}\" {cql_type}")).collect();
         // An empty map meant no compression until Cassandra 3.0. Since then it means the default,
-        // so the tool's own statement with `{}` no longer does what its help says.
+        // so the tool's statement with `{}` no longer matches its help.
         let compression = match &self.compression {
             Some(class) => map(class, &[]),
             None => "{'enabled': 'false'}".to_owned(),

@@ -32,7 +32,7 @@ impl Planner<'_> {
                 Ok(text) => text,
                 Err(message) => {
                     let hint = if path.contains("://") {
-                        "download it and name the file: nothing is fetched here"
+                        "download it and name the file: cassay downloads no files"
                     } else {
                         "a relative path counts from the folder of the command"
                     };
@@ -176,7 +176,7 @@ impl Planner<'_> {
                 && let Some(mistake) = mistakes.first()
             {
                 self.notes.push(format!(
-                    "query {name} is not used here and could not be: line {}: {}",
+                    "query {name} is not used here, and is invalid: line {}: {}",
                     mistake.line, mistake.message
                 ));
             }
@@ -307,7 +307,7 @@ impl Planner<'_> {
         }
         if batch != BatchKind::Logged && rows_max > BATCH_MAX {
             self.notes.push(format!(
-                "an insert may come to {rows_max:.0} rows; of more than {BATCH_MAX} only the first \
+                "an insert may have {rows_max:.0} rows; of more than {BATCH_MAX} only the first \
                  {BATCH_MAX} are sent, in one batch, where cassandra-stress sends several"
             ));
         }

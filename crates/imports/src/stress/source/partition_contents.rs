@@ -125,7 +125,7 @@ impl Possible<'_> {
 }
 
 /// Returns true if every row of the partition that a write makes is among the `known` rows that
-/// were `seen`; `None` if the search was stopped.
+/// were `seen`. `None` if the search was stopped.
 pub(super) fn all_written(
     walk: &mut Walk,
     known: &[Vec<Vec<u8>>],

@@ -85,9 +85,9 @@ pub struct Drop<'a> {
 /// Condition on a packet. Sets are those of the rule's table, by their names.
 #[derive(Clone, Copy)]
 pub enum Match<'a> {
-    /// The packet comes in, or goes out, by a link of this set.
+    /// The packet enters or leaves through a link of this set.
     Link(&'a str, End),
-    /// The packet comes in, or goes out, by a link to another machine or host.
+    /// The packet enters or leaves through a link to another machine or host.
     FromOrToOthers(End),
     /// The packet is not ARP.
     NoArp,

@@ -67,7 +67,6 @@ impl Cpu {
     /// Records the shares of the time since the last sample.
     ///
     /// # Errors
-    ///
     /// The file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/stat")?;

@@ -112,7 +112,6 @@ impl Disks {
     /// Records the traffic since the last sample.
     ///
     /// # Errors
-    ///
     /// The file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/diskstats")?;

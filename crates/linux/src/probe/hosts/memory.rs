@@ -44,7 +44,6 @@ impl Memory {
     /// Records the use of memory and the paging since the last sample.
     ///
     /// # Errors
-    ///
     /// A file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let held = held(&self.meminfo.read()?).context("/proc/meminfo")?;

@@ -101,7 +101,6 @@ impl Network {
     /// Records the traffic since the last sample, and the number of connections.
     ///
     /// # Errors
-    ///
     /// A file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let mut now = Counters {

@@ -117,8 +117,8 @@ impl StandIn {
         let Some((folder, device)) = &self.volume else {
             return Ok(());
         };
-        let context = || format!("ask for the room in {}", folder.display());
-        // While its host has no power, another file system is mounted there.
+        let context = || format!("ask for the free space in {}", folder.display());
+        // While its host has no power, another file system is mounted in its place.
         if device_of(folder)? != *device {
             return Ok(());
         }
@@ -259,7 +259,7 @@ impl Memory {
     }
 }
 
-/// Returns the value of a line `key value`; `None` without such a line.
+/// Returns the value of a line `key value`. `None` without this line.
 fn value(text: &str, key: &str) -> Result<Option<u64>> {
     for line in text.lines() {
         if let Some((name, value)) = line.split_once(' ')

@@ -33,7 +33,7 @@ pub(super) struct Threads {
 /// Counts of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Switches {
-    /// Voluntary context switches: the thread waited for something.
+    /// Voluntary context switches, in which the thread waited.
     voluntary: u64,
     /// Involuntary context switches: the thread was preempted.
     involuntary: u64,
@@ -62,7 +62,6 @@ impl Threads {
     /// Records the activity of the threads since the last reading.
     ///
     /// # Errors
-    ///
     /// They cannot be listed.
     pub fn look(&mut self, place: &str, now_ns: u64, out: &mut Out) -> Result<()> {
         if now_ns < self.due_ns {

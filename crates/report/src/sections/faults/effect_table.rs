@@ -127,7 +127,7 @@ fn service(found: &RecoveryRecord) -> Cell {
         _ => "errors",
     };
     let Some(dip) = found.dip else {
-        return Cell::new(format!("cannot be told, {errors}")).tone(Tone::Muted);
+        return Cell::new(format!("unknown, {errors}")).tone(Tone::Muted);
     };
     let for_long = number::duration(dip.seconds);
     match (dip.depth, dip.lowest_ops_per_s, failed) {

@@ -33,8 +33,8 @@ const SHORT_WORDS: [(&str, &str); 21] = [
     ("V16", "The ratio of data to memory is not stated"),
 ];
 
-/// Description of V14 if no read returned other data. Then the rule mostly judges reads without a
-/// row, and must not sound as if data had been lost.
+/// Description of V14 if no read returned other data. In this case the rule mostly judges reads
+/// without a row, so the description must not say that data was lost.
 const NOTHING_READ: &str = "Reads found no row, or could not be compared";
 
 /// Description of V14 if acknowledged data is missing, or differs from the written data.
@@ -45,7 +45,7 @@ type RankedReason = ((Reverse<Option<RuleOutcome>>, usize), String);
 
 /// Returns at most three reasons. First come reasons of the whole run, then causes across trials,
 /// and rules that these causes do not explain, with their number of trials. Other programs are
-/// always included, because they may be the cause of everything.
+/// always included, because they may be the cause of all problems.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let causes = &view.findings.causes;

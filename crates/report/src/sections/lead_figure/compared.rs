@@ -43,7 +43,7 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
     })
 }
 
-/// Returns the plot beside p99. At a rate with which all variants kept up, throughput equals the
+/// Returns the plot next to p99. At a rate with which all variants kept up, throughput equals the
 /// offered rate, and another plot replaces it.
 fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     if !shown.iter().all(|point| is_kept_up(view, point)) {

@@ -99,8 +99,8 @@ fn p99(fault: &FaultRecord) -> Option<String> {
     })
 }
 
-/// Describes if acknowledged data was lost in trials with a fault. It says that no data was lost
-/// only about rows that were read back and could be judged.
+/// Describes if acknowledged data was lost in trials with a fault. It says only about rows that
+/// were read back and judged that no data was lost.
 pub(super) fn losses(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let broken: Vec<&TrialFinding> = trials.iter().filter(|t| !t.faults.is_empty()).collect();

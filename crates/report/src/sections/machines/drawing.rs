@@ -2,7 +2,7 @@
 //! cores with their threads, in the colours of the nodes that may run there.
 //!
 //! Small machines show every core. On large machines, equal neighbouring cores are one tile. If
-//! even that is too much, a whole L3 group is one tile.
+//! there are still too many tiles, a whole L3 group is one tile.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus, list};
 use crate::number;
@@ -167,7 +167,7 @@ impl Drawing<'_> {
     fn numa_node(&self, at: usize, package: usize) -> BoxGroup {
         let Some(node) = self.seen.record.numa_nodes.get(at) else {
             return BoxGroup {
-                label: "NUMA node not told".into(),
+                label: "NUMA node unknown".into(),
                 ..BoxGroup::default()
             };
         };
@@ -387,7 +387,7 @@ pub fn summary(seen: &MachineView<'_>) -> String {
     }
     parts.push(of(record.numa_nodes.len(), "NUMA node", "NUMA nodes"));
     parts.push(match seen.l3.len() {
-        0 => "no L3 that is told of".to_owned(),
+        0 => "no known L3".to_owned(),
         count => of(count, "L3 group", "L3 groups"),
     });
     parts.push(of(seen.cores.len(), "core", "cores"));

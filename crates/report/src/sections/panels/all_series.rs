@@ -1,7 +1,7 @@
 //! Every recorded series, by group: the part of its name before the first point.
 //!
-//! They are behind a fold, for readers who look for something specific. A page contains as many
-//! trials as its limit allows. The others are on disk, and the page says so.
+//! They are behind a fold, for readers who look for a particular series. The limit of the page
+//! determines the number of trials in it. The others are on disk, and the page says so.
 
 use super::node_colours::PlaceColors;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};

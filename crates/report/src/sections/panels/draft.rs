@@ -425,7 +425,7 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     }
 }
 
-/// Returns true if it is the total of parts that exist too: `host1` beside `host1/vda`.
+/// Returns true if it is the total of existing parts: `host1` of `host1/vda`.
 fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
     let part = |s: &&&ProbeSeries| owner(&s.place) == series.place && s.place != series.place;
     all.iter().any(|s| part(&s))

@@ -18,7 +18,7 @@ use draft::Draft;
 
 /// Maximum bytes of all panels on a page. The page also has the chart library (0.5 MB), the trial
 /// charts, the list of all series (0.5 MB) and the tables. With this limit, the page of an ordinary
-/// run stays below 2.5 MB.
+/// run remains below 2.5 MB.
 const PANELS_BYTES_MAX: usize = 800_000;
 /// Bytes of a trace without its values: names, colours, its axis.
 pub const TRACE_BYTES: usize = 380;

@@ -21,7 +21,7 @@ pub struct RowSpec {
 
 /// One quantity of a row, at every place.
 pub struct Part {
-    /// Name beside the place; empty if the title contains it.
+    /// Name next to the place. Empty if the title contains it.
     pub label: &'static str,
     /// Patterns of its series' names; the first one with any series is used.
     pub names: &'static [&'static str],

@@ -90,7 +90,7 @@ fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f6
     unit.and_then(|point| point.ops_per_s).or_else(|| fit.and_then(|fit| fit.x1))
 }
 
-/// Returns the best curve, or else the one that predicts best, or the only one.
+/// Returns the best curve. If there is none, returns the one that predicts best, or the only one.
 fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
     let by_prediction = || {
         let fits = arm.fits.iter().filter(|fit| fit.left_out_off.is_some());

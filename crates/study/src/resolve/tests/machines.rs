@@ -44,7 +44,7 @@ fn a_file_names_the_machines_of_hosts_and_a_study_their_number() {
     assert!(local.machines()[1].sudo && !local.machines()[0].sudo);
     // If the study states no price, it is that of the used machines.
     assert_eq!(two.price.map(|price| price.per_hour), Some(1.25));
-    // Without a number, all machines are used, and the file's clients if the study names none.
+    // Without a number, all machines are used, and the clients in the file if the study names none.
     let all = settings("{local: {}}");
     assert_eq!(all.target.local().unwrap().nodes, 3);
     assert_eq!(

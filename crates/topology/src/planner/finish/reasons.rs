@@ -33,21 +33,21 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     });
     said.push(match wish.smt {
         Smt::Pack if attempt.shares_cores => {
-            "whole cores do not suffice, so threads are given out one by one".to_owned()
+            "whole cores do not suffice, so threads are assigned one by one".to_owned()
         }
         Smt::Pack => format!(
             "whole cores are given out, so that none serves two instances: {} cores for {} vCPUs",
             first.cores.len(),
             wish.vcpus
         ),
-        Smt::OnePerCore => "of each core one thread is given out; the others idle".to_owned(),
+        Smt::OnePerCore => "one thread of each core is assigned; the others are idle".to_owned(),
     });
     for instance in &plan.instances {
         let nodes = crate::CpuSet::from_iter(instance.nodes.iter().copied());
         let groups = instance.l3.len();
         let why = match instance.nodes.len() {
-            1 => "of the nodes with room the one with the most left",
-            _ => "the first with the most room left, the others nearest to it",
+            1 => "of the nodes with space, the one with the most left",
+            _ => "the first with the most space left, the others nearest to it",
         };
         said.push(format!(
             "instance {} is on node {nodes} ({why}), on {groups} L3 group{}",
@@ -69,7 +69,7 @@ fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     said.push(format!("vSphere 8 shows each VM {}", plan.vsphere8));
     if wish.profile == Profile::Pinned {
         said.push(format!(
-            "pinned like this, a guest is to see {}",
+            "with this pinning, a guest should see {}",
             first.pinned
         ));
     }
@@ -100,7 +100,7 @@ fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     let threads = first.jvm.parallel_gc_threads * wish.instances;
     let unbound = crate::parallel_gc_threads(machine.pus.len() as u32) * wish.instances;
     said.push(format!(
-        "ActiveProcessorCount keeps the JVMs at {threads} parallel GC threads together; left alone \
+        "ActiveProcessorCount keeps the JVMs at {threads} parallel GC threads together; otherwise \
          they would start {unbound}"
     ));
     said.push(first.jvm.numa_reason.clone());
@@ -116,7 +116,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let wish = &plan.wish;
     let mut said = Vec::new();
     if attempt.gave_up_housekeeping {
-        let mut text = "one core in 16 for interrupts does not fit beside the instances and was \
+        let mut text = "one core in 16 for interrupts does not fit next to the instances and was \
                         given up"
             .to_owned();
         if let Some(vcpus) = feasible::vcpus_with_housekeeping(machine, wish) {
@@ -127,7 +127,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let given = (wish.instances * wish.vcpus) as usize;
     if given >= machine.allowed_cpus().len() && plan.housekeeping.is_empty() {
         said.push(
-            "every CPU is given out: none is left for hypervisor, interrupts and host".to_owned(),
+            "every CPU is assigned: none is left for hypervisor, interrupts and host".to_owned(),
         );
     }
     if attempt.shares_cores {
@@ -137,7 +137,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
         ));
     }
     if attempt.mixes_kinds {
-        said.push("the fast cores do not suffice; slower ones are used as well".to_owned());
+        said.push("the fast cores do not suffice, so slower ones are also used".to_owned());
     }
     if wish.vcpus > wish.max_cpus_per_instance {
         said.push(format!(
@@ -164,15 +164,15 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         && matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8)
     {
         said.push(
-            "ESXi does not consider memory: the guest sees a node larger than any, and part of its \
-             memory is remote unseen. Cure: cores per socket and virtual NUMA nodes set by hand \
-             (vSphere 8), numa.consolidate=FALSE (7)"
+            "ESXi does not consider memory: the guest sees a node larger than any, and does not \
+             see that a part of its memory is remote. Remedy: cores per socket and virtual NUMA \
+             nodes set by hand (vSphere 8), numa.consolidate=FALSE (7)"
                 .to_owned(),
         );
     }
     if wish.hot_add && plan.instances[0].cells.len() > 1 {
         said.push(
-            "with CPU hot-add the guest sees one NUMA node, and here it is on several".to_owned(),
+            "with CPU hot-add the guest sees one NUMA node, but here it is on several".to_owned(),
         );
     }
     let split: Vec<u32> = plan
@@ -183,7 +183,7 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         .collect();
     if !split.is_empty() {
         said.push(format!(
-            "no node had room for a part of instances {split:?}; it is on several"
+            "no node had space for a part of instances {split:?}; it is on several"
         ));
     }
     let away: Vec<u32> = plan
@@ -194,7 +194,7 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         .collect();
     if !away.is_empty() {
         said.push(format!(
-            "instances {away:?} have memory on nodes that they have no CPUs on"
+            "instances {away:?} have memory on nodes on which they have no CPUs"
         ));
     }
     said

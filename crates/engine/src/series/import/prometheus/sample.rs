@@ -71,7 +71,7 @@ impl Sample {
         };
         let unix_ns = words.next().map(time).transpose()?;
         if let Some(word) = words.next() {
-            bail!("{word:?} is too much: a line has a value and a time");
+            bail!("{word:?} is superfluous: a line has a value and a time");
         }
         labels.sort();
         Ok(Sample {
