@@ -718,7 +718,7 @@ impl Session {
         deadline: Deadline,
     ) -> Result<Header> {
         let left = deadline.left().max(Duration::from_millis(1));
-        socket.set_write_timeout(Some(left)).context("set a time-out")?;
+        socket.set_write_timeout(Some(left)).context("set a timeout")?;
         stream
             .write_all(request)
             .and_then(|()| stream.flush())
@@ -768,7 +768,7 @@ fn receive(
             bail!("no answer in time");
         }
         let left = deadline.left().max(Duration::from_millis(1));
-        socket.set_read_timeout(Some(left)).context("set a time-out")?;
+        socket.set_read_timeout(Some(left)).context("set a timeout")?;
         match stream.read(buffer) {
             Ok(0) => return Err(ConnectionClosed.into()),
             Ok(count) => buffer = &mut buffer[count..],
@@ -795,7 +795,7 @@ fn encrypted(
         None => ServerName::IpAddress(IpAddr::into(node.ip())),
     };
     // A server that does not speak TLS must not block the handshake for ever.
-    socket.set_read_timeout(Some(CONNECT_LIMIT)).context("set a time-out")?;
+    socket.set_read_timeout(Some(CONNECT_LIMIT)).context("set a timeout")?;
     let connection = rustls::ClientConnection::new(tls.config.clone(), name)
         .with_context(|| format!("begin TLS with {node}"))?;
     Ok(rustls::StreamOwned::new(connection, socket))

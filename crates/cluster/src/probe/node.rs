@@ -17,7 +17,7 @@ use target_spec::Capability;
 
 /// Values that only MBeans show, but not the tables of `system_views`.
 const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables and SSTables per \
-    read, dropped messages, time-outs, unavailables and failures of client requests, waits for the \
+    read, dropped messages, timeouts, unavailables and failures of client requests, waits for the \
     commit log and for memtables";
 
 /// Values that only MBeans show, but neither metrics tables nor virtual tables.

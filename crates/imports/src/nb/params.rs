@@ -356,7 +356,7 @@ fn socket_timeout(text: &str, notes: &mut Vec<String>) -> Result<Option<Duration
                 found = Some(timeout("read_timeout_ms", &format!("{value}ms"))?);
             }
             _ => notes.push(format!(
-                "socketoptions {option} has no effect; read_timeout_ms acts as the time-out"
+                "socketoptions {option} has no effect; read_timeout_ms acts as the timeout"
             )),
         }
     }

@@ -51,7 +51,7 @@ impl Coverage {
             ("operations that cannot be sent", &mut self.refused),
             ("tries after a failed one", &mut self.retried),
             ("second tries that were first", &mut self.second_won),
-            ("answers after the time-out", &mut self.late),
+            ("answers after the timeout", &mut self.late),
             ("forgotten statements", &mut self.forgotten),
             ("tries on a connection that ended", &mut self.lost),
             ("writes that failed", &mut self.broken_writes),

@@ -14,7 +14,7 @@ use std::io;
 impl<W: World> Worker<W> {
     pub(super) fn expire(&mut self, now_ns: u64) {
         while let Some((id, slot)) = self.in_flight.expire(now_ns) {
-            let text = "no answer within the client's time-out";
+            let text = "no answer within the client's timeout";
             self.fail_try(id, &slot, Outcome::ClientTimeout, now_ns, &text);
         }
         while let Some(id) = self.in_flight.speculate(now_ns) {

@@ -190,7 +190,7 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
                 "maxPending=" => "requests in flight are those of `-rate`",
                 "protocolVersion=" => "the newest version that both sides speak is used",
                 "port=" => "the tool does not use it either; write `-port native=`",
-                "requestTimeout=" => "set a time-out with `--set`",
+                "requestTimeout=" => "set a timeout with `--set`",
                 _ => "the client is cassay's own",
             };
             notes.push(format!("`-mode {name}` has no effect: {instead}."));
