@@ -4,12 +4,12 @@
 //! A loss that the configuration allows is not a fault of the run: it is a result, and passes with
 //! its reason. A loss that the configuration excludes invalidates the run.
 
-use super::evidence::{Evidence, LostWritesByAckTime, PresentRows, ReadBack, Registers};
-use super::rule_outcome::{RuleOutcome, percent};
+use super::describe::data as describe;
+use super::evidence::{Evidence, PresentRows, ReadBack, Registers};
+use super::rule_outcome::{RuleOutcome, RuleResult};
+use super::statement::Statement;
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
-
-type RuleResult = (RuleOutcome, String);
 
 /// V14: reads returned what was written.
 pub(super) fn data(evidence: &Evidence) -> RuleResult {
@@ -21,18 +21,15 @@ pub(super) fn data(evidence: &Evidence) -> RuleResult {
         evidence.read_back.map(|back| read_back(&back, promise)),
         evidence.registers.map(|found| registers(found, promise)),
     ];
-    let judged = parts.into_iter().flatten().reduce(|all, part| {
-        let detail = format!("{}; {}", all.1, part.1);
-        (all.0.max(part.0), detail)
-    });
-    let (outcome, mut detail) = judged.unwrap_or_else(|| {
-        let detail = "no read was compared with what was written";
-        (RuleOutcome::Unknown, detail.to_owned())
-    });
-    for why in &evidence.not_compared {
-        detail += &format!("; {why}");
+    let judged: Vec<RuleResult> = parts.into_iter().flatten().collect();
+    let worst = judged.iter().map(|(outcome, _)| *outcome).max();
+    let mut parts: Vec<Statement> = judged.into_iter().map(|(_, part)| part).collect();
+    if parts.is_empty() {
+        parts.push("no read was compared with what was written".into());
     }
-    (outcome, detail)
+    parts.extend(evidence.not_compared.iter().map(|why| why.as_str().into()));
+    let outcome = worst.unwrap_or(RuleOutcome::Unknown);
+    (outcome, Statement::join(parts, "; "))
 }
 
 fn reads(
@@ -64,28 +61,11 @@ fn reads(
         (_, 0) if are_strange => RuleOutcome::Warn,
         _ => RuleOutcome::Fail,
     };
-    let wrong = if are_strange {
-        "with values that this workload does not write"
-    } else {
-        "wrong"
+    let source = describe::RowSource {
+        is_doubtful: has_strange_rows,
+        is_strange: are_strange,
     };
-    let mut detail = format!(
-        "{} reads compared: {} missing, {} stale, {} {wrong} (limit 0{})",
-        checks.checked,
-        checks.missing,
-        checks.stale,
-        checks.wrong,
-        if behind > 0 { why } else { "" }
-    );
-    if checks.resurrected > 0 {
-        detail += &format!(", {} deleted and there again", checks.resurrected);
-    }
-    if has_strange_rows && checks.wrong > 0 {
-        detail += ". Another tool, seed or length of values may have written the rows that were \
-                   there: give the command line that wrote them, or compare nothing (--set \
-                   verify.reads=none)";
-    }
-    Some((outcome, detail))
+    Some((outcome, describe::reads(checks, &source, why)))
 }
 
 /// Share of reads without a row from which on they do not read the intended data.
@@ -103,13 +83,7 @@ fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<
         _ if weak => RuleOutcome::Warn,
         _ => RuleOutcome::Fail,
     };
-    let detail = format!(
-        "{} of {} reads found no row although the study says that rows exist ({}; limit {})",
-        found.nothing,
-        found.reads,
-        percent(share),
-        percent(NOTHING_SHARE_MAX)
-    );
+    let detail = describe::reads_of_nothing(found, share, NOTHING_SHARE_MAX);
     Some((outcome, detail))
 }
 
@@ -118,86 +92,68 @@ fn read_back(back: &ReadBack, promise: Option<&Promise>) -> RuleResult {
     let checks = &back.checks;
     let lost = checks.missing + checks.stale + checks.resurrected + checks.too_low;
     let never = checks.wrong + checks.too_high;
-    let counts = [
-        (checks.missing, "lost"),
-        (checks.stale, "stale"),
-        (checks.resurrected, "deleted and there again"),
-        (checks.wrong, "wrong"),
-        (checks.too_low, "counters too low"),
-        (checks.too_high, "counters too high"),
-        (back.unread, "unread"),
-    ];
-    let found: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, name)| format!("{count} {name}"))
-        .collect();
-    let found = if found.is_empty() {
-        "every acknowledged write is there".to_owned()
-    } else {
-        found.join(", ")
-    };
-    let rows = checks.checked + back.unread;
-    let (allowed, why) = match back.lost.filter(|_| lost > 0) {
-        Some(by) if by.unexplained > 0 => (RuleOutcome::Fail, unexplained(lost, by)),
-        by => {
-            let (outcome, why) = allowed(lost, promise);
-            (outcome, why + &by.map_or_else(String::new, oldest))
+    let of_losses = allowed(lost, promise);
+    let (allowed, why, limit) = match back.lost.filter(|_| lost > 0) {
+        Some(by) if by.unexplained > 0 => {
+            (RuleOutcome::Fail, describe::unexplained(lost, by), None)
         }
+        Some(by) => {
+            let why = of_losses.why + &describe::oldest(by);
+            (of_losses.outcome, why, of_losses.limit)
+        }
+        None => (of_losses.outcome, of_losses.why, of_losses.limit),
     };
     let outcome = match (never, back.unread) {
         (1.., _) => RuleOutcome::Fail,
         (0, 1..) => allowed.max(RuleOutcome::Warn),
         (0, 0) => allowed,
     };
-    (outcome, format!("{rows} rows read back: {found}{why}"))
-}
-
-/// Says that some of the lost writes were acknowledged too long before a fault.
-fn unexplained(lost: u64, by: LostWritesByAckTime) -> String {
-    format!(
-        " ({} not allowed, since acknowledged outside of the {} s before a failure; {} allowed){}",
-        by.unexplained,
-        by.within_s,
-        lost.saturating_sub(by.unexplained),
-        oldest(by)
-    )
-}
-
-fn oldest(by: LostWritesByAckTime) -> String {
-    let words = |at_s: f64| format!("; the oldest was acknowledged by {at_s:.1} s");
-    by.oldest_s.map_or_else(String::new, words)
+    (outcome, describe::rows_read_back(back, &why, limit))
 }
 
 fn registers(found: Registers, promise: Option<&Promise>) -> RuleResult {
-    let (allowed, why) = allowed(found.violated, promise);
+    let allowed = allowed(found.violated, promise);
     let outcome = match found.undecided {
-        0 => allowed,
-        _ => allowed.max(RuleOutcome::Warn),
+        0 => allowed.outcome,
+        _ => allowed.outcome.max(RuleOutcome::Warn),
     };
-    let detail = format!(
-        "{} registers checked: {} not linearizable, {} undecided{why}",
-        found.checked, found.violated, found.undecided
-    );
+    let detail = describe::registers(found, &allowed.why, allowed.limit);
     (outcome, detail)
 }
 
-/// Judges a number of losses, with the reason in words.
-fn allowed(lost: u64, promise: Option<&Promise>) -> (RuleOutcome, String) {
-    match (lost, promise) {
-        (0, _) => (RuleOutcome::Pass, String::new()),
-        (_, Some(Promise::None(why))) => (
-            RuleOutcome::Pass,
-            format!(" (the configuration allows it: {why})"),
-        ),
-        (_, Some(Promise::Kept(why))) => (RuleOutcome::Fail, format!(" (must not be: {why})")),
-        (_, Some(Promise::Unknown(why))) => (RuleOutcome::Warn, format!(" ({why})")),
-        (_, None) => (RuleOutcome::Fail, " (limit 0)".to_owned()),
+/// Judgement of a number of losses.
+struct LossJudgement {
+    outcome: RuleOutcome,
+    /// The reason in words; empty without a loss.
+    why: String,
+    /// Number of losses beyond which the rule fails. `None` if it does not fail by losses.
+    limit: Option<f64>,
+}
+
+/// Judges a number of losses.
+fn allowed(lost: u64, promise: Option<&Promise>) -> LossJudgement {
+    let (outcome, limit) = match promise {
+        Some(Promise::None(_)) => (RuleOutcome::Pass, None),
+        Some(Promise::Kept(_)) | None => (RuleOutcome::Fail, Some(0.0)),
+        Some(Promise::Unknown(_)) => (RuleOutcome::Warn, None),
+    };
+    if lost == 0 {
+        return LossJudgement {
+            outcome: RuleOutcome::Pass,
+            why: String::new(),
+            limit,
+        };
+    }
+    LossJudgement {
+        outcome,
+        why: describe::promise(promise),
+        limit,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::evidence::LostWritesByAckTime;
     use super::*;
 
     fn back(change: impl Fn(&mut ReadBack)) -> ReadBack {
@@ -241,8 +197,8 @@ mod tests {
                 "100 rows read back: every acknowledged write is there",
             ),
         ] {
-            let found = read_back(&back, Some(&none));
-            assert_eq!(found, (outcome, detail.to_owned()));
+            let (judged, found) = read_back(&back, Some(&none));
+            assert_eq!((judged, found.words.as_str()), (outcome, detail));
         }
     }
 
@@ -258,7 +214,7 @@ mod tests {
         let (outcome, detail) = nothing(found(50), false, None).unwrap();
         let expected = "50 of 5000 reads found no row although the study says that rows exist \
                         (1.0 %; limit 1.0 %)";
-        assert_eq!((outcome, detail.as_str()), (RuleOutcome::Fail, expected));
+        assert_eq!((outcome, &*detail.words), (RuleOutcome::Fail, expected));
         for (weak, promise) in [(true, None), (false, Some(&none))] {
             let (outcome, _) = nothing(found(5000), weak, promise).unwrap();
             assert_eq!(outcome, RuleOutcome::Warn);
@@ -301,8 +257,8 @@ mod tests {
             ),
         ] {
             let (found, detail) = reads(&checks, has_strange_rows, false, None).unwrap();
-            assert_eq!(found, outcome, "{detail}");
-            assert!(detail.contains(word), "{detail}");
+            assert_eq!(found, outcome, "{detail:?}");
+            assert!(detail.words.contains(word), "{detail:?}");
         }
     }
 
@@ -363,7 +319,8 @@ mod tests {
                 read_back: Some(back),
                 ..Evidence::default()
             };
-            assert_eq!(data(&evidence), (outcome, detail.to_owned()));
+            let (judged, found) = data(&evidence);
+            assert_eq!((judged, found.words.as_str()), (outcome, detail));
         }
     }
 
@@ -383,7 +340,7 @@ mod tests {
         let (outcome, detail) = data(&evidence);
         assert_eq!(outcome, RuleOutcome::Fail);
         assert_eq!(
-            detail,
+            detail.words,
             "5 reads compared: 0 missing, 0 stale, 0 wrong (limit 0); 100 rows read back: every \
              acknowledged write is there; 4 registers checked: 1 not linearizable, 1 undecided \
              (must not be: two meet)"

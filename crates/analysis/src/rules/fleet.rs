@@ -4,13 +4,13 @@
 //! clients can have: a late start, or unequal work.
 
 use super::client_evidence::ClientSeen;
+use super::describe::fleet as describe;
 use super::evidence::Evidence;
 use super::limits::Limits;
 use super::machine;
-use super::rule_outcome::{RuleOutcome, WeighedJudgement, percent, ratio};
+use super::rule_outcome::{RuleOutcome, RuleResult, WeighedJudgement, ratio};
+use super::statement::Statement;
 use std::cmp::Ordering;
-
-type RuleResult = (RuleOutcome, String);
 
 /// V3: no client limited the result.
 pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> RuleResult {
@@ -25,7 +25,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> RuleRe
 pub(super) fn present(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let lost: Vec<&str> = evidence.clients.iter().filter_map(|one| one.lost.as_deref()).collect();
     if !lost.is_empty() {
-        return (RuleOutcome::Fail, lost.join("; "));
+        return (RuleOutcome::Fail, lost.join("; ").into());
     }
     if evidence.clients.is_empty() {
         return machine::present(evidence, limits).judged();
@@ -38,50 +38,34 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> RuleResult {
 pub(super) fn together(evidence: &Evidence, limits: &Limits) -> RuleResult {
     if evidence.clients.is_empty() {
         let detail = "one client process: one clock, no start skew";
-        return (RuleOutcome::Pass, detail.to_owned());
+        return (RuleOutcome::Pass, detail.into());
     }
     let each = evidence.clients.iter().flat_map(|client| not_together(client, limits));
     if let Some(bad) = WeighedJudgement::worst(each) {
         return bad.judged();
     }
     let bound = evidence.clients.iter().map(|one| one.clock_bound_s).fold(0.0, f64::max);
-    let detail = format!(
-        "{} clients learned of the start in time; the error of each clock is at most {:.2} ms \
-         (limit {:.0} ms)",
-        evidence.clients.len(),
-        bound * 1e3,
-        limits.clock_bound_s * 1e3
-    );
+    let clients = evidence.clients.len();
+    let detail = describe::began_together(clients, bound, limits.clock_bound_s);
     (RuleOutcome::Pass, detail)
 }
 
 /// Returns all reasons why a client was not in step with the others.
 fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<WeighedJudgement> {
-    let name = &client.name;
-    let late = format!(
-        "{name} learned of the start line {:.3} s too late (limit {:.2} s)",
-        client.late_s, limits.start_late_s[0]
-    );
     let warned = |value: f64, detail| WeighedJudgement {
         outcome: RuleOutcome::Warn,
         over: ratio(value, limits.clock_bound_s),
         detail,
     };
     let moved = farthest(&client.clock_breaks).map(|(at_s, by_s)| {
-        let detail = format!(
-            "the clock by which {name} measures, or that of this machine, moved by {by_s:+.3} s at \
-             {at_s:.1} s: a clock jumped, or a machine stood still"
-        );
+        let detail = describe::measuring_clock_moved(&client.name, (at_s, by_s));
         warned(by_s.abs(), detail)
     });
     let vague = (client.clock_bound_s > limits.clock_bound_s).then(|| {
-        let detail = format!(
-            "the clock of {name} may be off by {:.1} ms (limit {:.0} ms)",
-            client.clock_bound_s * 1e3,
-            limits.clock_bound_s * 1e3
-        );
+        let detail = describe::clock_error(client, limits.clock_bound_s);
         warned(client.clock_bound_s, detail)
     });
+    let late = describe::start_late(client, limits);
     let late = WeighedJudgement::below(client.late_s, limits.start_late_s, late);
     let all = [Some(late), moved, vague].into_iter().flatten();
     all.filter(|one| one.outcome != RuleOutcome::Pass).collect()
@@ -99,12 +83,7 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let waited = elsewhere.filter_map(|client| {
         let wait_s = client.window.wait_ns? as f64 / 1e9;
         let share = wait_s / client.window.seconds.max(1e-9) / client.cores.max(1.0);
-        let detail = format!(
-            "the workers of {} waited for a CPU {} of the time (limit {})",
-            client.name,
-            percent(share),
-            percent(limits.others_wait_share[0])
-        );
+        let detail = describe::waited(&client.name, share, limits.others_wait_share);
         Some(WeighedJudgement::below(
             share,
             limits.others_wait_share,
@@ -114,11 +93,12 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(elsewhere) = WeighedJudgement::worst(waited) else {
         return here;
     };
-    let outcome = machine::at_most_warned(elsewhere.outcome, limits);
-    match outcome.cmp(&here.0) {
-        Ordering::Greater => (outcome, elsewhere.detail),
-        Ordering::Equal if outcome > RuleOutcome::Pass => {
-            (outcome, format!("{}; {}", here.1, elsewhere.detail))
+    let elsewhere = machine::at_most_warned(elsewhere.judged(), limits);
+    match elsewhere.0.cmp(&here.0) {
+        Ordering::Greater => elsewhere,
+        Ordering::Equal if elsewhere.0 > RuleOutcome::Pass => {
+            let both = Statement::join([here.1, elsewhere.1], "; ");
+            (elsewhere.0, both)
         }
         Ordering::Equal | Ordering::Less => here,
     }
@@ -129,11 +109,7 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::clock_unset(evidence, limits);
     let set = evidence.clients.iter().filter_map(|client| {
         let (at_s, by_s) = farthest(&client.clock_set)?;
-        let detail = format!(
-            "the clock of {} jumped by {by_s:+.3} s at {at_s:.1} s: timestamps do not show the \
-             order of writes",
-            client.name
-        );
+        let detail = describe::clock_jumped(&client.name, (at_s, by_s));
         Some(WeighedJudgement {
             outcome: RuleOutcome::Warn,
             over: by_s.abs(),
@@ -163,7 +139,7 @@ fn each_alone(
         };
         let judged = judge(&alone);
         WeighedJudgement {
-            detail: format!("{}: {}", client.name, judged.detail),
+            detail: judged.detail.of_client(&client.name),
             ..judged
         }
     })
@@ -171,19 +147,14 @@ fn each_alone(
 
 /// Returns the worst judgement of several clients.
 fn worst(all: impl Iterator<Item = WeighedJudgement>) -> RuleResult {
-    let none = || (RuleOutcome::Unknown, "no client took part".to_owned());
+    let none = || (RuleOutcome::Unknown, "no client took part".into());
     WeighedJudgement::worst(all).map_or_else(none, WeighedJudgement::judged)
 }
 
 /// Judges a client that a quota kept from its CPUs, which no other rule sees.
 fn throttled(client: &ClientSeen, limits: &Limits) -> Option<WeighedJudgement> {
     let share = client.throttled_s? / client.window.seconds.max(1e-9);
-    let detail = format!(
-        "a quota kept {} from its CPUs for {} of the time (limit {})",
-        client.name,
-        percent(share),
-        percent(limits.silence_share[0])
-    );
+    let detail = describe::throttled(&client.name, share, limits.silence_share);
     let judged = WeighedJudgement::below(share, limits.silence_share, detail);
     // A good result is reported for the client as a whole.
     (judged.outcome != RuleOutcome::Pass).then_some(judged)
@@ -204,13 +175,8 @@ fn unequal(evidence: &Evidence, limits: &Limits) -> Option<WeighedJudgement> {
     let (low, high) = (per_worker(slowest), per_worker(fastest));
     let share = (high > 0.0).then(|| 1.0 - low / high)?;
     (share > limits.clients_spread).then(|| {
-        let detail = format!(
-            "a worker of {} did {} less than one of {} (limit {}): the clients are not equal",
-            slowest.name,
-            percent(share),
-            fastest.name,
-            percent(limits.clients_spread)
-        );
+        let (slow, fast) = (&slowest.name, &fastest.name);
+        let detail = describe::less_than_fastest(slow, fast, share, limits.clients_spread);
         WeighedJudgement {
             outcome: RuleOutcome::Warn,
             over: ratio(share, limits.clients_spread),
@@ -251,6 +217,7 @@ mod tests {
                  id,
                  outcome,
                  detail,
+                 ..
              }| (id.to_owned(), outcome, detail),
         )
         .collect()

@@ -8,13 +8,13 @@
 #[cfg(test)]
 mod tests;
 
+use super::describe::machine as describe;
 use super::evidence::{CpuUse, Evidence, MachineUse, Window};
 use super::limits::Limits;
-use super::rule_outcome::{RuleOutcome, WeighedJudgement, below, percent, ratio};
+use super::measurement::{Measurement, Quantity};
+use super::rule_outcome::{RuleOutcome, RuleResult, WeighedJudgement, below, ratio};
+use super::statement::Statement;
 use crate::autocorrelation::FEW_INCIDENTS;
-use measure::number::counted;
-
-type RuleResult = (RuleOutcome, String);
 
 /// Length of an interval, s: time beyond it is time without an interval.
 const INTERVAL_S: f64 = 1.0;
@@ -28,46 +28,41 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
         return unweighed(RuleOutcome::Unknown, "no window was measured");
     }
     let cpu = window.cpu_ns as f64 / 1e9 / window.seconds / evidence.client_cores.max(1.0);
-    let shared = if evidence.shares_cores {
-        ", cores shared with nodes"
-    } else {
-        ""
-    };
-    let used = format!("the client used {} of its cores{shared}", percent(cpu));
+    let used = Measurement::new(Quantity::ClientCpu, cpu);
     if evidence.target_is_null {
-        let detail = format!("{used}; null target: the client is what is measured");
+        let used = describe::client_cpu(used, evidence.shares_cores);
+        let detail = used.and("; null target: the client is what is measured");
         return unweighed(RuleOutcome::Pass, detail);
     }
-    let (cpu_outcome, limit) = match (evidence.offered.is_some(), evidence.shares_cores) {
-        (true, _) if cpu > limits.client_cpu_share => (RuleOutcome::Warn, limits.client_cpu_share),
-        (true, _) => (RuleOutcome::Pass, limits.client_cpu_share),
+    let (cpu_outcome, used) = match (evidence.offered.is_some(), evidence.shares_cores) {
+        (true, _) => (
+            warn_if(cpu > limits.client_cpu_share),
+            used.warning_at(limits.client_cpu_share),
+        ),
         // Only its own work can fill cores of its own.
         (false, false) => (
             below(cpu, limits.client_full_share),
-            limits.client_full_share[0],
+            used.within(limits.client_full_share),
         ),
         // It uses what the nodes leave: a high share means nothing.
-        (false, true) => (RuleOutcome::Pass, f64::INFINITY),
+        (false, true) => (RuleOutcome::Pass, used),
     };
-    let cpu_detail = if limit.is_finite() {
-        format!("{used} (limit {})", percent(limit))
-    } else {
-        used
-    };
+    let cpu_over = used.limit.map_or(0.0, |limit| ratio(cpu, limit));
     let of_ceiling = ceiling(evidence, limits);
     let outcome = match (cpu_outcome, of_ceiling.outcome) {
         (RuleOutcome::Pass, of_ceiling) => of_ceiling,
         (of_cpu, of_ceiling) => of_cpu.max(of_ceiling),
     };
+    let used = describe::client_cpu(used, evidence.shares_cores);
     WeighedJudgement {
         outcome,
-        over: ratio(cpu, limit).max(of_ceiling.over),
-        detail: format!("{cpu_detail}; {}", of_ceiling.detail),
+        over: cpu_over.max(of_ceiling.over),
+        detail: Statement::join([used, of_ceiling.detail], "; "),
     }
 }
 
 /// Returns a judgement without a number.
-fn unweighed(outcome: RuleOutcome, detail: impl Into<String>) -> WeighedJudgement {
+fn unweighed(outcome: RuleOutcome, detail: impl Into<Statement>) -> WeighedJudgement {
     WeighedJudgement {
         outcome,
         over: 0.0,
@@ -92,38 +87,23 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let achieved = evidence.window.ops_per_s_mean();
     let of = |ceiling: f64| below(achieved / ceiling, limits.ceiling_share);
     let is_steady = highest / lowest <= limits.ceiling_spread;
-    let measured = match (ceilings.len(), is_steady) {
-        (1, _) => format!("its ceiling of {lowest:.0} op/s, measured once"),
-        (count, true) => {
-            format!(
-                "its ceiling of {lowest:.0} op/s, the lowest of {count} ({highest:.0} the highest)"
-            )
-        }
-        (count, false) => format!(
-            "its ceiling of {lowest:.0} op/s, the lowest of {count} that differ {:.1} times \
-             ({highest:.0} the highest; at most {:.1} times)",
-            highest / lowest,
-            limits.ceiling_spread
-        ),
-    };
-    let detail = format!(
-        "{achieved:.0} op/s are {} of {measured} (limit {})",
-        percent(achieved / lowest),
-        percent(limits.ceiling_share[0])
-    );
-    let (outcome, detail) = match (of(lowest), of(highest)) {
+    let (outcome, is_doubtful) = match (of(lowest), of(highest)) {
         // Both ceilings give the same answer.
-        (worst, best) if worst == best => (worst, detail),
-        (worst, _) if is_steady => (worst, detail),
-        _ => (
-            RuleOutcome::Warn,
-            format!("{detail}: such a ceiling cannot be trusted, so the client may be the limit"),
-        ),
+        (worst, best) if worst == best => (worst, false),
+        (worst, _) if is_steady => (worst, false),
+        _ => (RuleOutcome::Warn, true),
+    };
+    let ceilings = describe::CeilingUse {
+        achieved,
+        lowest,
+        highest,
+        count: ceilings.len(),
+        is_steady,
     };
     WeighedJudgement {
         outcome,
         over: ratio(achieved / lowest, limits.ceiling_share[0]),
-        detail,
+        detail: describe::of_ceiling(&ceilings, limits, is_doubtful),
     }
 }
 
@@ -134,7 +114,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> WeighedJudgement 
         return WeighedJudgement {
             outcome: RuleOutcome::Fail,
             over: f64::INFINITY,
-            detail: "the client delivered no interval of the window".to_owned(),
+            detail: "the client delivered no interval of the window".into(),
         };
     }
     let stall_s = window.stall_longest_s.unwrap_or(0.0);
@@ -144,31 +124,23 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> WeighedJudgement 
         [0, 1].map(|at| share_of(at).clamp(limits.silence_s_least[at], limits.silence_s_most[at]));
     let together = [0, 1].map(|at| share_of(at).max(limits.silence_s_least[at]));
     let judged = below(silence_s, longest).max(below(window.stalled_s, together));
-    let looked = match window.stall_longest_s {
-        Some(_) => "",
-        None => "; the delays of timers are unknown",
-    };
-    let at_longest = format!(
-        "for {silence_s:.2} s at the longest (limit {:.2} s)",
-        longest[0]
-    );
-    let in_all = format!(
-        "for {:.2} s of {:.0} s in all (limit {:.2} s)",
-        window.stalled_s, window.seconds, together[0]
-    );
+    let at_longest = describe::longest_stall(silence_s, longest);
+    let in_all = describe::all_stalls(window.stalled_s, window.seconds, together);
     let is_over = |value: f64, limits: [f64; 2]| below(value, limits) != RuleOutcome::Pass;
-    let held_up = match (
+    let stalls = match (
         is_over(silence_s, longest),
         is_over(window.stalled_s, together),
     ) {
         (true, false) => at_longest,
         (false, true) => in_all,
-        (true, true) | (false, false) => format!("{at_longest}, {in_all}"),
+        (true, true) | (false, false) => Statement::join([at_longest, in_all], ", "),
     };
+    let detail = describe::client_stalls(stalls, window.stall_longest_s.is_some());
+    let (outcome, detail) = at_most_warned((judged, detail), limits);
     WeighedJudgement {
-        outcome: at_most_warned(judged, limits),
+        outcome,
         over: ratio(silence_s, longest[0]).max(ratio(window.stalled_s, together[0])),
-        detail: format!("the load generator itself stalled {held_up}{looked}"),
+        detail,
     }
 }
 
@@ -180,15 +152,12 @@ fn without_interval_s(window: &Window) -> f64 {
 /// V18: the machine belonged to the client, and to the nodes if they run on it.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(machine) = &evidence.machine else {
-        return (
-            RuleOutcome::Unknown,
-            "no probe watched the machine".to_owned(),
-        );
+        return (RuleOutcome::Unknown, "no probe watched the machine".into());
     };
     if machine.has_strange_nodes {
         let why = "nodes that cassay did not start run on this machine, and their use of it cannot \
                    be separated from that of other programs";
-        return (RuleOutcome::Unknown, why.to_owned());
+        return (RuleOutcome::Unknown, why.into());
     }
     let seen = [
         cpu_of_others(machine, limits),
@@ -201,35 +170,26 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let unseen = machine.unseen.as_deref();
     if seen.is_empty() {
         let why = unseen.unwrap_or("no reading of the machine fell into the window");
-        return (RuleOutcome::Unknown, why.to_owned());
+        return (RuleOutcome::Unknown, why.into());
     }
     // The worst first: the detail is also the reason of the verdict.
     seen.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
     let worst = seen[0].0;
-    let outcome = at_most_warned(worst, limits);
     // A good result is not a reason.
     let is_said = |(one, _): &RuleResult| worst == RuleOutcome::Pass || *one != RuleOutcome::Pass;
-    let parts: Vec<String> = seen
+    let parts = seen
         .into_iter()
         .filter(is_said)
-        .map(|(_, text)| text)
-        .chain(unseen.map(str::to_owned))
-        .collect();
-    (outcome, parts.join("; "))
+        .map(|(_, part)| part)
+        .chain(unseen.map(Statement::from));
+    at_most_warned((worst, Statement::join(parts, "; ")), limits)
 }
 
 /// CPU time of other programs warns and never fails: its effect on client and nodes shows in their
 /// waiting. A window measured while a browser runs is worse, but still a measurement.
 fn cpu_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let cpu = machine.cpu?;
-    let detail = format!(
-        "other programs used {} of this machine's {} (limit {}; the nodes {}, the client {})",
-        percent(cpu.others),
-        counted(cpu.cpus as u64, "CPU"),
-        percent(limits.others_cpu_share),
-        percent(cpu.nodes),
-        percent(cpu.client)
-    );
+    let detail = describe::cpu_of_others(&cpu, limits.others_cpu_share);
     Some((warn_if(cpu.others >= limits.others_cpu_share), detail))
 }
 
@@ -246,12 +206,7 @@ fn waiting(evidence: &Evidence, machine: &MachineUse, limits: &Limits) -> Option
     let (cpu, wait_ns) = (machine.cpu?, window.wait_ns?);
     let waited = wait_ns as f64 / 1e9 / window.seconds.max(1e-9) / evidence.client_cores.max(1.0);
     let for_others = waited * share_of_others(cpu, window);
-    let detail = format!(
-        "the client's workers waited for other programs {} of the time (limit {}; for a CPU {})",
-        percent(for_others),
-        percent(limits.others_wait_share[0]),
-        percent(waited)
-    );
+    let detail = describe::workers_waited(for_others, waited, limits.others_wait_share);
     Some((below(for_others, limits.others_wait_share), detail))
 }
 
@@ -264,12 +219,7 @@ fn pressure_of_cpu(
 ) -> Option<RuleResult> {
     let (cpu, stalled) = (machine.cpu?, machine.pressure.cpu?);
     let for_others = stalled * share_of_others(cpu, &evidence.window);
-    let detail = format!(
-        "some task waited for other programs {} of the time (limit {}; for a CPU {})",
-        percent(for_others),
-        percent(limits.others_pressure_share[0]),
-        percent(stalled)
-    );
+    let detail = describe::tasks_waited(for_others, stalled, limits.others_pressure_share);
     Some((below(for_others, limits.others_pressure_share), detail))
 }
 
@@ -287,15 +237,7 @@ fn warn_if(is_over: bool) -> RuleOutcome {
 fn disk_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let share = machine.disk_others?;
     let is_over = share >= limits.others_disk_share;
-    let waited = match machine.pressure.io {
-        Some(io) => format!(" (some task waited for a disk {} of the time)", percent(io)),
-        None => String::new(),
-    };
-    let detail = format!(
-        "a disk was busy for others {} of the time (limit {}){waited}",
-        percent(share),
-        percent(limits.others_disk_share)
-    );
+    let detail = describe::disk_of_others(share, machine.pressure.io, limits.others_disk_share);
     Some((warn_if(is_over), detail))
 }
 
@@ -303,20 +245,16 @@ fn disk_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
 fn pressure_of_memory(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let share = machine.pressure.memory?;
     let is_over = share >= limits.memory_pressure_share;
-    let detail = format!(
-        "all tasks waited for memory {} of the time (limit {})",
-        percent(share),
-        percent(limits.memory_pressure_share)
-    );
+    let detail = describe::memory_waited(share, limits.memory_pressure_share);
     Some((warn_if(is_over), detail))
 }
 
 /// On a machine that is declared as shared, other programs do not invalidate a trial.
-pub(super) fn at_most_warned(outcome: RuleOutcome, limits: &Limits) -> RuleOutcome {
+pub(super) fn at_most_warned((outcome, detail): RuleResult, limits: &Limits) -> RuleResult {
     if limits.shared_machine {
-        outcome.min(RuleOutcome::Warn)
+        (outcome.min(RuleOutcome::Warn), detail.without_failing())
     } else {
-        outcome
+        (outcome, detail)
     }
 }
 
@@ -326,40 +264,30 @@ pub(super) fn at_most_warned(outcome: RuleOutcome, limits: &Limits) -> RuleOutco
 pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     if window.ended() == 0 {
-        return (RuleOutcome::Unknown, "no operation ended".to_owned());
+        return (RuleOutcome::Unknown, "no operation ended".into());
     }
     let [least, most] = limits.quiet_s;
     let limit_s = (limits.quiet_share * window.seconds).clamp(least, most);
     let quiet_s = window.quiet_longest_s;
-    let detail =
-        format!("the longest time without any answer was {quiet_s:.2} s (limit {limit_s:.2} s)");
+    let silence = describe::longest_silence(quiet_s, limit_s);
     if quiet_s < limit_s {
-        return (RuleOutcome::Pass, detail);
+        return (RuleOutcome::Pass, silence);
     }
     if quiet_s < QUIET_MEDIANS * window.latency_median_s() {
-        let detail = format!("{detail}: the target's answers take that long");
+        let detail = silence.and(": the target's answers take that long");
         return (RuleOutcome::Pass, detail);
     }
     // A client that stalled has itself heard nothing.
     if window.stall_longest_s.unwrap_or(0.0) >= quiet_s / 2.0 {
-        return (
-            RuleOutcome::Pass,
-            format!("{detail}: the client itself stalled then (V4)"),
-        );
+        let detail = silence.and(": the client itself stalled then (V4)");
+        return (RuleOutcome::Pass, detail);
     }
     let alike = window.quiet_s.iter().filter(|s| **s >= quiet_s / 2.0).count();
     if alike >= FEW_INCIDENTS {
-        let detail = format!("{detail}: {alike} seconds had one at least half as long");
+        let detail = describe::common_silence(quiet_s, limit_s, alike);
         return (RuleOutcome::Pass, detail);
     }
-    let often = match alike {
-        0 | 1 => "once",
-        _ => "a few times",
-    };
-    let detail = format!(
-        "the target stopped answering for up to {quiet_s:.2} s {often} (limit {limit_s:.2} s); a \
-         longer window shows how often that happens"
-    );
+    let detail = describe::rare_silence(quiet_s, limit_s, alike);
     (RuleOutcome::Warn, detail)
 }
 
@@ -370,21 +298,15 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(clock) = evidence.clock else {
         return (
             RuleOutcome::Unknown,
-            "the run did not compare the clocks".to_owned(),
+            "the run did not compare the clocks".into(),
         );
     };
     let [step_s, slew] = limits.clock_moved;
     let limit_s = step_s + slew * clock.over_s;
-    let detail = format!(
-        "the clock of this machine moved by {:+.3} s against the monotonic clock in {:.0} s \
-         (limit {limit_s:.3} s)",
-        clock.moved_s, clock.over_s
-    );
+    let detail = describe::clock_moved(&clock, limit_s);
     if clock.moved_s.abs() > limit_s {
-        (
-            RuleOutcome::Warn,
-            format!("{detail}: timestamps do not show the order of writes"),
-        )
+        let why = ": timestamps do not show the order of writes";
+        (RuleOutcome::Warn, detail.and(why))
     } else {
         (RuleOutcome::Pass, detail)
     }

@@ -1,6 +1,7 @@
 //! The validity rules V1 to V21, which decide whether a trial can be used.
 //!
-//! Each rule results in pass, warn, fail or unknown, with the numbers and the limit. Any fail makes
+//! Each rule results in pass, warn, fail or unknown, with the numbers and the limits: as data, and
+//! in a sentence that `describe` makes of them. Any fail makes
 //! the trial *invalid* (kept, never compared), any warn makes it *suspect*. An unknown result is
 //! listed and costs nothing, since a rule without evidence must not accuse. The limits are
 //! proposals of this project (see [`Limits`]), not laws, and the same in every study.
@@ -8,11 +9,14 @@
 mod client;
 mod client_evidence;
 mod data;
+mod describe;
 mod evidence;
 mod fleet;
 mod limits;
 mod machine;
+mod measurement;
 mod rule_outcome;
+mod statement;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -24,12 +28,15 @@ pub use evidence::{
     Window,
 };
 pub use limits::Limits;
+pub use measurement::{Measurement, Quantity};
 pub use rule_outcome::RuleOutcome;
 
+use rule_outcome::RuleResult;
 use std::cmp::Reverse;
+use std::fmt;
 
-/// Result of one rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Result of one rule. As text it is `V12: 4.0 s measured (at least 5 s)`.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// `V1` to `V21`.
     pub id: &'static str,
@@ -37,6 +44,14 @@ pub struct Rule {
     pub outcome: RuleOutcome,
     /// Observation and limit: one sentence without a full stop.
     pub detail: String,
+    /// Numbers of the detail. Those beyond their limits come first.
+    pub measured: Vec<Measurement>,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}: {}", self.id, self.detail)
+    }
 }
 
 measure::word_enum! {
@@ -62,19 +77,24 @@ impl Verdict {
 }
 
 /// Result of [`judge`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// Reasons, one sentence each; empty if valid. Failed rules come before rules that warn, and
-    /// more serious rules come first.
-    pub reasons: Vec<String>,
     /// All rules, in order.
     pub rules: Vec<Rule>,
 }
 
-/// Outcome of a rule, with the words for it.
-type RuleResult = (RuleOutcome, String);
+impl Judgement {
+    /// Returns the reasons for the verdict; empty if valid. Failed rules come before rules that
+    /// warn, and more serious rules come first.
+    pub fn reasons(&self) -> Vec<&Rule> {
+        let is_bad = |rule: &&Rule| matches!(rule.outcome, RuleOutcome::Warn | RuleOutcome::Fail);
+        let mut bad: Vec<&Rule> = self.rules.iter().filter(is_bad).collect();
+        bad.sort_by_key(|rule| (Reverse(rule.outcome), seriousness(rule.id)));
+        bad
+    }
+}
 
 type Judge = fn(&Evidence, &Limits) -> RuleResult;
 
@@ -180,17 +200,15 @@ pub fn title(rule: &str) -> Option<&'static str> {
 /// Judges a trial by all rules.
 pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
     let rules = RULES.map(|(id, _, judge)| {
-        let (outcome, detail) = judge(evidence, limits);
+        let (outcome, mut statement) = judge(evidence, limits);
+        statement.measured.sort_by_key(|number| Reverse(number.is_beyond_limit()));
         Rule {
             id,
             outcome,
-            detail,
+            detail: statement.words,
+            measured: statement.measured,
         }
     });
-    let is_bad = |rule: &&Rule| matches!(rule.outcome, RuleOutcome::Warn | RuleOutcome::Fail);
-    let mut bad: Vec<&Rule> = rules.iter().filter(is_bad).collect();
-    bad.sort_by_key(|rule| (Reverse(rule.outcome), seriousness(rule.id)));
-    let reasons = bad.iter().map(|rule| format!("{}: {}", rule.id, rule.detail)).collect();
     let verdict = match rules.iter().map(|rule| rule.outcome).max() {
         Some(RuleOutcome::Fail) => Verdict::Invalid,
         Some(RuleOutcome::Warn) => Verdict::Suspect,
@@ -198,7 +216,6 @@ pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
     };
     Judgement {
         verdict,
-        reasons,
         rules: rules.into(),
     }
 }

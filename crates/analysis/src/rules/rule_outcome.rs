@@ -1,4 +1,6 @@
-//! Outcomes of rules, and the format of their numbers.
+//! Outcomes of rules, and the worst of several judgements.
+
+use super::statement::Statement;
 
 measure::word_enum! {
     /// Outcome of one rule.
@@ -15,6 +17,9 @@ measure::word_enum! {
         Fail = "fail",
     }
 }
+
+/// Outcome of a rule, with the sentence and the numbers for it.
+pub(super) type RuleResult = (RuleOutcome, Statement);
 
 /// Judges a number that should stay below two limits.
 pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> RuleOutcome {
@@ -34,13 +39,13 @@ pub(super) struct WeighedJudgement {
     pub outcome: RuleOutcome,
     /// Value ÷ limit: 1 at the limit.
     pub over: f64,
-    /// Words for it.
-    pub detail: String,
+    /// Sentence for it, with its numbers.
+    pub detail: Statement,
 }
 
 impl WeighedJudgement {
     /// Judges a number that should stay below two limits. Its weight is by the first of them.
-    pub(super) fn below(value: f64, limits: [f64; 2], detail: String) -> WeighedJudgement {
+    pub(super) fn below(value: f64, limits: [f64; 2], detail: Statement) -> WeighedJudgement {
         WeighedJudgement {
             outcome: below(value, limits),
             over: ratio(value, limits[0]),
@@ -62,7 +67,7 @@ impl WeighedJudgement {
     }
 
     /// Returns the judgement without its weight.
-    pub(super) fn judged(self) -> (RuleOutcome, String) {
+    pub(super) fn judged(self) -> RuleResult {
         (self.outcome, self.detail)
     }
 }
@@ -73,16 +78,5 @@ pub(super) fn ratio(value: f64, limit: f64) -> f64 {
         value / limit
     } else {
         f64::INFINITY
-    }
-}
-
-/// Formats a share as percent, with enough digits to be distinguished from its limit.
-pub(super) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent.abs() {
-        p if p == 0.0 || p >= 10.0 => format!("{percent:.0} %"),
-        p if p >= 1.0 => format!("{percent:.1} %"),
-        p if p >= 0.01 => format!("{percent:.2} %"),
-        _ => "under 0.01 %".to_owned(),
     }
 }

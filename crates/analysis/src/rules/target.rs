@@ -1,11 +1,12 @@
 //! Rules about the target, its data and the record: V7, V9 to V11, V13 to V17.
 
+use super::describe::target as describe;
 use super::evidence::{Environment, Evidence, NodeStatePeriod, Settle};
 use super::limits::Limits;
-use super::rule_outcome::{RuleOutcome, below, percent};
+use super::measurement::Quantity;
+use super::rule_outcome::{RuleOutcome, RuleResult, below};
+use super::statement::Statement;
 use crate::autocorrelation;
-
-type RuleResult = (RuleOutcome, String);
 
 /// V7: operations of other clients that the server may have counted: the control session's own
 /// queries and the drivers of other users. Without it a short trial could not pass.
@@ -15,15 +16,15 @@ const FOREIGN_OPERATIONS: u64 = 50;
 pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let counts = match &evidence.server {
         Some(Ok(counts)) => counts,
-        Some(Err(why)) => return (RuleOutcome::Unknown, format!("not compared: {why}")),
+        Some(Err(why)) => return (RuleOutcome::Unknown, describe::not_compared(why)),
         None => {
             let why = "the server's own counts were not read";
-            return (RuleOutcome::Unknown, why.to_owned());
+            return (RuleOutcome::Unknown, why.into());
         }
     };
     let mut worst = RuleOutcome::Pass;
     let mut parts = Vec::new();
-    for (index, name) in ["reads", "writes"].into_iter().enumerate() {
+    for (index, kind) in ["reads", "writes"].into_iter().enumerate() {
         let (server, client) = (counts.server[index], counts.client[index]);
         if server == 0 && client == 0 {
             continue;
@@ -32,25 +33,21 @@ pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
         let beyond = server.abs_diff(client).saturating_sub(allowed);
         let share = beyond as f64 / client.max(1) as f64;
         worst = worst.max(below(share, limits.counts_share));
-        let difference = (server as f64 - client as f64) / client.max(1) as f64;
-        parts.push(format!(
-            "{server} {name} for the client's {client} ({})",
-            percent(difference)
+        parts.push(describe::counts_of_kind(
+            kind,
+            server,
+            client,
+            limits.counts_share,
         ));
     }
     if parts.is_empty() {
         return (
             RuleOutcome::Unknown,
-            "neither side counted an operation".to_owned(),
+            "neither side counted an operation".into(),
         );
     }
-    let detail = format!(
-        "the server counted {} (limit {}, {} uncertain left out; from {})",
-        parts.join(" and "),
-        percent(limits.counts_share[0]),
-        counts.uncertain,
-        counts.source
-    );
+    let kinds = Statement::join(parts, " and ");
+    let detail = describe::server_counts(kinds, counts, limits.counts_share[0]);
     (worst, detail)
 }
 
@@ -77,7 +74,7 @@ pub(super) fn settled(evidence: &Evidence) -> RuleResult {
             "the run did not check whether the target settled",
         ),
     };
-    (outcome, detail.to_owned())
+    (outcome, detail.into())
 }
 
 /// V10: a backlog that grows is work put off, not done.
@@ -85,42 +82,34 @@ pub(super) fn sustainable(evidence: &Evidence) -> RuleResult {
     /// A few pending compactions come and go.
     const GROWTH_MIN: f64 = 5.0;
     if evidence.target_is_null {
-        return (
-            RuleOutcome::Pass,
-            "null target: it puts no work off".to_owned(),
-        );
+        return (RuleOutcome::Pass, "null target: it puts no work off".into());
     }
     let samples = match &evidence.pending_compactions {
         Some(samples) if samples.len() >= 3 => samples,
         Some(_) => {
             return (
                 RuleOutcome::Unknown,
-                "too few samples of pending compactions".to_owned(),
+                "too few samples of pending compactions".into(),
             );
         }
         None => {
             return (
                 RuleOutcome::Unknown,
-                "pending compactions were not read".to_owned(),
+                "pending compactions were not read".into(),
             );
         }
     };
     let third = samples.len().div_ceil(3);
     let first = autocorrelation::mean(&samples[..third]);
     let last = autocorrelation::mean(&samples[samples.len() - third..]);
-    let grows = last - first > GROWTH_MIN.max(first * 0.5);
-    let detail = format!(
-        "pending compactions: {first:.1} in the first third, {last:.1} in the last (limit {:.1})",
-        first + GROWTH_MIN.max(first * 0.5)
-    );
-    (
-        if grows {
-            RuleOutcome::Warn
-        } else {
-            RuleOutcome::Pass
-        },
-        detail,
-    )
+    let growth = GROWTH_MIN.max(first * 0.5);
+    let outcome = if last - first > growth {
+        RuleOutcome::Warn
+    } else {
+        RuleOutcome::Pass
+    };
+    let detail = describe::pending_compactions(first, last, first + growth);
+    (outcome, detail)
 }
 
 /// V11: the same nodes with the same settings, on machines of their own.
@@ -128,17 +117,14 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(environment) = &evidence.environment else {
         return (
             RuleOutcome::Unknown,
-            "settings and processes were not compared".to_owned(),
+            "settings and processes were not compared".into(),
         );
     };
     let mut parts = Vec::new();
     let mut outcome = RuleOutcome::Pass;
     if !environment.nodes_restarted.is_empty() {
         outcome = outcome.max(RuleOutcome::Fail);
-        parts.push(format!(
-            "restarted: {}",
-            environment.nodes_restarted.join(", ")
-        ));
+        parts.push(describe::restarted(&environment.nodes_restarted));
     }
     for (judged, part) in stood_still(evidence, environment) {
         outcome = outcome.max(judged);
@@ -146,40 +132,40 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
     if !environment.not_in_effect.is_empty() {
         outcome = outcome.max(RuleOutcome::Fail);
-        parts.push(format!(
-            "not in effect: {}",
-            environment.not_in_effect.join("; ")
+        parts.push(describe::listed(
+            "not in effect",
+            &environment.not_in_effect,
+            "; ",
         ));
     }
     if !environment.settings_changed.is_empty() {
         outcome = outcome.max(RuleOutcome::Warn);
-        parts.push(format!(
-            "settings changed: {}",
-            environment.settings_changed.join(", ")
+        parts.push(describe::listed(
+            "settings changed",
+            &environment.settings_changed,
+            ", ",
         ));
     }
     // A fault may be a change of the metadata.
     if !environment.metadata_changed.is_empty() && evidence.faults.is_empty() {
         outcome = outcome.max(RuleOutcome::Warn);
-        parts.push(format!(
-            "the cluster's metadata changed: {}",
-            environment.metadata_changed.join("; ")
+        let heading = "the cluster's metadata changed";
+        parts.push(describe::listed(
+            heading,
+            &environment.metadata_changed,
+            "; ",
         ));
     }
     if parts.is_empty() {
-        parts.push("the same processes and settings at the end".to_owned());
+        parts.push("the same processes and settings at the end".into());
     }
     if let Some(steal) = environment.steal_share {
         if steal >= limits.steal_share {
             outcome = outcome.max(RuleOutcome::Warn);
         }
-        let limit = percent(limits.steal_share);
-        parts.push(format!(
-            "{} of the CPU time stolen (limit {limit})",
-            percent(steal)
-        ));
+        parts.push(describe::stolen_cpu(steal, limits.steal_share));
     }
-    for (what, unseen) in [
+    for (heading, unseen) in [
         ("not shown", &environment.not_shown),
         ("cannot be judged", &environment.unseen),
     ] {
@@ -190,43 +176,36 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
         if outcome == RuleOutcome::Pass {
             outcome = RuleOutcome::Unknown;
         }
-        parts.push(format!("{what}: {}", unseen.join("; ")));
+        parts.push(describe::listed(heading, unseen, "; "));
     }
-    (outcome, parts.join("; "))
+    (outcome, Statement::join(parts, "; "))
 }
 
 /// Returns the nodes that did not run though their processes existed. Faults stop nodes on purpose.
-fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<(RuleOutcome, String)> {
+fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<RuleResult> {
     if !evidence.faults.is_empty() {
         return Vec::new();
     }
-    let stopped = "its process was stopped (state T)";
-    let blocked = "threads waited within the kernel (state D), as for a disk that does not answer \
-                   or a frozen file system";
-    let told = |spells: &[NodeStatePeriod], judged: RuleOutcome, what: &str| {
-        let told = |spell: &NodeStatePeriod| {
-            let [from_s, to_s] = [spell.from_s, spell.to_s].map(|s| format!("{s:.0} s"));
-            let when = if from_s == to_s {
-                format!("at {from_s}")
-            } else {
-                format!("from {from_s} to {to_s}")
-            };
-            (
-                judged,
-                format!("{}: {what}, seen {when} of the window", spell.node),
-            )
-        };
-        spells.iter().map(told).collect::<Vec<_>>()
+    let describe_all = |periods: &[NodeStatePeriod], judged: RuleOutcome, quantity: Quantity| {
+        let all = periods.iter();
+        all.map(|period| (judged, describe::stood_still(period, quantity)))
+            .collect::<Vec<_>>()
     };
-    let mut all = told(&environment.nodes_stopped, RuleOutcome::Fail, stopped);
-    all.extend(told(&environment.nodes_blocked, RuleOutcome::Warn, blocked));
+    let stopped = &environment.nodes_stopped;
+    let mut all = describe_all(stopped, RuleOutcome::Fail, Quantity::NodeStopped);
+    let blocked = &environment.nodes_blocked;
+    all.extend(describe_all(
+        blocked,
+        RuleOutcome::Warn,
+        Quantity::NodeBlocked,
+    ));
     all
 }
 
 /// V13: the planned faults were injected, and their targets are whole again.
 pub(super) fn faults(evidence: &Evidence) -> RuleResult {
     if evidence.faults.is_empty() {
-        return (RuleOutcome::Pass, "no fault was planned".to_owned());
+        return (RuleOutcome::Pass, "no fault was planned".into());
     }
     let mut outcome = RuleOutcome::Pass;
     let mut parts = Vec::new();
@@ -238,55 +217,40 @@ pub(super) fn faults(evidence: &Evidence) -> RuleResult {
             (Some(true), true) => (RuleOutcome::Pass, "confirmed and healed"),
         };
         outcome = outcome.max(judged);
-        parts.push(format!("{} {word}", fault.kind));
+        parts.push(describe::fault(&fault.kind, word));
     }
-    (outcome, parts.join(", "))
+    (outcome, Statement::join(parts, ", "))
 }
 
 /// V15: everything needed to repeat the trial is on record.
 pub(super) fn recorded(evidence: &Evidence) -> RuleResult {
-    let detail = match evidence.not_recorded.as_deref() {
-        None => {
-            return (
-                RuleOutcome::Unknown,
-                "the run did not check the record".to_owned(),
-            );
-        }
+    match evidence.not_recorded.as_deref() {
+        None => (
+            RuleOutcome::Unknown,
+            "the run did not check the record".into(),
+        ),
         Some([]) => {
             let what = "study, plan with its seed, version, machine and every node's settings can \
                         be read back";
-            what.to_owned()
+            (RuleOutcome::Pass, what.into())
         }
-        Some(missing) => {
-            return (
-                RuleOutcome::Warn,
-                format!("not on record: {}", missing.join(", ")),
-            );
-        }
-    };
-    (RuleOutcome::Pass, detail)
+        Some(missing) => (RuleOutcome::Warn, describe::not_on_record(missing)),
+    }
 }
 
 /// V16: how the data compares with the memory that can cache it.
 pub(super) fn caching(evidence: &Evidence) -> RuleResult {
     match evidence.data_and_memory_bytes {
-        _ if evidence.target_is_null => (
-            RuleOutcome::Pass,
-            "null target: it caches nothing".to_owned(),
-        ),
+        _ if evidence.target_is_null => {
+            (RuleOutcome::Pass, "null target: it caches nothing".into())
+        }
         Some((data, memory)) if memory > 0 => {
             let ratio = data as f64 / memory as f64;
-            let what = if ratio < 1.0 {
-                "the node can cache all of it"
-            } else {
-                "the node cannot cache all of it"
-            };
-            let detail = format!("the data is {ratio:.2} times the memory of a node: {what}");
-            (RuleOutcome::Pass, detail)
+            (RuleOutcome::Pass, describe::data_per_memory(ratio))
         }
         _ => (
             RuleOutcome::Unknown,
-            "the run did not read the sizes of data and memory".to_owned(),
+            "the run did not read the sizes of data and memory".into(),
         ),
     }
 }
@@ -294,25 +258,21 @@ pub(super) fn caching(evidence: &Evidence) -> RuleResult {
 /// V21: no node had an unexpected exception.
 pub(super) fn exceptions(evidence: &Evidence) -> RuleResult {
     if evidence.target_is_null {
-        return (RuleOutcome::Pass, "null target: it has none".to_owned());
+        return (RuleOutcome::Pass, "null target: it has none".into());
     }
     let Some(met) = &evidence.exceptions else {
-        return (
-            RuleOutcome::Unknown,
-            "no node reports exceptions".to_owned(),
-        );
+        return (RuleOutcome::Unknown, "no node reports exceptions".into());
     };
     if met.is_empty() {
-        return (RuleOutcome::Pass, "no uncaught exception".to_owned());
+        return (RuleOutcome::Pass, "no uncaught exception".into());
     }
-    let met = met.join("; ");
-    match evidence.faults_words() {
-        None => (RuleOutcome::Warn, format!("uncaught exceptions: {met}")),
-        Some(kinds) => (
-            RuleOutcome::Pass,
-            format!("uncaught exceptions in a trial with {kinds}: {met}"),
-        ),
-    }
+    let faults = evidence.faults_words();
+    let outcome = if faults.is_none() {
+        RuleOutcome::Warn
+    } else {
+        RuleOutcome::Pass
+    };
+    (outcome, describe::exceptions(met, faults.as_deref()))
 }
 
 /// V17: the probes cost little.
@@ -320,19 +280,17 @@ pub(super) fn probes(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(share) = evidence.probes_cpu_share else {
         return (
             RuleOutcome::Unknown,
-            "the probes' own cost was not measured".to_owned(),
+            "the probes' own cost was not measured".into(),
         );
     };
-    let over = share > limits.probes_cpu_share;
-    let limit = percent(limits.probes_cpu_share);
-    let detail = format!("probes used {} of a core (limit {limit})", percent(share));
+    let outcome = if share > limits.probes_cpu_share {
+        RuleOutcome::Warn
+    } else {
+        RuleOutcome::Pass
+    };
     (
-        if over {
-            RuleOutcome::Warn
-        } else {
-            RuleOutcome::Pass
-        },
-        detail,
+        outcome,
+        describe::probes_cpu(share, limits.probes_cpu_share),
     )
 }
 
@@ -360,14 +318,14 @@ mod tests {
         assert_eq!(outcome, RuleOutcome::Warn);
         let expected = "node1: threads waited within the kernel (state D), as for a disk that does \
                         not answer or a frozen file system, seen at 3 s of the window";
-        assert_eq!(detail, expected);
+        assert_eq!(detail.words, expected);
         let seen = evidence.environment.as_mut().unwrap();
         seen.nodes_stopped = vec![spell("node2", 9.6, 29.8)];
         let (outcome, detail) = environment(&evidence, &Limits::default());
         assert_eq!(outcome, RuleOutcome::Fail);
         let expected = "node2: its process was stopped (state T), seen from 10 s to 30 s of the \
                         window; node1: threads";
-        assert!(detail.starts_with(expected), "{detail}");
+        assert!(detail.words.starts_with(expected), "{detail:?}");
         evidence.faults.push(FaultEvidence {
             kind: "node-pause".to_owned(),
             confirmed: Some(true),
@@ -392,12 +350,12 @@ mod tests {
         let (outcome, detail) = environment(&evidence, &Limits::default());
         assert_eq!(outcome, RuleOutcome::Warn);
         assert_eq!(
-            detail,
+            detail.words,
             "the cluster's metadata changed: epoch 4: SCHEMA_CHANGE"
         );
         let (outcome, detail) = exceptions(&evidence);
         assert_eq!(outcome, RuleOutcome::Warn);
-        assert_eq!(detail, "uncaught exceptions: node1: 1 of X");
+        assert_eq!(detail.words, "uncaught exceptions: node1: 1 of X");
         evidence.faults.push(FaultEvidence {
             kind: "node-leave".to_owned(),
             confirmed: Some(true),
@@ -408,8 +366,8 @@ mod tests {
         let (outcome, detail) = exceptions(&evidence);
         assert_eq!(outcome, RuleOutcome::Pass);
         assert!(
-            detail.ends_with("in a trial with node-leave: node1: 1 of X"),
-            "{detail}"
+            detail.words.ends_with("in a trial with node-leave: node1: 1 of X"),
+            "{detail:?}"
         );
         evidence.exceptions = None;
         assert_eq!(exceptions(&evidence).0, RuleOutcome::Unknown);
@@ -432,7 +390,7 @@ mod tests {
         let (outcome, detail) = v11(&[]);
         assert_eq!(outcome, RuleOutcome::Unknown);
         let expected = "not shown: -XX:+UseNUMA of node1 (no agent)";
-        assert!(detail.contains(expected), "{detail}");
+        assert!(detail.words.contains(expected), "{detail:?}");
         assert_eq!(v11(&["heap of node1"]).0, RuleOutcome::Fail);
     }
 }

@@ -8,6 +8,7 @@ use measure::interval::{CheckCounts, ClientInterval};
 use measure::{Interval, KindInterval, Outcome, SummedInterval};
 
 mod causes;
+mod measurements;
 mod schedule;
 mod seriousness;
 mod words;
@@ -94,9 +95,9 @@ fn a_healthy_short_run_is_valid_and_lists_what_nobody_looked_at() {
         judgement.verdict,
         Verdict::Valid,
         "{:#?}",
-        judgement.reasons
+        judgement.reasons()
     );
-    assert_eq!(judgement.reasons, Vec::<String>::new());
+    assert_eq!(judgement.reasons(), [] as [&Rule; 0]);
     let ids: Vec<&str> = judgement.rules.iter().map(|rule| rule.id).collect();
     let all: Vec<String> = (1..=names().count()).map(|n| format!("V{n}")).collect();
     assert_eq!(ids, all);
@@ -387,13 +388,14 @@ fn few_operations_make_the_p99_suspect() {
             ..healthy()
         };
         let judgement = judge(&evidence, &Limits::default());
-        assert_eq!(judgement.verdict, expected, "{:?}", judgement.reasons);
-        let said = judgement.reasons.iter().any(|r| r.starts_with("V12: 9,990 values"));
+        assert_eq!(judgement.verdict, expected, "{:?}", judgement.reasons());
+        let mut reasons = judgement.reasons().into_iter().map(ToString::to_string);
+        let said = reasons.any(|reason| reason.starts_with("V12: 9,990 values"));
         assert_eq!(
             said,
             expected == Verdict::Suspect,
             "{:?}",
-            judgement.reasons
+            judgement.reasons()
         );
     }
 }

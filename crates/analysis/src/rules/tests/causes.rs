@@ -13,7 +13,7 @@ fn reports_of_nodes_stand_beside_the_errors_that_they_explain() {
             ..healthy()
         };
         let judgement = judge(&evidence, &Limits::default());
-        let reasons = judgement.reasons.join("\n");
+        let reasons: String = judgement.reasons().iter().map(|one| format!("{one}\n")).collect();
         assert_eq!(reasons.contains(cause), is_said, "{reasons}");
     }
 }

@@ -26,13 +26,9 @@ fn lost_data_is_said_before_a_late_client() {
     evidence.window.client[Late] = 15_000;
     evidence.not_recorded = Some(vec!["the version".to_owned()]);
     let judgement = judge(&evidence, &Limits::default());
-    let rules: Vec<&str> = judgement
-        .reasons
-        .iter()
-        .filter_map(|reason| Some(reason.split_once(':')?.0))
-        .collect();
+    let rules: Vec<&str> = judgement.reasons().iter().map(|rule| rule.id).collect();
     assert!(rules.len() > 2, "{rules:?}");
-    assert_eq!(rules[..2], ["V14", "V1"], "{:?}", judgement.reasons);
+    assert_eq!(rules[..2], ["V14", "V1"], "{:?}", judgement.reasons());
     // A warning never comes before a failure.
     let outcome_of =
         |rule: &str| judgement.rules.iter().find(|one| one.id == rule).unwrap().outcome;

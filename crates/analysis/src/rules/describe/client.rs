@@ -1,0 +1,241 @@
+//! Sentences on the client's measurements: V1, V2, V6, V8, V12.
+
+use crate::rules::evidence::Window;
+use crate::rules::measurement::{Measurement, Quantity};
+use crate::rules::statement::{Statement, percent};
+use crate::trend::Trend;
+use measure::Outcome;
+use measure::number::count;
+
+/// V1: a share of the `scheduled` operations was sent in the window, because the target did not
+/// keep up.
+pub fn not_kept_up(share: f64, scheduled: f64, least: f64) -> Statement {
+    let words = format!(
+        "the target did not keep up with the rate: {} of {} requests were sent in the window (at \
+         least {})",
+        percent(share),
+        count(scheduled.round() as u64),
+        percent(least)
+    );
+    let sent = Measurement::new(Quantity::SentInWindow, share);
+    Statement::with(words, sent.warning_at(least))
+}
+
+/// V1: a share of the `scheduled` operations was sent in the window.
+pub fn sent_in_window(share: f64, scheduled: f64, least: f64) -> Statement {
+    let words = format!(
+        "{} of the {} scheduled requests were sent in the window (at least {})",
+        percent(share),
+        count(scheduled.round() as u64),
+        percent(least)
+    );
+    let sent = Measurement::new(Quantity::SentInWindow, share);
+    Statement::with(words, sent.failing_at(least))
+}
+
+/// V1: a share of the operations was sent late.
+pub fn sent_late(share: f64, limits: [f64; 2]) -> Statement {
+    let words = format!(
+        "{} of the requests left more than 1 ms late (limit {})",
+        percent(share),
+        percent(limits[0])
+    );
+    let late = Measurement::new(Quantity::SentLate, share);
+    Statement::with(words, late.within(limits))
+}
+
+/// V1: a number of operations waited for a free slot in flight.
+pub fn waited_for_slot(number: u64) -> Statement {
+    let words = format!(
+        "{} waited for a free in-flight slot, which their latency includes \
+         (`client.in_flight_max`)",
+        count(number)
+    );
+    Statement::with(
+        words,
+        Measurement::counting(Quantity::WaitedForSlot, number),
+    )
+}
+
+/// V1: a number of operations was not sent in the window, in one of three ways.
+pub fn not_sent_in_time(quantity: Quantity, number: u64) -> Statement {
+    let what = match quantity {
+        Quantity::SentAfterWindow => "sent after the window",
+        Quantity::GivenUp => "dropped",
+        _ => "never sent",
+    };
+    let words = format!("{} were {what}", count(number));
+    Statement::with(words, Measurement::counting(quantity, number))
+}
+
+/// V1: the number of sent operations, if nothing else is to be said.
+pub fn sent_in_all(number: u64) -> Statement {
+    format!("{} in all", count(number)).into()
+}
+
+/// V2: the numbers of latencies and service times, and their means, ms.
+pub fn two_clocks([latencies, services]: [u64; 2], means_ms: [f64; 2]) -> Statement {
+    let [latency_ms, service_ms] = means_ms;
+    Statement {
+        words: format!(
+            "{latencies} latencies (mean {latency_ms:.3} ms) and {services} service times (mean \
+             {service_ms:.3} ms)"
+        ),
+        measured: vec![
+            Measurement::new(Quantity::LatencyMean, latency_ms),
+            Measurement::new(Quantity::ServiceMean, service_ms),
+        ],
+    }
+}
+
+/// V6: the values in the histograms beside the outcomes; `unknown` operations have no end.
+pub fn histograms(window: &Window, failed: u64, unknown: u64) -> Statement {
+    let [latency, service, errors] = window.values_count;
+    let counts = [
+        (Quantity::Latencies, latency),
+        (Quantity::ServiceTimes, service),
+        (Quantity::ErrorTimes, errors),
+        (Quantity::LowerBounds, window.censored_count),
+    ];
+    Statement {
+        words: format!(
+            "{latency} latencies and {service} service times for {} successes, {errors} error \
+             times for {failed} failures, {} lower bounds for {unknown} operations without an end",
+            window.ok, window.censored_count
+        ),
+        measured: counts.map(|(quantity, count)| Measurement::counting(quantity, count)).into(),
+    }
+}
+
+/// V6: a number of latencies is above the histogram's upper bound.
+pub fn over_an_hour(number: u64) -> Statement {
+    Statement::with(
+        format!("{number} latencies of over an hour count as one hour"),
+        Measurement::counting(Quantity::OverAnHour, number),
+    )
+}
+
+/// V6: the latencies have few different values.
+pub fn different_latencies(number: usize) -> Statement {
+    Statement::with(
+        format!("only {number} different latencies"),
+        Measurement::counting(Quantity::DifferentLatencies, number as u64),
+    )
+}
+
+/// V8: no operation of a number of them failed.
+pub fn none_failed(ended: u64) -> Statement {
+    Statement::with(
+        format!("none of {} operations failed", count(ended)),
+        Measurement::new(Quantity::FailedOperations, 0.0),
+    )
+}
+
+/// V8: some operations failed. `faults` names the faults of the trial, beside which no limit holds;
+/// `timeout_fails` says that one client time-out is enough to fail it.
+pub fn failures(
+    window: &Window,
+    limit: f64,
+    faults: Option<&str>,
+    timeout_fails: bool,
+) -> Statement {
+    let (ended, failed) = (window.ended(), window.errors_count());
+    let names: Vec<String> = window
+        .errors
+        .iter()
+        .map(|(how, number)| format!("{} {}", count(*number), how.name()))
+        .collect();
+    let share = failed as f64 / ended as f64;
+    let failures = Measurement::new(Quantity::FailedOperations, share);
+    let timeouts = window.errors_of(Outcome::ClientTimeout);
+    let (rule, measured) = match (faults, timeout_fails && timeouts > 0) {
+        (Some(kinds), _) => (format!("in a trial with {kinds}"), vec![failures]),
+        (None, true) => {
+            let timeouts = Measurement::counting(Quantity::ClientTimeouts, timeouts);
+            (
+                format!("{}; one client time-out fails a trial", percent(share)),
+                vec![timeouts.failing_at(1.0), failures],
+            )
+        }
+        (None, false) => (
+            format!("{}; limit {}", percent(share), percent(limit)),
+            vec![failures.failing_at(limit)],
+        ),
+    };
+    Statement {
+        words: format!(
+            "{} of {} operations failed ({rule}): {}",
+            count(failed),
+            count(ended),
+            names.join(", ")
+        ),
+        measured,
+    }
+}
+
+/// V12: the trial ended early.
+pub fn ended_early(seconds: f64, why: &str) -> Statement {
+    Statement::with(
+        format!("the trial ended after {seconds:.1} s of the window: {why}"),
+        Measurement::new(Quantity::WindowLength, seconds),
+    )
+}
+
+/// V12: the length of the window, s.
+pub fn window_length(seconds: f64, least: f64) -> Statement {
+    let length = Measurement::new(Quantity::WindowLength, seconds);
+    Statement::with(
+        format!("{seconds:.1} s measured (at least {least:.0} s)"),
+        length.warning_at(least),
+    )
+}
+
+/// V12: the number of successes, and the one that p99 needs.
+pub fn successes(number: u64, least: f64) -> Statement {
+    let words = format!(
+        "{} values (p99 needs {})",
+        count(number),
+        count(least as u64)
+    );
+    let successes = Measurement::counting(Quantity::Successes, number);
+    Statement::with(words, successes.warning_at(least))
+}
+
+/// V12: throughput drifted beyond the limit. `end` completes the sentence.
+pub fn large_drift(trend: &Trend, limit: f64, end: &str) -> Statement {
+    let went = if trend.drift < 0.0 { "fell" } else { "rose" };
+    let words = format!(
+        "throughput {went} by {} over the window (limit {}){end}",
+        percent(trend.drift.abs()),
+        percent(limit)
+    );
+    Statement::with(words, drift(trend, limit))
+}
+
+/// V12: throughput drifted beyond the limit in too few values.
+pub fn untold_drift(trend: &Trend, limit: f64) -> Statement {
+    let end = format!(
+        ", and {} values are too few to tell this from chance",
+        trend.count
+    );
+    large_drift(trend, limit, &end)
+}
+
+/// V12: throughput did not drift beyond the limit, or only by chance.
+pub fn small_drift(trend: &Trend, limit: f64) -> Statement {
+    let chance = if trend.is_significant() {
+        ""
+    } else {
+        ", no more than chance"
+    };
+    let words = format!(
+        "throughput drifted by {}{chance} (limit {})",
+        percent(trend.drift),
+        percent(limit)
+    );
+    Statement::with(words, drift(trend, limit))
+}
+
+fn drift(trend: &Trend, limit: f64) -> Measurement {
+    Measurement::new(Quantity::ThroughputDrift, trend.drift).warning_at(limit)
+}

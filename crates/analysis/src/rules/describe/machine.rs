@@ -1,0 +1,221 @@
+//! Sentences on the client's process and machine, other programs, the clock, and silence of the
+//! target: V3, V4, V18, V19, V20.
+
+use crate::rules::evidence::{ClockMove, CpuUse};
+use crate::rules::limits::Limits;
+use crate::rules::measurement::{Measurement, Quantity};
+use crate::rules::statement::{Statement, percent};
+use measure::number::counted;
+
+/// V3: the share of its cores that the client used, with its limit if it has one.
+pub fn client_cpu(used: Measurement, is_shared: bool) -> Statement {
+    let shared = if is_shared {
+        ", cores shared with nodes"
+    } else {
+        ""
+    };
+    let limit = used
+        .limit
+        .map_or_else(String::new, |limit| format!(" (limit {})", percent(limit)));
+    let words = format!(
+        "the client used {} of its cores{shared}{limit}",
+        percent(used.value)
+    );
+    Statement::with(words, used)
+}
+
+/// Throughput beside the ceilings that were measured, op/s.
+pub struct CeilingUse {
+    /// Throughput of the trial.
+    pub achieved: f64,
+    /// Lowest ceiling.
+    pub lowest: f64,
+    /// Highest ceiling.
+    pub highest: f64,
+    /// Number of ceilings.
+    pub count: usize,
+    /// True if they do not differ more than they may.
+    pub is_steady: bool,
+}
+
+/// V3: throughput as a share of the lowest ceiling. `is_doubtful` says that the ceilings do not
+/// agree on the answer.
+pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> Statement {
+    let &CeilingUse {
+        achieved,
+        lowest,
+        highest,
+        count,
+        is_steady,
+    } = ceilings;
+    let spread = highest / lowest;
+    let measured = match (count, is_steady) {
+        (1, _) => format!("its ceiling of {lowest:.0} op/s, measured once"),
+        (count, true) => format!(
+            "its ceiling of {lowest:.0} op/s, the lowest of {count} ({highest:.0} the highest)"
+        ),
+        (count, false) => format!(
+            "its ceiling of {lowest:.0} op/s, the lowest of {count} that differ {spread:.1} times \
+             ({highest:.0} the highest; at most {:.1} times)",
+            limits.ceiling_spread
+        ),
+    };
+    let words = format!(
+        "{achieved:.0} op/s are {} of {measured} (limit {})",
+        percent(achieved / lowest),
+        percent(limits.ceiling_share[0])
+    );
+    let share = Measurement::new(Quantity::OfCeiling, achieved / lowest);
+    let mut statement = Statement::with(words, share.within(limits.ceiling_share));
+    if count > 1 && !is_steady {
+        let spread = Measurement::new(Quantity::CeilingSpread, spread);
+        statement.measured.push(spread.warning_at(limits.ceiling_spread));
+    }
+    if is_doubtful {
+        statement.and(": such a ceiling cannot be trusted, so the client may be the limit")
+    } else {
+        statement
+    }
+}
+
+/// V4: the longest stall of the client, s.
+pub fn longest_stall(stall_s: f64, limits_s: [f64; 2]) -> Statement {
+    let longest = Measurement::new(Quantity::StallLongest, stall_s);
+    Statement::with(
+        format!(
+            "for {stall_s:.2} s at the longest (limit {:.2} s)",
+            limits_s[0]
+        ),
+        longest.within(limits_s),
+    )
+}
+
+/// V4: the sum of the stalls of the client in a window, s.
+pub fn all_stalls(stalled_s: f64, window_s: f64, limits_s: [f64; 2]) -> Statement {
+    let stalled = Measurement::new(Quantity::Stalled, stalled_s);
+    Statement::with(
+        format!(
+            "for {stalled_s:.2} s of {window_s:.0} s in all (limit {:.2} s)",
+            limits_s[0]
+        ),
+        stalled.within(limits_s),
+    )
+}
+
+/// V4: the stalls of the client, longest or all. Timers may be unknown.
+pub fn client_stalls(stalls: Statement, has_timers: bool) -> Statement {
+    let looked = if has_timers {
+        ""
+    } else {
+        "; the delays of timers are unknown"
+    };
+    Statement {
+        words: format!("the load generator itself stalled {}{looked}", stalls.words),
+        ..stalls
+    }
+}
+
+/// V18: CPU time of other programs.
+pub fn cpu_of_others(cpu: &CpuUse, limit: f64) -> Statement {
+    let words = format!(
+        "other programs used {} of this machine's {} (limit {}; the nodes {}, the client {})",
+        percent(cpu.others),
+        counted(cpu.cpus as u64, "CPU"),
+        percent(limit),
+        percent(cpu.nodes),
+        percent(cpu.client)
+    );
+    let used = Measurement::new(Quantity::OthersCpu, cpu.others);
+    Statement::with(words, used.warning_at(limit))
+}
+
+/// V18: time in which the workers waited for other programs, of the share in which they waited.
+pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
+    let words = format!(
+        "the client's workers waited for other programs {} of the time (limit {}; for a CPU {})",
+        percent(for_others),
+        percent(limits[0]),
+        percent(waited)
+    );
+    let share = Measurement::new(Quantity::WorkersWaited, for_others);
+    Statement::with(words, share.within(limits))
+}
+
+/// V18: time in which some task waited for other programs, of the share in which one waited.
+pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
+    let words = format!(
+        "some task waited for other programs {} of the time (limit {}; for a CPU {})",
+        percent(for_others),
+        percent(limits[0]),
+        percent(waited)
+    );
+    let share = Measurement::new(Quantity::TasksWaited, for_others);
+    Statement::with(words, share.within(limits))
+}
+
+/// V18: time in which a disk was busy for others, and in which some task waited for a disk.
+pub fn disk_of_others(share: f64, waited: Option<f64>, limit: f64) -> Statement {
+    let waited = waited.map_or_else(String::new, |io| {
+        format!(" (some task waited for a disk {} of the time)", percent(io))
+    });
+    let words = format!(
+        "a disk was busy for others {} of the time (limit {}){waited}",
+        percent(share),
+        percent(limit)
+    );
+    let share = Measurement::new(Quantity::DiskOfOthers, share);
+    Statement::with(words, share.warning_at(limit))
+}
+
+/// V18: time in which all tasks waited for memory.
+pub fn memory_waited(share: f64, limit: f64) -> Statement {
+    let words = format!(
+        "all tasks waited for memory {} of the time (limit {})",
+        percent(share),
+        percent(limit)
+    );
+    let share = Measurement::new(Quantity::MemoryWaited, share);
+    Statement::with(words, share.warning_at(limit))
+}
+
+/// V19: the longest silence of the target, s.
+pub fn longest_silence(quiet_s: f64, limit_s: f64) -> Statement {
+    Statement::with(
+        format!("the longest time without any answer was {quiet_s:.2} s (limit {limit_s:.2} s)"),
+        Measurement::new(Quantity::QuietLongest, quiet_s).warning_at(limit_s),
+    )
+}
+
+/// V19: a silence that a number of seconds had, at least half as long.
+pub fn common_silence(quiet_s: f64, limit_s: f64, seconds: usize) -> Statement {
+    let silence = longest_silence(quiet_s, limit_s);
+    silence.and(&format!(
+        ": {seconds} seconds had one at least half as long"
+    ))
+}
+
+/// V19: a rare silence of the target, s.
+pub fn rare_silence(quiet_s: f64, limit_s: f64, times: usize) -> Statement {
+    let often = match times {
+        0 | 1 => "once",
+        _ => "a few times",
+    };
+    Statement::with(
+        format!(
+            "the target stopped answering for up to {quiet_s:.2} s {often} (limit {limit_s:.2} \
+             s); a longer window shows how often that happens"
+        ),
+        Measurement::new(Quantity::QuietLongest, quiet_s).warning_at(limit_s),
+    )
+}
+
+/// V20: the movement of this machine's clock.
+pub fn clock_moved(clock: &ClockMove, limit_s: f64) -> Statement {
+    let words = format!(
+        "the clock of this machine moved by {:+.3} s against the monotonic clock in {:.0} s \
+         (limit {limit_s:.3} s)",
+        clock.moved_s, clock.over_s
+    );
+    let moved = Measurement::new(Quantity::ClockMoved, clock.moved_s);
+    Statement::with(words, moved.warning_at(limit_s))
+}

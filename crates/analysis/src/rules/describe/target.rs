@@ -1,0 +1,133 @@
+//! Sentences on the target, its data and the record: V7, V10, V11, V13, V15 to V17, V21.
+
+use crate::rules::evidence::{NodeStatePeriod, ServerCounts};
+use crate::rules::measurement::{Measurement, Quantity};
+use crate::rules::statement::{Statement, percent};
+
+/// V7: the counts of server and client for one kind of operation, `reads` or `writes`.
+pub fn counts_of_kind(kind: &str, server: u64, client: u64, limits: [f64; 2]) -> Statement {
+    let difference = (server as f64 - client as f64) / client.max(1) as f64;
+    let words = format!(
+        "{server} {kind} for the client's {client} ({})",
+        percent(difference)
+    );
+    let difference = Measurement::new(Quantity::CountDifference, difference).at(kind);
+    Statement::with(words, difference.within(limits))
+}
+
+/// V7: the counts of both kinds together.
+pub fn server_counts(kinds: Statement, counts: &ServerCounts, limit: f64) -> Statement {
+    Statement {
+        words: format!(
+            "the server counted {} (limit {}, {} uncertain left out; from {})",
+            kinds.words,
+            percent(limit),
+            counts.uncertain,
+            counts.source
+        ),
+        ..kinds
+    }
+}
+
+/// V7: the counts cannot be compared.
+pub fn not_compared(why: &str) -> Statement {
+    format!("not compared: {why}").into()
+}
+
+/// V10: the mean of the pending compactions in the first third of the window, and in the last.
+pub fn pending_compactions(first: f64, last: f64, limit: f64) -> Statement {
+    let pending = Measurement::new(Quantity::PendingAtEnd, last);
+    Statement::with(
+        format!(
+            "pending compactions: {first:.1} in the first third, {last:.1} in the last (limit \
+             {limit:.1})"
+        ),
+        pending.warning_at(limit),
+    )
+}
+
+/// V11: nodes that had another process at the end.
+pub fn restarted(nodes: &[String]) -> Statement {
+    let names = nodes.join(", ");
+    let restarted = Measurement::counting(Quantity::RestartedNodes, nodes.len() as u64);
+    Statement::with(format!("restarted: {names}"), restarted.at(names))
+}
+
+/// V11: a list of observations under one heading.
+pub fn listed(heading: &str, observations: &[String], between: &str) -> Statement {
+    format!("{heading}: {}", observations.join(between)).into()
+}
+
+/// V11: stolen CPU time.
+pub fn stolen_cpu(share: f64, limit: f64) -> Statement {
+    let words = format!(
+        "{} of the CPU time stolen (limit {})",
+        percent(share),
+        percent(limit)
+    );
+    let stolen = Measurement::new(Quantity::StolenCpu, share);
+    Statement::with(words, stolen.warning_at(limit))
+}
+
+/// V11: a node did not run although its process existed: stopped or blocked.
+pub fn stood_still(period: &NodeStatePeriod, quantity: Quantity) -> Statement {
+    let what = if quantity == Quantity::NodeStopped {
+        "its process was stopped (state T)"
+    } else {
+        "threads waited within the kernel (state D), as for a disk that does not answer or a \
+         frozen file system"
+    };
+    let [from_s, to_s] = [period.from_s, period.to_s].map(|s| format!("{s:.0} s"));
+    let when = if from_s == to_s {
+        format!("at {from_s}")
+    } else {
+        format!("from {from_s} to {to_s}")
+    };
+    Statement::with(
+        format!("{}: {what}, seen {when} of the window", period.node),
+        Measurement::new(quantity, period.to_s - period.from_s).at(&period.node),
+    )
+}
+
+/// V13: the result of a fault.
+pub fn fault(kind: &str, result: &str) -> Statement {
+    format!("{kind} {result}").into()
+}
+
+/// V15: parts of the record are missing.
+pub fn not_on_record(parts: &[String]) -> Statement {
+    format!("not on record: {}", parts.join(", ")).into()
+}
+
+/// V16: the size of the data beside the memory of a node.
+pub fn data_per_memory(ratio: f64) -> Statement {
+    let what = if ratio < 1.0 {
+        "the node can cache all of it"
+    } else {
+        "the node cannot cache all of it"
+    };
+    Statement::with(
+        format!("the data is {ratio:.2} times the memory of a node: {what}"),
+        Measurement::new(Quantity::DataPerMemory, ratio),
+    )
+}
+
+/// V17: the CPU time of the probes, as a share of one core.
+pub fn probes_cpu(share: f64, limit: f64) -> Statement {
+    let words = format!(
+        "probes used {} of a core (limit {})",
+        percent(share),
+        percent(limit)
+    );
+    let used = Measurement::new(Quantity::ProbesCpu, share);
+    Statement::with(words, used.warning_at(limit))
+}
+
+/// V21: uncaught exceptions. `faults` names the faults of the trial.
+pub fn exceptions(met: &[String], faults: Option<&str>) -> Statement {
+    let met = met.join("; ");
+    match faults {
+        None => format!("uncaught exceptions: {met}").into(),
+        Some(kinds) => format!("uncaught exceptions in a trial with {kinds}: {met}").into(),
+    }
+}

@@ -1,0 +1,243 @@
+//! Numbers behind the rules: a quantity with its value, its limits and its place.
+//!
+//! A rule states each of them in its sentence. Values and limits are those of the sentence, in one
+//! unit for each quantity.
+
+measure::word_enum! {
+    /// Quantity that a validity rule measures. Each has one unit.
+    pub enum Quantity {
+        /// V1: operations that were sent in the window ÷ scheduled operations. Its limit is a
+        /// minimum.
+        SentInWindow = "sent_in_window",
+        /// V1: operations that were sent over 1 ms late ÷ scheduled operations.
+        SentLate = "sent_late",
+        /// V1: operations that waited for a free slot in flight.
+        WaitedForSlot = "waited_for_slot",
+        /// V1: operations that were due in the window and sent after it.
+        SentAfterWindow = "sent_after_window",
+        /// V1: operations that the client gave up before the send.
+        GivenUp = "given_up",
+        /// V1: operations that were due in the window and never sent.
+        NeverSent = "never_sent",
+        /// V2: mean latency.
+        LatencyMean = "latency_mean",
+        /// V2: mean service time.
+        ServiceMean = "service_mean",
+        /// V3: CPU time of the workers ÷ time of the cores that they had.
+        ClientCpu = "client_cpu",
+        /// V3: throughput ÷ lowest ceiling.
+        OfCeiling = "of_ceiling",
+        /// V3: highest ceiling ÷ lowest ceiling.
+        CeilingSpread = "ceiling_spread",
+        /// V3: share by which a worker of this client did less than one of the fastest client.
+        LessThanFastest = "less_than_fastest",
+        /// V4: longest stall of the client, or longest time without an interval.
+        StallLongest = "stall_longest",
+        /// V4: sum of the stalls of the client in the window.
+        Stalled = "stalled",
+        /// V4: time in which a quota kept the client from its CPUs ÷ window.
+        Throttled = "throttled",
+        /// V5: delay with which a client learned of the start line.
+        StartLate = "start_late",
+        /// V5: largest error of a client's clock.
+        ClockError = "clock_error",
+        /// V5, V20: step of a client's clock, forwards or backwards.
+        ClockStep = "clock_step",
+        /// V6: values in the histogram of latencies.
+        Latencies = "latencies",
+        /// V6: values in the histogram of service times.
+        ServiceTimes = "service_times",
+        /// V6: values in the histogram of failed operations.
+        ErrorTimes = "error_times",
+        /// V6: operations that are only known to have lasted at least some time.
+        LowerBounds = "lower_bounds",
+        /// V6: latencies of over an hour, which count as one hour.
+        OverAnHour = "over_an_hour",
+        /// V6: latencies that differ from each other, if there are suspiciously few.
+        DifferentLatencies = "different_latencies",
+        /// V7: difference of the counts of server and client ÷ count of the client.
+        CountDifference = "count_difference",
+        /// V8: failed operations ÷ operations that ended.
+        FailedOperations = "failed_operations",
+        /// V8: operations that the client gave up waiting for.
+        ClientTimeouts = "client_timeouts",
+        /// V10: mean of the pending compactions in the last third of the window. The limit follows
+        /// from the first third.
+        PendingAtEnd = "pending_at_end",
+        /// V11: nodes whose process was another one at the end.
+        RestartedNodes = "restarted_nodes",
+        /// V11: time from the first to the last look that saw a node's process stopped.
+        NodeStopped = "node_stopped",
+        /// V11: time from the first to the last look that saw a node's threads blocked.
+        NodeBlocked = "node_blocked",
+        /// V11: CPU time that the hypervisor gave to other guests ÷ CPU time.
+        StolenCpu = "stolen_cpu",
+        /// V12: length of the measured window. Its limit is a minimum.
+        WindowLength = "window_length",
+        /// V12: successful operations. Its limit is a minimum.
+        Successes = "successes",
+        /// V12: change of throughput over the window ÷ its median.
+        ThroughputDrift = "throughput_drift",
+        /// V14: compared reads that found no row although one exists.
+        MissingReads = "missing_reads",
+        /// V14: compared reads that returned an earlier value.
+        StaleReads = "stale_reads",
+        /// V14: compared reads that returned a value that was never right.
+        WrongReads = "wrong_reads",
+        /// V14: compared reads that returned a deleted row.
+        ResurrectedReads = "resurrected_reads",
+        /// V14: reads that found no row ÷ reads of rows that exist by the study.
+        ReadsOfNothing = "reads_of_nothing",
+        /// V14: rows read back that are lost.
+        LostRows = "lost_rows",
+        /// V14: rows read back with a loss that was acknowledged too long before a failure.
+        UnexplainedRows = "unexplained_rows",
+        /// V14: rows read back with an earlier value.
+        StaleRows = "stale_rows",
+        /// V14: rows read back that were deleted.
+        ResurrectedRows = "resurrected_rows",
+        /// V14: rows read back with a value that was never right.
+        WrongRows = "wrong_rows",
+        /// V14: rows read back whose counters are too low.
+        LowCounters = "low_counters",
+        /// V14: rows read back whose counters are too high.
+        HighCounters = "high_counters",
+        /// V14: rows that no read could reach.
+        UnreadRows = "unread_rows",
+        /// V14: registers that are not linearizable.
+        ViolatedRegisters = "violated_registers",
+        /// V14: registers of which it is undecided if they are linearizable.
+        UndecidedRegisters = "undecided_registers",
+        /// V16: size of the data ÷ memory of a node.
+        DataPerMemory = "data_per_memory",
+        /// V17: CPU time of the probes ÷ time of one core.
+        ProbesCpu = "probes_cpu",
+        /// V18: CPU time of other programs ÷ time of the CPUs that the client may use.
+        OthersCpu = "others_cpu",
+        /// V18: time in which a worker waited for a CPU that other programs had ÷ window.
+        WorkersWaited = "workers_waited",
+        /// V18: time in which some task waited for a CPU that other programs had ÷ window.
+        TasksWaited = "tasks_waited",
+        /// V18: time in which a disk was busy for other programs ÷ window.
+        DiskOfOthers = "disk_of_others",
+        /// V18: time in which all tasks waited for memory ÷ window.
+        MemoryWaited = "memory_waited",
+        /// V19: longest time without an answer although some were awaited.
+        QuietLongest = "quiet_longest",
+        /// V20: movement of the machine's clock against its monotonic clock.
+        ClockMoved = "clock_moved",
+    }
+}
+
+impl Quantity {
+    /// Returns the unit of its values and limits. A `share` is of 1.
+    pub const fn unit(self) -> &'static str {
+        use Quantity::*;
+        match self {
+            SentInWindow | SentLate | ClientCpu | OfCeiling | LessThanFastest | Throttled
+            | CountDifference | FailedOperations | StolenCpu | ThroughputDrift | ReadsOfNothing
+            | ProbesCpu | OthersCpu | WorkersWaited | TasksWaited | DiskOfOthers | MemoryWaited => {
+                "share"
+            }
+            StallLongest | Stalled | StartLate | ClockError | ClockStep | NodeStopped
+            | NodeBlocked | WindowLength | QuietLongest | ClockMoved => "s",
+            LatencyMean | ServiceMean => "ms",
+            CeilingSpread | DataPerMemory => "ratio",
+            WaitedForSlot | SentAfterWindow | GivenUp | NeverSent | ClientTimeouts | Successes => {
+                "operations"
+            }
+            Latencies | ServiceTimes | ErrorTimes | LowerBounds | OverAnHour
+            | DifferentLatencies => "values",
+            PendingAtEnd => "compactions",
+            RestartedNodes => "nodes",
+            MissingReads | StaleReads | WrongReads | ResurrectedReads => "reads",
+            LostRows | UnexplainedRows | StaleRows | ResurrectedRows | WrongRows | LowCounters
+            | HighCounters | UnreadRows => "rows",
+            ViolatedRegisters | UndecidedRegisters => "registers",
+        }
+    }
+
+    /// Returns true if its limits are minima; other limits are maxima.
+    pub const fn has_minimum(self) -> bool {
+        matches!(
+            self,
+            Quantity::SentInWindow | Quantity::WindowLength | Quantity::Successes
+        )
+    }
+}
+
+/// A number behind a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// Measured quantity.
+    pub quantity: Quantity,
+    /// Value, in the unit of the quantity. Its limits hold for the absolute value.
+    pub value: f64,
+    /// Limit that the sentence states: the one to warn, or else the one to fail. `None` if the rule
+    /// has none for this value.
+    pub limit: Option<f64>,
+    /// Limit from which on the rule fails. `None` if it does not fail by this value alone.
+    pub fail_limit: Option<f64>,
+    /// Client, node or kind of operation. `None` for the whole trial.
+    pub place: Option<String>,
+}
+
+impl Measurement {
+    /// Creates a measurement without limits.
+    pub(super) fn new(quantity: Quantity, value: f64) -> Measurement {
+        Measurement {
+            quantity,
+            value,
+            limit: None,
+            fail_limit: None,
+            place: None,
+        }
+    }
+
+    /// Creates a measurement of a number of things, without limits.
+    pub(super) fn counting(quantity: Quantity, count: u64) -> Measurement {
+        Measurement::new(quantity, count as f64)
+    }
+
+    /// Adds the limits to warn and to fail.
+    pub(super) fn within(self, [warn, fail]: [f64; 2]) -> Measurement {
+        Measurement {
+            limit: Some(warn),
+            fail_limit: Some(fail),
+            ..self
+        }
+    }
+
+    /// Adds the limit to warn.
+    pub(super) fn warning_at(self, limit: f64) -> Measurement {
+        Measurement {
+            limit: Some(limit),
+            ..self
+        }
+    }
+
+    /// Adds the limit to fail, before which the rule does not warn by this value.
+    pub(super) fn failing_at(self, limit: f64) -> Measurement {
+        self.within([limit, limit])
+    }
+
+    /// Adds the client, node or kind of operation.
+    pub(super) fn at(self, place: impl Into<String>) -> Measurement {
+        Measurement {
+            place: Some(place.into()),
+            ..self
+        }
+    }
+
+    /// Returns true if the value has reached the limit that the sentence states; 0 reaches none.
+    pub fn is_beyond_limit(&self) -> bool {
+        let value = self.value.abs();
+        self.limit.is_some_and(|limit| {
+            if self.quantity.has_minimum() {
+                value < limit
+            } else {
+                value >= limit && value > 0.0
+            }
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! A sentence of a rule with its numbers.
+
+use super::measurement::Measurement;
+
+/// Observation of a rule: a sentence and its numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Statement {
+    /// Sentence without a full stop.
+    pub words: String,
+    /// Numbers of the sentence, in its order.
+    pub measured: Vec<Measurement>,
+}
+
+impl From<&str> for Statement {
+    fn from(words: &str) -> Statement {
+        Statement::from(words.to_owned())
+    }
+}
+
+impl From<String> for Statement {
+    fn from(words: String) -> Statement {
+        Statement {
+            words,
+            measured: Vec::new(),
+        }
+    }
+}
+
+impl Statement {
+    /// Creates a sentence with one number.
+    pub(super) fn with(words: String, measurement: Measurement) -> Statement {
+        Statement {
+            words,
+            measured: vec![measurement],
+        }
+    }
+
+    /// Joins several statements to one, in their order.
+    pub(super) fn join(parts: impl IntoIterator<Item = Statement>, between: &str) -> Statement {
+        let joined = parts.into_iter().reduce(|all, part| Statement {
+            words: all.words + between + &part.words,
+            measured: [all.measured, part.measured].concat(),
+        });
+        joined.unwrap_or_default()
+    }
+
+    /// Appends words.
+    pub(super) fn and(self, words: &str) -> Statement {
+        Statement {
+            words: self.words + words,
+            ..self
+        }
+    }
+
+    /// Begins the sentence with the name of the client that it describes.
+    pub(super) fn of_client(self, name: &str) -> Statement {
+        let at_client = |one: Measurement| Measurement {
+            place: one.place.or_else(|| Some(name.to_owned())),
+            ..one
+        };
+        Statement {
+            words: format!("{name}: {}", self.words),
+            measured: self.measured.into_iter().map(at_client).collect(),
+        }
+    }
+
+    /// Removes the limits to fail: the rule only warns.
+    pub(super) fn without_failing(self) -> Statement {
+        let warned = |one: Measurement| Measurement {
+            fail_limit: None,
+            ..one
+        };
+        Statement {
+            measured: self.measured.into_iter().map(warned).collect(),
+            ..self
+        }
+    }
+}
+
+/// Formats a share as percent, with enough digits to be distinguished from its limit.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        p if p == 0.0 || p >= 10.0 => format!("{percent:.0} %"),
+        p if p >= 1.0 => format!("{percent:.1} %"),
+        p if p >= 0.01 => format!("{percent:.2} %"),
+        _ => "under 0.01 %".to_owned(),
+    }
+}
