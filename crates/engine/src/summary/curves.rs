@@ -147,6 +147,7 @@ mod tests {
                     RuleOutcome::Pass
                 },
                 detail: String::new(),
+                measured: Vec::new(),
             });
         }
         findings(&study, trials, &|_| None, None)
