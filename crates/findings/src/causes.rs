@@ -243,6 +243,7 @@ mod tests {
                 rule: "V1".to_owned(),
                 result: RuleOutcome::Pass,
                 detail: String::new(),
+                measured: Vec::new(),
             }],
             ..TrialFinding::default()
         };
@@ -268,6 +269,7 @@ mod tests {
             rule: name.to_owned(),
             result: RuleOutcome::Warn,
             detail: "d".to_owned(),
+            measured: Vec::new(),
         }
     }
 

@@ -147,6 +147,7 @@ mod tests {
                     RuleOutcome::Pass
                 },
                 detail: String::new(),
+                measured: Vec::new(),
             });
         }
         combine(&study, trials, &|_| None, None)

@@ -49,6 +49,7 @@ fn rule(name: &str, result: RuleOutcome) -> RuleRecord {
         rule: name.to_owned(),
         result,
         detail: String::new(),
+        measured: Vec::new(),
     }
 }
 

@@ -44,7 +44,9 @@ use measure::clock;
 use sentences::{data, requirement, trials as all};
 use std::path::Path;
 use store::Run;
-use store::record::{FORMAT, FaultRecord, FindingsRecord, SearchRecord, TrialFinding};
+use store::record::{
+    FORMAT, FaultRecord, FindingsRecord, ReasonRecord, SearchRecord, TrialFinding,
+};
 use study::settings::Study;
 
 /// Makes the findings of the run at `path` from its trials, with comparisons with other trials, the
@@ -89,7 +91,7 @@ pub fn combine(
     stopped: Option<&str>,
 ) -> FindingsRecord {
     let searches = searches::searches(study, &trials);
-    let (verdict, reasons) = verdict_and_reasons(&searches, &trials, stopped);
+    let (verdict, reasons, reason_records) = verdict_and_reasons(&searches, &trials, stopped);
     let once = used_trials::once_each(&trials);
     let points = points::points(&study.names(), &once, merge);
     let blocks = comparisons::blocks_of(study, &trials);
@@ -124,6 +126,7 @@ pub fn combine(
         study: study.name.clone(),
         verdict,
         reasons,
+        reason_records,
         answer,
         causes: causes::causes(&trials),
         faults: faults_of(&trials),
@@ -190,12 +193,13 @@ fn faults_of(trials: &[TrialFinding]) -> Vec<FaultRecord> {
     each.cloned().collect()
 }
 
-/// Returns the verdict of the run, judged by the trials that support it, and the reasons.
+/// Returns the verdict of the run, judged by the trials that support it, and the reasons: as
+/// sentences, and as data.
 fn verdict_and_reasons(
     searches: &[SearchRecord],
     trials: &[TrialFinding],
     stopped: Option<&str>,
-) -> (Verdict, Vec<String>) {
+) -> (Verdict, Vec<String>, Vec<ReasonRecord>) {
     let beyond = searches::beyond(searches);
     let believed: Vec<&TrialFinding> =
         trials.iter().filter(|trial| !beyond.contains(&trial.index)).collect();
@@ -203,15 +207,18 @@ fn verdict_and_reasons(
         Some(_) => Verdict::Invalid,
         None => Verdict::worst(believed.iter().map(|trial| trial.verdict)),
     };
-    let mut reasons: Vec<String> = stopped
+    let mut reasons: Vec<all::RunReason> = stopped
         .map(|why| format!("the run ended before its last trial: {why}"))
+        .map(all::RunReason::of_run)
         .into_iter()
         .collect();
     reasons.extend(all::reasons(&believed));
     if trials.is_empty() {
-        reasons.push("no trial was finished".to_owned());
+        reasons.push(all::RunReason::of_run("no trial was finished".to_owned()));
     }
-    (verdict, reasons)
+    let each = reasons.into_iter().map(|reason| (reason.words, reason.record));
+    let (words, records) = each.unzip();
+    (verdict, words, records)
 }
 
 /// Returns true if the findings of a run may be used: its verdict is valid or suspect.

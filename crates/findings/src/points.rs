@@ -261,6 +261,7 @@ mod tests {
             rule: (*name).to_owned(),
             result: RuleOutcome::Fail,
             detail: String::new(),
+            measured: Vec::new(),
         };
         let mut trial = TrialFinding {
             point: Some(Point::Rate(1000)),

@@ -362,6 +362,7 @@ mod tests {
                     rule: "V3".to_owned(),
                     result: RuleOutcome::Warn,
                     detail: String::new(),
+                    measured: Vec::new(),
                 });
             }
             // An interruption in the second block, after which all data was loaded again.

@@ -181,6 +181,7 @@ mod tests {
                 rule: (*name).to_owned(),
                 result: RuleOutcome::Fail,
                 detail: "d".to_owned(),
+                measured: Vec::new(),
             };
             let finding = TrialFinding {
                 verdict: Verdict::Invalid,

@@ -7,7 +7,7 @@ use measure::number::count;
 use measure::{KindCount, KindCounts};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use store::record::{RuleOutcome, TrialFinding};
+use store::record::{ReasonRecord, RuleOutcome, TrialFinding};
 
 /// Number of sentences about one rule from which one of them represents all.
 const REASONS_MANY: usize = 4;
@@ -15,43 +15,94 @@ const REASONS_MANY: usize = 4;
 /// Number of names beyond which a sentence has only the first one and their number.
 const NAMES_MANY: usize = 4;
 
+/// Reason for the verdict of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunReason {
+    /// The reason in a sentence.
+    pub words: String,
+    /// The same as data.
+    pub record: ReasonRecord,
+}
+
+impl RunReason {
+    /// Returns a reason that is not a rule, and of no single trial.
+    pub fn of_run(words: String) -> RunReason {
+        RunReason {
+            words,
+            record: ReasonRecord::default(),
+        }
+    }
+}
+
+/// Reason that several trials may have.
+struct TrialReason<'a> {
+    /// Data of the first trial.
+    record: ReasonRecord,
+    trials: Vec<&'a TrialFinding>,
+}
+
 /// Returns the reasons of all trials, each once, with the names of its trials. Of a rule with many
 /// reasons, only the first one and the number of trials are stated, since each is listed with its
 /// trial.
-pub fn reasons(trials: &[&TrialFinding]) -> Vec<String> {
-    let mut rules: IndexMap<&str, IndexMap<&str, Vec<&TrialFinding>>> = IndexMap::new();
+pub fn reasons(trials: &[&TrialFinding]) -> Vec<RunReason> {
+    let mut rules: IndexMap<String, IndexMap<&str, TrialReason<'_>>> = IndexMap::new();
     for trial in trials {
-        for reason in &trial.reasons {
-            let rule = reason.split(':').next().unwrap_or_default();
-            let of = rules.entry(rule).or_default().entry(reason).or_default();
-            of.push(trial);
+        for (words, record) in trial.reasons.iter().zip(trial.reasons_as_data().into_owned()) {
+            let rule = record.rule.clone().unwrap_or_default();
+            let same = rules.entry(rule).or_default().entry(words);
+            let reason = same.or_insert_with(|| TrialReason {
+                record,
+                trials: Vec::new(),
+            });
+            reason.trials.push(trial);
         }
     }
     let has_blocks = trials.iter().any(|trial| trial.block > 0);
     rules.sort_by_cached_key(|rule, _| (Reverse(worst(trials, rule)), seriousness(rule)));
     let mut said = Vec::new();
     for reasons in rules.values() {
-        let count: usize = reasons.values().map(Vec::len).sum();
+        let count: usize = reasons.values().map(|reason| reason.trials.len()).sum();
         let first = |of: &[&TrialFinding]| names_of(&of[..1], has_blocks);
-        let many = |count: usize, reason: &str, of: &[&TrialFinding]| {
+        let many = |count: usize, words: &str, of: &[&TrialFinding]| {
             let all = trials.len();
-            format!("in {count} of {all} trials, as {}: {reason}", first(of))
+            format!("in {count} of {all} trials, as {}: {words}", first(of))
         };
         if reasons.len() >= REASONS_MANY {
             let first = reasons.iter().take(1);
-            said.extend(first.map(|(reason, of)| many(count, reason, of)));
+            let all: Vec<&TrialFinding> =
+                reasons.values().flat_map(|reason| &reason.trials).copied().collect();
+            said.extend(first.map(|(words, reason)| RunReason {
+                words: many(count, words, &reason.trials),
+                record: record_of(&reason.record, &all),
+            }));
             continue;
         }
-        said.extend(reasons.iter().map(|(reason, of)| {
+        said.extend(reasons.iter().map(|(words, reason)| {
+            let of = &reason.trials;
             let names: IndexSet<String> = of.iter().map(|trial| name_of(trial)).collect();
-            if names.len() > NAMES_MANY {
-                many(of.len(), reason, of)
+            let words = if names.len() > NAMES_MANY {
+                many(of.len(), words, of)
             } else {
-                format!("{}: {reason}", names_of(of, has_blocks))
+                format!("{}: {words}", names_of(of, has_blocks))
+            };
+            RunReason {
+                words,
+                record: record_of(&reason.record, of),
             }
         }));
     }
     said
+}
+
+/// Returns the data of a reason that several trials have, with the numbers of the first one.
+fn record_of(first: &ReasonRecord, trials: &[&TrialFinding]) -> ReasonRecord {
+    let rule = first.rule.as_deref();
+    ReasonRecord {
+        rule: first.rule.clone(),
+        result: rule.and_then(|rule| worst(trials, rule)),
+        trials: trials.iter().map(|trial| trial.index).collect(),
+        measured: first.measured.clone(),
+    }
 }
 
 /// Returns the worst result of a rule over all trials. A reason without a rule means that the trial
@@ -141,4 +192,64 @@ pub fn generations(trials: &[TrialFinding]) -> Option<String> {
             all.len()
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::record::{MeasurementRecord, Quantity, RuleRecord};
+
+    /// A trial whose window has this length, s, of at least 5 s.
+    fn short(index: usize, seconds: f64) -> TrialFinding {
+        let length = MeasurementRecord {
+            quantity: Quantity::WindowLength,
+            value: seconds,
+            limit: Some(5.0),
+            fail_limit: None,
+            minimum: true,
+            unit: "s".to_owned(),
+            place: None,
+        };
+        TrialFinding {
+            index,
+            reasons: vec![format!("V12: {seconds:.1} s measured")],
+            reason_records: vec![ReasonRecord {
+                rule: Some("V12".to_owned()),
+                result: Some(RuleOutcome::Warn),
+                trials: Vec::new(),
+                measured: vec![length],
+            }],
+            rules: vec![RuleRecord {
+                rule: "V12".to_owned(),
+                result: RuleOutcome::Warn,
+                detail: String::new(),
+                measured: Vec::new(),
+            }],
+            ..TrialFinding::default()
+        }
+    }
+
+    /// Returns the reasons of a run with these lengths of windows: the trials, and the value.
+    fn of_run(lengths: &[f64]) -> Vec<(Vec<usize>, f64)> {
+        let all = lengths.iter().enumerate();
+        let trials: Vec<TrialFinding> =
+            all.map(|(index, seconds)| short(index, *seconds)).collect();
+        let records = reasons(&trials.iter().collect::<Vec<_>>());
+        let value = |reason: RunReason| {
+            assert_eq!(reason.record.rule.as_deref(), Some("V12"));
+            assert_eq!(reason.record.result, Some(RuleOutcome::Warn));
+            (reason.record.trials, reason.record.measured[0].value)
+        };
+        records.into_iter().map(value).collect()
+    }
+
+    #[test]
+    fn a_reason_of_a_run_has_its_trials_and_the_numbers_said() {
+        assert_eq!(
+            of_run(&[3.0, 4.0, 3.0]),
+            [(vec![0, 2], 3.0), (vec![1], 4.0)]
+        );
+        let many = of_run(&[1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(many, [(vec![0, 1, 2, 3], 1.0)]);
+    }
 }

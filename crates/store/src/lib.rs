@@ -42,6 +42,7 @@ pub mod point;
 mod price_performance;
 mod published;
 mod quantiles;
+mod reasons;
 pub mod record;
 mod recovery;
 mod requirements;

@@ -41,6 +41,7 @@ pub use crate::published::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };
 pub use crate::quantiles::QuantilesRecord;
+pub use crate::reasons::{MeasurementRecord, ReasonRecord, RuleRecord};
 pub use crate::recovery::{
     BackRecord, BaselineRecord, DipRecord, FaultStretch, HintsRecord, NoticedRecord,
     RecoveryRecord, RepairNeed, ReturnsRecord, StretchRecord, WithoutFaultsRecord,
@@ -64,7 +65,9 @@ pub use analysis::durability::PromiseKind;
 pub use analysis::procedure::{Point, Role, SearchOutcome, SearchProcedure, SearchResult};
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use analysis::require::{RequiredMetric, RequirementResult as RequirementOutcome};
-pub use analysis::rules::{RuleOutcome, Verdict, names as rule_names, title as rule_title};
+pub use analysis::rules::{
+    Quantity, RuleOutcome, Verdict, names as rule_names, title as rule_title,
+};
 pub use analysis::scale_up::{EfficiencyOf, SaturatedResource};
 use measure::{ClientCounts, KindCounts};
 use serde::{Deserialize, Serialize};
@@ -268,6 +271,9 @@ pub struct FindingsRecord {
     pub verdict: Verdict,
     /// Reasons for the verdict, one sentence each. Empty if the run is valid.
     pub reasons: Vec<String>,
+    /// The same reasons with their numbers, in the same order. Empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reason_records: Vec<ReasonRecord>,
     /// Answer to the question, one sentence each.
     #[serde(default)]
     pub answer: Vec<String>,
@@ -424,6 +430,9 @@ pub struct TrialFinding {
     pub verdict: Verdict,
     /// Reasons for the verdict, one sentence each.
     pub reasons: Vec<String>,
+    /// The same reasons with their numbers, in the same order. Empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reason_records: Vec<ReasonRecord>,
     /// Results of the validity rules, with their numbers.
     #[serde(default)]
     pub rules: Vec<RuleRecord>,
@@ -556,17 +565,6 @@ measure::word_enum! {
         /// The load ended first.
         Warming = "warming",
     }
-}
-
-/// Result of one validity rule.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RuleRecord {
-    /// Name of the rule: `V1` to `V21`.
-    pub rule: String,
-    /// `pass`, `warn`, `fail` or `unknown`.
-    pub result: RuleOutcome,
-    /// Observed value and limit, in words.
-    pub detail: String,
 }
 
 /// Throughput and latency of one kind of operation, or of all kinds.

@@ -6,6 +6,7 @@ mod faults;
 mod percentiles;
 mod points;
 mod probes;
+mod rules;
 mod seconds;
 mod source;
 mod trials;
@@ -25,6 +26,7 @@ pub fn described() -> Vec<TableWords> {
         trials::table().described(),
         trials::kinds_table().described(),
         trials::errors_table().described(),
+        rules::table().described(),
         costs::points_table().described(),
         costs::table().described(),
         faults::table().described(),
@@ -48,6 +50,7 @@ pub fn write(run: &Run, out: &Folder, every_reading: bool) -> Result<Vec<Written
     files.extend(points::write(&source, out)?);
     files.extend(comparisons::write(&source, out)?);
     files.extend(trials::write(&source, out)?);
+    files.extend(rules::write(&source, out)?);
     files.extend(costs::write(&source, out)?);
     files.extend(faults::write(&source, out)?);
     files.extend(percentiles::write(&source, out)?);

@@ -16,6 +16,7 @@ mod heap;
 mod host;
 mod java;
 mod kubernetes;
+mod limit;
 mod memory;
 mod null;
 mod placement;
@@ -42,6 +43,7 @@ pub use kubernetes::{
     KubernetesCluster, KubernetesOwner, NODE_FOLDER, NodePods, PodAgents, PodPlace,
     is_kubernetes_name,
 };
+pub use limit::Limit;
 pub use memory::memory_bytes;
 pub use null::{Drift, Latency, NullSpec, Reads, Stall};
 pub use placement::{Placing, Topology};

@@ -15,8 +15,8 @@ use measure::ClientCount;
 use measure::clock;
 use store::convert;
 use store::record::{
-    ClientRecord, EnduranceRecord, LagRecord, MachineRecord, RuleRecord, ServerCountsRecord,
-    TrialFinding, TrialRecord, VerifyRecord,
+    ClientRecord, EnduranceRecord, LagRecord, MachineRecord, ReasonRecord, RuleRecord,
+    ServerCountsRecord, TrialFinding, TrialRecord, VerifyRecord,
 };
 use study::plan::Trial;
 use study::settings::{Load, Settings, StudyFault};
@@ -41,6 +41,7 @@ pub fn failed(trial: &Trial, record: &TrialRecord, reason: &str) -> TrialFinding
     TrialFinding {
         verdict: rules::Verdict::Invalid,
         reasons: vec![format!("the trial failed: {reason}")],
+        reason_records: vec![ReasonRecord::default()],
         ..begun(trial, record)
     }
 }
@@ -93,7 +94,7 @@ impl TrialRun<'_> {
                 best_ops_per_s: tally.window.ops_per_s.iter().copied().reduce(f64::max),
                 ..with_figures(finding, evidence.offered, &tally, &self.program)
             },
-            judgement,
+            &judgement,
         )
     }
 
@@ -278,18 +279,13 @@ fn environment(
     (changes.exceptions, environment)
 }
 
-fn judged(finding: TrialFinding, judgement: Judgement) -> TrialFinding {
-    let rules = judgement.rules.into_iter();
+fn judged(finding: TrialFinding, judgement: &Judgement) -> TrialFinding {
+    let reasons = judgement.reasons();
     TrialFinding {
         verdict: judgement.verdict,
-        reasons: judgement.reasons,
-        rules: rules
-            .map(|rule| RuleRecord {
-                rule: rule.id.to_owned(),
-                result: rule.outcome,
-                detail: rule.detail,
-            })
-            .collect(),
+        reasons: reasons.iter().map(ToString::to_string).collect(),
+        reason_records: reasons.into_iter().map(ReasonRecord::from).collect(),
+        rules: judgement.rules.iter().map(RuleRecord::from).collect(),
         ..finding
     }
 }

@@ -47,6 +47,7 @@ fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFi
                 rule: "V1".to_owned(),
                 result: RuleOutcome::Pass,
                 detail: String::new(),
+                measured: Vec::new(),
             }],
             seconds: 1.0,
             ..TrialFinding::default()

@@ -130,8 +130,8 @@ fn table(view: &RunView, rules: &[&str]) -> Table {
 fn reasons(view: &RunView) -> Option<Table> {
     let mut reasons: Vec<Reason<'_>> = Vec::new();
     for trial in &view.findings.trials {
-        for words in &trial.reasons {
-            let about = about(words);
+        for (words, record) in trial.reasons.iter().zip(trial.reasons_as_data().into_owned()) {
+            let about = record.rule.unwrap_or_else(|| words.clone());
             let of_rule = reasons.iter_mut().find(|known| known.about == about);
             match of_rule {
                 Some(known) if known.worst.verdict < trial.verdict => {
@@ -171,20 +171,12 @@ fn reasons(view: &RunView) -> Option<Table> {
 
 /// A reason that several trials may share.
 struct Reason<'a> {
-    /// Rule, or the whole sentence if it names no rule.
-    about: &'a str,
+    /// Rule, or the whole sentence if the reason is not a rule.
+    about: String,
     /// Sentence of the worst of its trials.
     words: &'a str,
     worst: &'a TrialFinding,
     trials: Vec<usize>,
-}
-
-/// Returns the subject of a reason: `V18` of `V18: others used 33 %`.
-fn about(words: &str) -> &str {
-    match words.split_once(": ") {
-        Some((rule, _)) if analysis::rules::title(rule).is_some() => rule,
-        _ => words,
-    }
 }
 
 /// Lists the trials that are not valid, each in a row with the reason.

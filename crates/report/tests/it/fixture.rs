@@ -171,6 +171,7 @@ fn rules(verdict: &str) -> Vec<RuleRecord> {
             rule: format!("V{number}"),
             result: store::record::RuleOutcome::from_name(result).expect("a word"),
             detail: detail.into(),
+            measured: Vec::new(),
         }
     };
     (1..=19).map(rule).collect()

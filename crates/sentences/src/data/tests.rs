@@ -14,6 +14,7 @@ fn trial(block: usize, result: RuleOutcome) -> TrialFinding {
             rule: "V14".to_owned(),
             result,
             detail: String::new(),
+            measured: Vec::new(),
         }],
         ..TrialFinding::default()
     }

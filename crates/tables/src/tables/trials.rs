@@ -8,12 +8,21 @@ use crate::format::WrittenFile;
 use crate::head::{self, Head};
 use crate::quantiles::{self, Clock};
 use anyhow::Result;
-use store::record::{SeriesRecord, TrialFinding};
+use store::record::{MeasurementRecord, ReasonRecord, SeriesRecord, TrialFinding};
 
 /// Trial that has ended.
 pub(super) struct TrialRow<'r> {
     head: Head,
     found: &'r TrialFinding,
+    /// First reason of the verdict, the most serious one.
+    reason: Option<ReasonRecord>,
+}
+
+impl TrialRow<'_> {
+    /// Returns the first number of the first reason.
+    fn number(&self) -> Option<&MeasurementRecord> {
+        self.reason.as_ref()?.measured.first()
+    }
 }
 
 /// Kind of operation of a trial.
@@ -49,7 +58,7 @@ pub(super) fn table<'r>() -> Table<'r, TrialRow<'r>> {
         let all = &row.found.all;
         [Some(&all.latency_ms), Some(&all.service_ms)]
     });
-    client(counted(table))
+    first_reason(client(counted(table)))
 }
 
 /// Adds the purpose, the verdict and the times of the trial.
@@ -192,6 +201,38 @@ fn client<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         )
 }
 
+/// Adds the first reason of the verdict, with its first number.
+fn first_reason<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
+    table
+        .text(
+            "reason_rule",
+            "Rule of the first reason, which is the most serious one: `V1` to `V21`.",
+            |row| row.reason.as_ref()?.rule.as_deref(),
+        )
+        .text(
+            "reason_quantity",
+            "First quantity of that reason; `rules` has all of them.",
+            |row| row.number().map(|number| number.quantity.name()),
+        )
+        .number("reason_value", "`reason_unit`", "Its value.", |row| {
+            row.number().map(|number| number.value)
+        })
+        .number(
+            "reason_limit",
+            "`reason_unit`",
+            "Its limit to warn, or else the one to fail.",
+            |row| row.number()?.limit,
+        )
+        .text("reason_unit", "Unit of that value and limit.", |row| {
+            row.number().map(|number| number.unit.as_str())
+        })
+        .text(
+            "reason_place",
+            "Its client, node or kind of operation; empty for the whole trial.",
+            |row| row.number()?.place.as_deref(),
+        )
+}
+
 pub(super) fn kinds_table<'r>() -> Table<'r, KindRow<'r>> {
     let table = Table::new("kinds", "a kind of operation of a finished trial.");
     let table = head::columns(table, |row: &KindRow<'_>| &row.head)
@@ -259,7 +300,11 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
                 count: *count,
             })?;
         }
-        trials.row(&TrialRow { head, found })?;
+        trials.row(&TrialRow {
+            head,
+            found,
+            reason: found.reasons_as_data().first().cloned(),
+        })?;
     }
     Ok([trials.end()?, kinds.end()?, errors.end()?].concat())
 }

@@ -86,6 +86,36 @@ fn the_figures_of_the_tables_are_those_of_the_findings() {
 }
 
 #[test]
+fn each_number_of_a_rule_is_a_row_with_its_limit_and_unit() {
+    let TestRun {
+        folder: _folder,
+        path,
+        ..
+    } = made();
+    exported(&path, &[Format::Csv]);
+    let rules = rows(&path, "rules");
+    let names: Vec<&str> = rules.iter().map(|row| row["rule"].as_str()).collect();
+    assert_eq!(names, ["V9", "V12"]);
+    for absent in ["quantity", "value", "limit", "unit"] {
+        assert!(!rules[0].contains_key(absent), "{:?}", rules[0]);
+    }
+    let short = &rules[1];
+    assert_eq!(
+        (&*short["quantity"], &*short["unit"]),
+        ("window_length", "s")
+    );
+    assert_eq!((number(short, "value"), number(short, "limit")), (3.0, 5.0));
+    assert_eq!((&*short["is_minimum"], &*short["result"]), ("true", "warn"));
+    let trial = &rows(&path, "trials")[0];
+    assert_eq!(
+        (&*trial["reason_rule"], &*trial["reason_unit"]),
+        ("V12", "s")
+    );
+    let [value, limit] = ["reason_value", "reason_limit"].map(|column| number(trial, column));
+    assert_eq!((value, limit), (3.0, 5.0));
+}
+
+#[test]
 fn all_kinds_of_a_second_have_percentiles_of_summed_histograms() {
     let TestRun {
         folder: _folder,

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use store::record::{
     ComparisonRecord, CostKind, EstimateRecord, FORMAT, FaultRecord, FindingsRecord,
-    PhaseTimeRecord, PlanRecord, Point, PointRecord, ResolvedRecord, Role, SampleRecord,
-    SeriesRecord, TrialFinding, TrialRecord, VariantName,
+    MeasurementRecord, PhaseTimeRecord, PlanRecord, Point, PointRecord, Quantity, ReasonRecord,
+    ResolvedRecord, Role, RuleOutcome, RuleRecord, SampleRecord, SeriesRecord, TrialFinding,
+    TrialRecord, VariantName,
 };
 use store::{RunWriter, TrialWriter, convert};
 use tempfile::TempDir;
@@ -148,6 +149,17 @@ fn found(started_unix_ns: u64, [latency, service]: [&Times; 2]) -> TrialFinding 
     };
     TrialFinding {
         started_unix_ns,
+        reasons: vec!["V12: 3.0 s measured (at least 5 s)".to_owned()],
+        reason_records: vec![ReasonRecord {
+            rule: Some("V12".to_owned()),
+            result: Some(RuleOutcome::Warn),
+            trials: Vec::new(),
+            measured: vec![short_window()],
+        }],
+        rules: vec![
+            rule("V9", RuleOutcome::Pass, Vec::new()),
+            rule("V12", RuleOutcome::Warn, vec![short_window()]),
+        ],
         variant: variant(),
         point: Some(Point::Threads(8)),
         seconds: 3.0,
@@ -167,6 +179,28 @@ fn found(started_unix_ns: u64, [latency, service]: [&Times; 2]) -> TrialFinding 
             ..FaultRecord::default()
         }],
         ..TrialFinding::default()
+    }
+}
+
+/// A window of 3 s, of at least 5 s.
+fn short_window() -> MeasurementRecord {
+    MeasurementRecord {
+        quantity: Quantity::WindowLength,
+        value: 3.0,
+        limit: Some(5.0),
+        fail_limit: None,
+        minimum: true,
+        unit: "s".to_owned(),
+        place: None,
+    }
+}
+
+fn rule(name: &str, result: RuleOutcome, measured: Vec<MeasurementRecord>) -> RuleRecord {
+    RuleRecord {
+        rule: name.to_owned(),
+        result,
+        detail: "in words".to_owned(),
+        measured,
     }
 }
 

@@ -46,7 +46,7 @@ fn a_power_loss_loses_unsynced_data_which_is_found_and_allowed() {
         assert_eq!(count(never), 0, "{never}: {back:#}");
     }
     assert_eq!(back["promise"], "none", "{back:#}");
-    let reasons = trial["reasons"].as_array().into_iter().flatten();
-    let blamed = reasons.filter(|reason| reason["rule"] == "V14" && reason["result"] == "fail");
-    assert_eq!(blamed.count(), 0, "{:#}", trial["reasons"]);
+    let rules = trial["rules"].as_array().into_iter().flatten();
+    let blamed = rules.filter(|rule| rule["rule"] == "V14" && rule["result"] == "fail");
+    assert_eq!(blamed.count(), 0, "{:#}", trial["rules"]);
 }

@@ -179,6 +179,35 @@ fn findings_have_every_field_of_the_design() {
     assert_eq!(ids, all);
 }
 
+/// The windows of this run are one second long, so each trial has a reason: V12.
+#[test]
+fn rules_and_reasons_have_their_numbers_beside_their_words() {
+    let findings = finished().1.json();
+    let trials = findings["trials"].as_array().unwrap();
+    for trial in trials {
+        let measured = rule(trial, "V12")["measured"].as_array().unwrap();
+        let length = measured.iter().find(|one| one["quantity"] == "window_length").unwrap();
+        let fields = [&length["limit"], &length["unit"], &length["minimum"]];
+        assert_eq!(fields.map(Value::to_string), ["5.0", "\"s\"", "true"]);
+        assert!(
+            (0.9..1.5).contains(&length["value"].as_f64().unwrap()),
+            "{length}"
+        );
+    }
+    for judged in trials.iter().chain([&findings]) {
+        let [words, records] = ["reasons", "reason_records"].map(|key| {
+            let all = judged[key].as_array();
+            all.unwrap_or_else(|| panic!("{key} of {judged:#}"))
+        });
+        assert!(!words.is_empty());
+        assert_eq!(words.len(), records.len());
+        for (words, record) in words.iter().zip(records) {
+            let name = format!("{}: ", record["rule"].as_str().unwrap());
+            assert!(words.as_str().unwrap().contains(&name), "{words} {record}");
+        }
+    }
+}
+
 #[test]
 fn the_printed_record_equals_findings_json() {
     let mut printed = finished().1.json();

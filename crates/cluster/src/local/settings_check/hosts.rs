@@ -9,7 +9,7 @@ use anyhow::Result;
 use host::{CpuSet, Host};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use target_spec::{DiskSpec, HostSpec};
+use target_spec::{DiskSpec, HostSpec, Limit};
 
 const LINK: &str = "rtnetlink";
 const DISK: &str = "control group";
@@ -32,7 +32,7 @@ pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result
         proofs.push(Proof {
             node: name.clone(),
             key: "volume".to_string(),
-            wanted: format!("{bytes} bytes"),
+            wanted: Limit::Bytes(bytes).to_string(),
             effect: volume(bytes, node.host.device_bytes(&node.layout.folder)?),
             source: DEVICE,
         });
@@ -44,53 +44,48 @@ pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result
 fn limit_proof(
     (node, source): (&str, &'static str),
     key: &str,
-    wanted: String,
-    (found, unit): (Option<&String>, &str),
+    wanted: Limit,
+    found: &BTreeMap<String, String>,
 ) -> Proof {
-    let shown = found.map_or("no limit".to_string(), |found| format!("{found} {unit}"));
-    let holds = shown == wanted;
+    let (shown, holds) = match found.get(key) {
+        None => ("no limit".to_string(), false),
+        Some(text) => {
+            let number = text.parse().ok();
+            let limit = number.and_then(|number| Limit::from_number(key, number));
+            let shown = limit.map_or_else(|| text.clone(), |limit| limit.to_string());
+            (shown, limit == Some(wanted))
+        }
+    };
     Proof {
         node: node.to_string(),
         key: key.to_string(),
-        wanted,
+        wanted: wanted.to_string(),
         effect: Effect::from_comparison(Some((shown, holds)), ""),
         source,
     }
 }
 
 fn disk_proofs(disk: &DiskSpec, found: &BTreeMap<String, String>, node: &str) -> Vec<Proof> {
-    let wanted = disk.each().into_iter().filter_map(|(key, value)| Some((key, value?)));
-    let proof = |(key, value): (&str, u64)| {
-        let unit = if key.ends_with("iops") {
-            "per second"
-        } else {
-            "bytes/s"
-        };
-        let wanted = format!("{value} {unit}");
-        limit_proof((node, DISK), key, wanted, (found.get(key), unit))
-    };
-    wanted.map(proof).collect()
+    let each = disk.each().into_iter();
+    let wanted = each.filter_map(|(key, value)| Some((key, Limit::from_number(key, value?)?)));
+    wanted
+        .map(|(key, limit)| limit_proof((node, DISK), key, limit, found))
+        .collect()
 }
 
 fn link_proofs(limits: &HostSpec, found: &BTreeMap<String, String>, node: &str) -> Vec<Proof> {
-    let proof = |key: &str, wanted: String, found: Option<&String>, unit: &str| {
-        limit_proof((node, LINK), key, wanted, (found, unit))
-    };
-    let mut proofs = Vec::new();
-    if let Some(rate) = limits.link.rate_bits_per_s {
-        let wanted = format!("{rate} bit/s");
-        proofs.push(proof("link_rate", wanted, found.get("link_rate"), "bit/s"));
-    }
-    if let Some(delay) = limits.link.delay.filter(|delay| *delay > Duration::ZERO) {
-        let wanted = format!("{} ns", delay.as_nanos());
-        proofs.push(proof("link_delay", wanted, found.get("link_delay"), "ns"));
-    }
-    proofs
+    let rate = limits.link.rate_bits_per_s.map(Limit::BitsPerSecond);
+    let delay = limits.link.delay.filter(|delay| *delay > Duration::ZERO).map(Limit::Delay);
+    [("link_rate", rate), ("link_delay", delay)]
+        .into_iter()
+        .filter_map(|(key, limit)| Some(limit_proof((node, LINK), key, limit?, found)))
+        .collect()
 }
 
 fn volume(wanted: u64, found: Option<u64>) -> Effect {
     // An image consists of whole sectors.
-    let judged = found.map(|found| (format!("{found} bytes"), found == wanted / 512 * 512));
+    let holds = |found: u64| found == wanted / 512 * 512;
+    let judged = found.map(|found| (Limit::Bytes(found).to_string(), holds(found)));
     Effect::from_comparison(judged, "the node's folder is on no block device")
 }
 
@@ -209,6 +204,30 @@ mod tests {
         };
         assert_eq!(of("0-1"), ["cpus: 0-1 yes"]);
         assert_eq!(of("0-7"), ["cpus: 0-7 no"]);
+    }
+
+    #[test]
+    fn a_limit_of_the_disk_is_compared_as_a_number() {
+        let disk = DiskSpec {
+            read_iops: Some(500),
+            write_bytes_per_s: Some(1000),
+            ..DiskSpec::default()
+        };
+        let found = |iops: &str, rate: &str| {
+            let limits = [("disk_read_iops", iops), ("disk_write_rate", rate)];
+            BTreeMap::from(limits.map(|(key, value)| (key.to_string(), value.to_string())))
+        };
+        let brief = |iops, rate| brief(&disk_proofs(&disk, &found(iops, rate), "node1"));
+        let expected = [
+            "disk_read_iops: 500 per second yes",
+            "disk_write_rate: 1000 bytes/s yes",
+        ];
+        assert_eq!(brief("500", "1000"), expected);
+        let expected = [
+            "disk_read_iops: 50 per second no",
+            "disk_write_rate: many no",
+        ];
+        assert_eq!(brief("50", "many"), expected);
     }
 
     #[test]

@@ -144,11 +144,7 @@ fn a_row_that_v14_reports_is_the_first_sentence() {
                 rows: 100,
                 ..counted(&checks)
             }),
-            rules: vec![RuleRecord {
-                rule: rule.id.to_owned(),
-                result: rule.outcome,
-                detail: rule.detail.clone(),
-            }],
+            rules: vec![RuleRecord::from(rule)],
             ..TrialFinding::default()
         };
         let said = sentences::data::against(&[trial]);

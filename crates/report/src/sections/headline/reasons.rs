@@ -117,9 +117,9 @@ fn explains(cause: CauseKind) -> Option<&'static str> {
 
 /// Returns reasons that concern no single trial: the run was stopped, or no trial has finished.
 fn run_reasons(view: &RunView) -> impl Iterator<Item = &String> {
-    let of_trials = || view.findings.trials.iter().flat_map(|trial| &trial.reasons);
-    let reasons = view.findings.reasons.iter();
-    reasons.filter(move |reason| !of_trials().any(|of_one| reason.ends_with(of_one.as_str())))
+    let records = view.findings.reasons_as_data().into_owned();
+    let reasons = view.findings.reasons.iter().zip(records);
+    reasons.filter(|(_, record)| record.trials.is_empty()).map(|(words, _)| words)
 }
 
 /// Returns the most serious reason for a trial's verdict, in a few words. `None` for a valid trial.
