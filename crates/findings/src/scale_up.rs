@@ -4,9 +4,9 @@ mod arm_record;
 mod variant_choice;
 
 use super::comparisons::blocks_of;
-use arm_record::{Arm, Instances, Setting, UnitsMeasurement, UnpairedReason, record};
 use analysis::scale_up::{MachineSize, Point};
 use analysis::{Metric, VariantName};
+use arm_record::{Arm, Instances, Setting, UnitsMeasurement, UnpairedReason, record};
 use indexmap::IndexMap;
 use sentences::scale_up::plural;
 use store::record::{PartRecord, PointRecord, ScaleUpRecord, SearchRecord, TrialFinding};

@@ -22,6 +22,4 @@ pub use build_identity::{Hello, name_build};
 pub use call::{Call, Row, Serve};
 pub use clock::{ClockOffset, Offset, ReadClock};
 pub use link::{ARGUMENT, CLIENT, Link, Listener, cpu_there_ns};
-pub use ssh::{
-    Destination, Fate, OtherAgents, Pod, Refusal, UnreachedMachines, is_context_name,
-};
+pub use ssh::{Destination, Fate, OtherAgents, Pod, Refusal, UnreachedMachines, is_context_name};

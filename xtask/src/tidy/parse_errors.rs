@@ -191,7 +191,10 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, source: &str) -> Vec<usize> {
-        parse_errors(&Tree::from_texts(&[(path, source)])).iter().map(|one| one.line).collect()
+        parse_errors(&Tree::from_texts(&[(path, source)]))
+            .iter()
+            .map(|one| one.line)
+            .collect()
     }
 
     #[test]
