@@ -4,8 +4,8 @@
 //! The other parts of a line are in its `mod.rs`, and are written by hand.
 
 use crate::{process, tree};
-use data_encoding::HEXLOWER;
 use anyhow::{Context, Result, bail, ensure};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -76,8 +76,10 @@ fn groups<'a>(diagnostics: &'a Diagnostics, diagnostic: &'a Diagnostic) -> Vec<G
         // The message names a line with a secret, but does not show it.
         Some(source) if diagnostic.secret => {
             let place = format!("{}:{}:{}", source.name, diagnostic.line, diagnostic.column);
-            groups.push(title.element(Level::NOTE.message(format!("in {place}, which is not shown \
-                                                                   here"))));
+            groups.push(title.element(Level::NOTE.message(format!(
+                "in {place}, which is not shown \
+                                                                   here"
+            ))));
         }
         Some(source) => {
             let span = diagnostic.place.span.clone();

@@ -321,8 +321,10 @@ fn tokens_of(value: &Value) -> Result<Vec<i64>> {
     let token = |item: &Value| -> Result<i64> {
         let text = item.as_str().unwrap_or_default();
         text.parse().with_context(|| {
-            format!("the token {text:?} does not belong to the Murmur3 partitioner, which is the \
-                     only supported one")
+            format!(
+                "the token {text:?} does not belong to the Murmur3 partitioner, which is the \
+                     only supported one"
+            )
         })
     };
     let mut tokens = items.iter().map(token).collect::<Result<Vec<i64>>>()?;

@@ -198,8 +198,12 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
             let unseen = |why: &String| format!("{why}; {WITHOUT_MBEANS}");
             mbeans.clone().or_else(|why| shown.metrics.clone().map_err(|_| unseen(&why)))
         }
-        Capability::JvmMetrics => mbeans.clone().map_err(|why| format!("no JVM can be reached: \
-                                                                        {why}")),
+        Capability::JvmMetrics => mbeans.clone().map_err(|why| {
+            format!(
+                "no JVM can be reached: \
+                                                                        {why}"
+            )
+        }),
         Capability::Snapshot => {
             let how = "the server's own snapshots, taken and imported by MBeans";
             mbeans.clone().map(|_| how.to_owned())

@@ -58,8 +58,10 @@ impl Replication {
             }
             "EverywhereStrategy" => Ok(Replication::Everywhere),
             "LocalStrategy" => Ok(Replication::Local),
-            _ => bail!("the replication strategy {class} is unknown, so the owners of the data \
-                        are unknown"),
+            _ => bail!(
+                "the replication strategy {class} is unknown, so the owners of the data \
+                        are unknown"
+            ),
         }
     }
 }

@@ -114,7 +114,9 @@ fn metadata(session: &mut Session) -> Result<Metadata> {
         Some((row.first()?.as_i64()?, kind.to_owned()))
     };
     Ok(Metadata {
-        schema: schema.context("the node does not report the version of its schema")?.to_string(),
+        schema: schema
+            .context("the node does not report the version of its schema")?
+            .to_string(),
         log: log.rows.iter().filter_map(entry).collect(),
     })
 }

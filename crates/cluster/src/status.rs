@@ -115,8 +115,8 @@ fn owners(cluster: &Cluster, keyspace: &str) -> Result<(Vec<NodeInfo>, Replicati
     let ring = attach::ask(&mut session)?;
     let keyspaces = replications(&mut session)?;
     let replication = keyspaces.get(keyspace).with_context(|| no_keyspace(keyspace, &keyspaces))?;
-    let replication =
-        Replication::parse(replication).with_context(|| format!("read the owners of {keyspace}"))?;
+    let replication = Replication::parse(replication)
+        .with_context(|| format!("read the owners of {keyspace}"))?;
     Ok((ring, replication))
 }
 

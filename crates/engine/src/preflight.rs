@@ -343,8 +343,10 @@ pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
     for table in program.tables() {
         let query = format!("SELECT * FROM \"{keyspace}\".\"{table}\" LIMIT 1");
         let found = session.query_rows(&query).with_context(|| {
-            format!("look for the rows of {keyspace}.{table}, which exist according to \
-                     `data.present`")
+            format!(
+                "look for the rows of {keyspace}.{table}, which exist according to \
+                     `data.present`"
+            )
         })?;
         if found.rows.is_empty() {
             bail!(

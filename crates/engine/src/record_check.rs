@@ -114,7 +114,10 @@ mod tests {
         };
         assert_eq!(missing_of_nodes(Some(&nodes), false), ["settings of node2"]);
         assert_eq!(missing_of_nodes(Some(&nodes), true), Vec::<String>::new());
-        assert_eq!(missing_of_nodes(None, true), ["the description of the nodes"]);
+        assert_eq!(
+            missing_of_nodes(None, true),
+            ["the description of the nodes"]
+        );
         assert_eq!(
             missing(std::path::Path::new("/nonexistent"), 0, true).len(),
             1

@@ -209,8 +209,12 @@ fn heal_after(world: &mut dyn World, at_work: usize) -> Result<HealResult> {
         world.wait(POLL);
     };
     let mended = world.heal()?;
-    let words = ended.unwrap_or_else(|error| format!("it was asked to, but has not done it: \
-                                                      {error:#}"));
+    let words = ended.unwrap_or_else(|error| {
+        format!(
+            "it was asked to, but has not done it: \
+                                                      {error:#}"
+        )
+    });
     let became = [Some(words), mended.became].into_iter().flatten();
     Ok(HealResult {
         became: Some(became.collect::<Vec<_>>().join("; ")),

@@ -90,8 +90,10 @@ impl Merging {
         match note {
             Note::Kinds(note) => {
                 let interval = self.interval_at(note.index);
-                let kinds = interval.kinds.get_mut(note.at..).context("kinds of an unknown \
-                                                                       program")?;
+                let kinds = interval.kinds.get_mut(note.at..).context(
+                    "kinds of an unknown \
+                                                                       program",
+                )?;
                 add_kinds(&note.packed, kinds)?;
             }
             Note::Interval(note) => self.interval(number, said, &note, now_ns)?,

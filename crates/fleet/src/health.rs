@@ -126,7 +126,10 @@ impl Population {
         packed: String,
     ) -> Result<Vec<KindInterval>> {
         let mut kinds = vec![KindInterval::default(); kinds_count];
-        add_kinds(&packed, kinds.get_mut(at..).context("kinds of an unknown program")?)?;
+        add_kinds(
+            &packed,
+            kinds.get_mut(at..).context("kinds of an unknown program")?,
+        )?;
         self.kinds_count = kinds_count;
         self.packed.push((at, packed));
         Ok(kinds)

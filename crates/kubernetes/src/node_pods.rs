@@ -128,8 +128,10 @@ fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
     let of = |name: &String| match pods.get(name) {
         Some(pod) if pod.is_running => format!("{name} runs"),
         Some(pod) => {
-            let why = pod.waits_for.as_deref().unwrap_or("the reason why it does not run is \
-                                                          unknown");
+            let why = pod.waits_for.as_deref().unwrap_or(
+                "the reason why it does not run is \
+                                                          unknown",
+            );
             format!("{name}: {why}")
         }
         None => format!("{name} was not made"),

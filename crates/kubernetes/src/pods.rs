@@ -354,7 +354,8 @@ fn take(event: &Value, shared: &Shared) {
     }
     if event["type"] == "DELETED" {
         (pod.is_running, pod.is_ready) = (false, false);
-        pod.fate.get_or_insert_with(|| format!("it no longer exists on node {}", pod.node));
+        pod.fate
+            .get_or_insert_with(|| format!("it no longer exists on node {}", pod.node));
     }
     shared.lock().pods.insert(pod.name.clone(), pod);
     shared.news.notify_all();

@@ -342,8 +342,10 @@ impl CgroupDir {
 /// other groups may have begun to use them. They have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
-    switch_on(top, &place.controllers).context("a container's own group cannot be used: run \
-                                                outside")
+    switch_on(top, &place.controllers).context(
+        "a container's own group cannot be used: run \
+                                                outside",
+    )
 }
 
 /// Switches controllers on for the groups in `dir`.

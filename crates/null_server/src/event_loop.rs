@@ -163,8 +163,10 @@ impl EventLoop {
                 Err(Errno::INTR) => &[],
                 // The only remaining cause is a closed or wrong descriptor, which is impossible
                 // here.
-                Err(error) => unreachable!("epoll_wait on the event loop's own descriptor: \
-                                            {error}"),
+                Err(error) => unreachable!(
+                    "epoll_wait on the event loop's own descriptor: \
+                                            {error}"
+                ),
             };
             for event in events {
                 let flags = event.flags;

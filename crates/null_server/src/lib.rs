@@ -62,7 +62,8 @@ fn check(spec: &NullSpec) -> Result<(), String> {
     if spec.capacity_per_s == Some(0) {
         return Err(
             "with a capacity of 0 there are no answers; state at least one operation a \
-             second".to_owned(),
+             second"
+                .to_owned(),
         );
     }
     if let Some(drift) = spec.drift {

@@ -9,8 +9,8 @@ use crate::recording::{
     Choice, Form, KindCount, LogRead, Operation, Part, Recording, STATEMENTS_MAX,
 };
 use crate::statement::{KnownStatement, Verb, analyse};
-use data_encoding::HEXLOWER;
 use cql::Consistency;
+use data_encoding::HEXLOWER;
 use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

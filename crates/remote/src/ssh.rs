@@ -306,7 +306,11 @@ impl Connection {
             Unheard::HungUp => {
                 let status = ended(&mut self.child);
                 let lines = self.last_words.lines(LAST_WORDS_LIMIT);
-                end(format!("it ended the connection while {what}"), status, lines)
+                end(
+                    format!("it ended the connection while {what}"),
+                    status,
+                    lines,
+                )
             }
             Unheard::TooMuch => Trouble::with_hint(
                 "the start files of its login shell print more than 64 KiB",

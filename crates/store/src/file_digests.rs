@@ -3,8 +3,8 @@
 //! It uses SHA-256 instead of a CRC so that edited files are also detected. Reading a file takes
 //! longer than hashing it.
 
-use data_encoding::HEXLOWER;
 use anyhow::{Context, Result};
+use data_encoding::HEXLOWER;
 use foreign::{FileKind, OpenFile};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -13,8 +13,8 @@ use crate::lock::{HINTS, Lock, check_known, lock_of};
 use crate::progress::Voice;
 use crate::version_files::Recipe;
 use crate::{FetchedJars, filled};
-use data_encoding::HEXLOWER;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use data_encoding::HEXLOWER;
 use foreign::FileKind;
 use remote::process::is_interrupted;
 use serde::{Deserialize, Serialize};
@@ -376,7 +376,11 @@ impl<T> Hashing<T> {
 
     /// Returns the wrapped value, the SHA-256 of all bytes and their number.
     fn end(self) -> (T, String, u64) {
-        (self.inner, HEXLOWER.encode(&self.hash.finalize()), self.bytes)
+        (
+            self.inner,
+            HEXLOWER.encode(&self.hash.finalize()),
+            self.bytes,
+        )
     }
 
     fn passed(&mut self, bytes: &[u8]) {

@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-pub use versions::{digest_of, digest_of_texts};
 pub(crate) use versions::digest_of_reader;
+pub use versions::{digest_of, digest_of_texts};
 
 /// Returns text that distinguishes a file from every other file, and from its earlier state before
 /// a change.

@@ -1,9 +1,9 @@
 //! A repository for tests, with a few small files on loopback. It can imitate failures of real
 //! servers and proxies.
 
-use data_encoding::HEXLOWER;
 use crate::lock::PinnedFile;
 use crate::repository::Repository;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -226,8 +226,10 @@ impl Line {
         if let Some(instead) = instead {
             return SettingRefusal {
                 lack: Lack::GoneNode,
-                why: format!("{name} of cassandra.yaml was removed: Cassandra {own} does not have \
-                              it"),
+                why: format!(
+                    "{name} of cassandra.yaml was removed: Cassandra {own} does not have \
+                              it"
+                ),
                 hint: instead.to_owned(),
             };
         }

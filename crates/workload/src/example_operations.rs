@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::program::{Program, Stage};
 use crate::schema::{DefinedObject, Marker, Table, markers, parse};
-use data_encoding::HEXLOWER;
 use cql::value::{CqlType, Value, decode};
+use data_encoding::HEXLOWER;
 
 /// Maximum number of displayed bytes of a value.
 const SHOWN_BYTES_MAX: usize = 64;

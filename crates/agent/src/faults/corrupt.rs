@@ -134,7 +134,10 @@ impl Breakable for Rot {
             return Ok(Vec::new());
         }
         let Some((file, path)) = self.find(here)? else {
-            self.became = Some(format!("{} was deleted in the meantime", self.path.display()));
+            self.became = Some(format!(
+                "{} was deleted in the meantime",
+                self.path.display()
+            ));
             self.changed.clear();
             return Ok(Vec::new());
         };
@@ -144,9 +147,7 @@ impl Breakable for Rot {
         for one in &self.changed {
             let stands = read(&image, one.place)?;
             if now.contains(&one.place) && stands.bytes() == one.after.bytes() {
-                one.before
-                    .write(&image, one.place.place)
-                    .context("write the original bytes")?;
+                one.before.write(&image, one.place.place).context("write the original bytes")?;
                 healed += 1;
             }
         }

@@ -85,7 +85,10 @@ impl Breakable for Slow {
             None => here.check_stand_in()?,
         }
         let rate = self.link.rate_bits_per_s;
-        anyhow::ensure!(rate != Some(0), "a link rate of 0 bit/s would cut the host off");
+        anyhow::ensure!(
+            rate != Some(0),
+            "a link rate of 0 bit/s would cut the host off"
+        );
         let mut links = Netlink::open()?;
         let before = links.limits(&self.name())?;
         self.before = Some(before);

@@ -257,7 +257,11 @@ fn an_impossible_injection_is_refused_with_its_reason() {
         delay: None,
     };
     let table = [
-        (switch, Injection::Packets(Vec::new()), "no packets are named"),
+        (
+            switch,
+            Injection::Packets(Vec::new()),
+            "no packets are named",
+        ),
         (
             switch,
             Injection::Packets(vec![share(0.0)]),
@@ -292,11 +296,7 @@ fn an_impossible_injection_is_refused_with_its_reason() {
             Injection::TakeAddress(hosts.all()[0].address()),
             "already",
         ),
-        (
-            switch,
-            Injection::Reset(vec![9042]),
-            "no separate network",
-        ),
+        (switch, Injection::Reset(vec![9042]), "no separate network"),
     ];
     for (agent, what, expected) in table {
         let told = format!("{what:?}");

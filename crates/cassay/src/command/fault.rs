@@ -176,7 +176,11 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
             refused.push(IN_A_STUDY.to_owned());
         }
         if !refused.is_empty() {
-            terminal::say(&format!("{}: not possible here: {}", kind.name, refused.join("; ")));
+            terminal::say(&format!(
+                "{}: not possible here: {}",
+                kind.name,
+                refused.join("; ")
+            ));
             continue;
         }
         // The last node or host, which is not a seed.
@@ -246,8 +250,10 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     let moves = options.ha_after.is_some() || options.ha_on.is_some();
     if moves && cluster.handles()?.switch.is_none() {
         let [why, _] = NO_HA_OF_MACHINES;
-        bail!("--ha-after {why}\nhint: remove it: the nodes then start when their host is up \
-               again");
+        bail!(
+            "--ha-after {why}\nhint: remove it: the nodes then start when their host is up \
+               again"
+        );
     }
     let hit = hit(args, &cluster)?;
     if let (Hit::Host(host), Some(on)) = (&hit, options.ha_on) {

@@ -22,7 +22,10 @@ fn check_mistakes(study: &str, expect: Expect) -> Said {
     let said = lab.cassay(&["run", "study.yaml"]).ended_with(2);
     expect.assert_eq(&said.stderr);
     assert_eq!(said.stdout, "", "mistakes are conversation");
-    assert!(!lab.path().join("results").exists(), "the run was not started");
+    assert!(
+        !lab.path().join("results").exists(),
+        "the run was not started"
+    );
     said
 }
 

@@ -144,7 +144,10 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
     fs::write(machines.near("known"), "").unwrap();
     told(
         "db1",
-        &["its host key is unknown on this machine", "run `ssh db1` once"],
+        &[
+            "its host key is unknown on this machine",
+            "run `ssh db1` once",
+        ],
     );
     keygen(&machines.folder("db1").join("other"));
     machines.know("db1", "other.pub");
@@ -152,7 +155,10 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
         "`ssh-keygen -f {} -R 'db1'`",
         machines.near("known").display()
     );
-    told("db1", &["differs from the one that this machine knows", &forget]);
+    told(
+        "db1",
+        &["differs from the one that this machine knows", &forget],
+    );
     fs::write(machines.near("known"), known).unwrap();
     told("stranger@db1", &["no such user (stranger@", "USER@HOST"]);
     fs::remove_file(machines.near("key")).unwrap();

@@ -87,8 +87,10 @@ impl BehindProxy {
             .with_context(|| format!("ask {url}, of the bundle {place}, for the nodes"))?;
         let said = metadata.contact_info;
         if let Some(kind) = said.kind.filter(|kind| kind != "sni_proxy") {
-            bail!("{url} requires connections of the kind {kind:?}, but only \"sni_proxy\" is \
-                   supported");
+            bail!(
+                "{url} requires connections of the kind {kind:?}, but only \"sni_proxy\" is \
+                   supported"
+            );
         }
         let Some(first) = said.contact_points.first() else {
             bail!("{url} names no node");

@@ -66,9 +66,12 @@ fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
              `target.attach.kubernetes` would read"
         )
     });
-    let management = first(|node| node.management_port)
-        .map(|port| format!("its pods have a management API at port {port}, which cassay does not \
-                             use"));
+    let management = first(|node| node.management_port).map(|port| {
+        format!(
+            "its pods have a management API at port {port}, which cassay does not \
+                             use"
+        )
+    });
     metrics.into_iter().chain(management).collect()
 }
 
@@ -88,7 +91,12 @@ pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
 
 /// Returns the pod of a node as a host.
 fn host(kubectl: &Kubectl, node: &FoundNode, agents: &PodAgents) -> Result<AttachedHost> {
-    let no_pod = || format!("{} is not a pod, so no agent can be started in it", node.point);
+    let no_pod = || {
+        format!(
+            "{} is not a pod, so no agent can be started in it",
+            node.point
+        )
+    };
     let pod = node.pod.as_ref().with_context(no_pod)?;
     let container = match &agents.container {
         Some(name) => name.clone(),

@@ -15,8 +15,11 @@ use target_spec::{LocalSpec, memory_bytes};
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
-        return Some("its tokens come from an export, and an additional node would have \
-                     none".into());
+        return Some(
+            "its tokens come from an export, and an additional node would have \
+                     none"
+                .into(),
+        );
     }
     let limit = hosts.host.memory_bytes?;
     let count = spec.nodes_per_host() + 1;

@@ -67,7 +67,9 @@ fn effect(value: &Value, row: &str) -> Effect {
         _ => false,
     };
     if is_left_to_it {
-        return Effect::NotShown(format!("the server shows the value that it has chosen: {row}"));
+        return Effect::NotShown(format!(
+            "the server shows the value that it has chosen: {row}"
+        ));
     }
     match java_text::says(value, row) {
         Some(true) => Effect::InEffect(row.to_string()),

@@ -46,7 +46,9 @@ pub(super) fn asks_for_password(
 ) -> Result<()> {
     let ask = |node: &LocalNode| match Session::authenticator(node.cql_address(), ATTEMPT)? {
         Some(_) => Ok(()),
-        None => Err(anyhow!("it lets every user in, although it should require a password")),
+        None => Err(anyhow!(
+            "it lets every user in, although it should require a password"
+        )),
     };
     let failure = "did not ask for a password";
     wait(nodes, index, deadline, limit, failure, ask)

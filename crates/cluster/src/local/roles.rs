@@ -11,8 +11,8 @@ mod set_up;
 pub(super) use set_up::{proof, set_up};
 
 use crate::credentials::{self, Access, Credentials};
-use data_encoding::HEXLOWER;
 use anyhow::{Context, Result};
+use data_encoding::HEXLOWER;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use target_spec::{Authentication, LocalSpec, Secret, SecretSource};

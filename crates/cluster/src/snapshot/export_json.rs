@@ -145,8 +145,10 @@ impl Export {
     /// No statement has it, or its strategy is unknown.
     pub fn replication(&self) -> Result<Replication> {
         let mut all = self.schema().iter().filter_map(|one| replication_of(one));
-        let options = all.next().context("no statement of it contains the replication of the \
-                                          keyspace")?;
+        let options = all.next().context(
+            "no statement of it contains the replication of the \
+                                          keyspace",
+        )?;
         Replication::parse(&options)
     }
 

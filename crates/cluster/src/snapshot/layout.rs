@@ -5,8 +5,8 @@
 //! same after every restore, and differs between nodes. If files are not accessible (attached
 //! clusters), this module compares the server's own counts instead.
 
-use data_encoding::HEXLOWER;
 use anyhow::{Context, Result};
+use data_encoding::HEXLOWER;
 use host::{Agent, Entry, FileId};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};

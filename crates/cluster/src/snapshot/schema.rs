@@ -1,10 +1,10 @@
 //! Table definitions of a snapshot, and the present tables.
 
 use crate::session::Session;
-use data_encoding::HEXLOWER;
 use anyhow::{Context, Result, bail};
 use cql::Value;
 use cql::text::literal;
+use data_encoding::HEXLOWER;
 use std::collections::BTreeMap;
 
 /// Table ids by table name.

@@ -3,9 +3,9 @@
 //!
 //! A name that cannot be parsed is not an error: the type is then known only by its name.
 
-use data_encoding::HEXLOWER;
 use super::{CqlType, SIMPLE, UdtType};
 use crate::response::TYPE_DEPTH_MAX;
+use data_encoding::HEXLOWER;
 
 /// Package of Cassandra's own types. A name without a package also belongs to it.
 const PACKAGE: &str = "org.apache.cassandra.db.marshal.";

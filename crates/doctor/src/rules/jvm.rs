@@ -241,7 +241,9 @@ fn use_numa(view: &View<'_>) -> Vec<SettingResult> {
 fn active_processors(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         let (Some(reckons_with), Some(allowed)) = (jvm.reckons_with(), jvm.allowed()) else {
-            return Some(SettingResult::not_told("the kernel does not report its CPUs"));
+            return Some(SettingResult::not_told(
+                "the kernel does not report its CPUs",
+            ));
         };
         let given = jvm.count("cassandra.available_processors");
         let level = match given.unwrap_or(reckons_with).max(reckons_with) {
@@ -263,7 +265,9 @@ fn parallel_gc_threads(view: &View<'_>) -> Vec<SettingResult> {
             return None;
         }
         let Some(cpus) = jvm.counted() else {
-            return Some(SettingResult::not_told("the kernel does not report its CPUs"));
+            return Some(SettingResult::not_told(
+                "the kernel does not report its CPUs",
+            ));
         };
         let wanted = parallel_threads(cpus);
         let given = jvm.count("ParallelGCThreads");

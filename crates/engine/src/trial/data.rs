@@ -114,8 +114,10 @@ impl TrialRun<'_> {
             return Ok(None);
         }
         self.begin_phase(PhaseKind::Settle, state)?;
-        let text = format!("rest for {REST_S} s, because the load of the previous trial was too \
-                            high");
+        let text = format!(
+            "rest for {REST_S} s, because the load of the previous trial was too \
+                            high"
+        );
         (self.events)(Event::Said(text));
         let until = Deadline::after(Duration::from_secs(REST_S));
         while !until.passed() {

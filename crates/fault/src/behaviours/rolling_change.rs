@@ -144,8 +144,10 @@ impl Fault for Change {
             world.inject(ExecutedBy::Node(node), what, &[node], within)
         };
         let holds = |world: &mut dyn World, node: usize| {
-            let proofs = shown(world, node, yaml, LIMIT).context("ask for the running \
-                                                                  configuration")?;
+            let proofs = shown(world, node, yaml, LIMIT).context(
+                "ask for the running \
+                                                                  configuration",
+            )?;
             match is_changed(&proofs) {
                 Some(false) => bail!("node{} runs with {}", node + 1, words(&proofs)),
                 _ => Ok(()),

@@ -422,9 +422,7 @@ impl Settings {
         );
         }
         if ignored {
-            notes.push(format!(
-                "errors={errors}: ignored errors are counted here"
-            ));
+            notes.push(format!("errors={errors}: ignored errors are counted here"));
         }
         let maxtries = self.maxtries.as_deref();
         if again.is_empty() {

@@ -414,8 +414,11 @@ impl<'a> Reader<'a, '_> {
         match schema::parse(definition, types) {
             Ok(DefinedObject::Table(table)) if table.name.eq_ignore_ascii_case(name) => Some(table),
             Ok(DefinedObject::Table(table)) => {
-                let message = format!("table_definition defines `{}` instead of \
-                                       `{name}`", table.name);
+                let message = format!(
+                    "table_definition defines `{}` instead of \
+                                       `{name}`",
+                    table.name
+                );
                 self.say(&place, message);
                 None
             }

@@ -206,8 +206,11 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
         ));
     }
     if properties.text("hosts").is_none() {
-        notes.push("hosts is missing: localhost is used, unless --target states \
-                    another".to_owned());
+        notes.push(
+            "hosts is missing: localhost is used, unless --target states \
+                    another"
+                .to_owned(),
+        );
     }
     let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64));
     if retries > RETRIES_MAX {

@@ -35,7 +35,8 @@ pub(super) fn table(
         if properties.text("recordcount").is_none_or(|text| text == "0") {
             let hint = "-p recordcount=1000000, or -P and a file that states it".to_owned();
             let message = "recordcount is missing, which is the number of records in the \
-                           table".to_owned();
+                           table"
+                .to_owned();
             properties.wrong("recordcount", message, Some(hint));
         }
     } else if loaded == 0 || (command.phase == Phase::Run && records < first + loaded) {

@@ -51,8 +51,10 @@ impl Group {
         if !place.has_leaves() {
             return Ok(());
         }
-        switch_on(&place.dir, &place.controllers).context("pass the limits of a host on within \
-                                                           it")?;
+        switch_on(&place.dir, &place.controllers).context(
+            "pass the limits of a host on within \
+                                                           it",
+        )?;
         make_dir(&place.dir.join(LEAF))
     }
 

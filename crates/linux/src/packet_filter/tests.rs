@@ -221,7 +221,10 @@ fn a_loss_that_a_host_cannot_have_is_refused_with_its_reason() {
             },
             "from 0.000001 to 1, not 0",
         ),
-        (all_of(&[], PortEnd::Ours, &[OTHER]), "packets of named ports"),
+        (
+            all_of(&[], PortEnd::Ours, &[OTHER]),
+            "packets of named ports",
+        ),
         (all_of(&[1; 1001], PortEnd::Ours, &[]), "1001 ports"),
         (
             all_of(&[CQL], PortEnd::Ours, &[OTHER; 1001]),

@@ -332,7 +332,10 @@ mod tests {
     #[test]
     fn an_endless_answer_is_refused_and_its_program_ended() {
         let error = ask(shell("exec cat /dev/zero"), b"", LONG).unwrap_err();
-        assert!(format!("{error:#}").contains("prints more than"), "{error:#}");
+        assert!(
+            format!("{error:#}").contains("prints more than"),
+            "{error:#}"
+        );
     }
 
     #[test]

@@ -79,7 +79,11 @@ impl FarSide {
                 return self.writer.flush().context("send");
             }
             let is_ready = wait(&self.writer, PollFlags::OUT, Deadline::after(STALL_LIMIT))?;
-            ensure!(is_ready, "it accepts no data for {} s", STALL_LIMIT.as_secs());
+            ensure!(
+                is_ready,
+                "it accepts no data for {} s",
+                STALL_LIMIT.as_secs()
+            );
             match self.writer.write_all(&piece[..count]) {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
                 sent => sent.context("send")?,

@@ -2,8 +2,8 @@
 //! programs of the same build for other processors that are available locally.
 
 use crate::link::OURSELVES;
-use data_encoding::HEXLOWER;
 use anyhow::{Context, Result, bail};
+use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::read::GzEncoder;
 use foreign::{FileKind, OpenFile};

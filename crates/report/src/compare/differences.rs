@@ -8,8 +8,8 @@ use crate::run_view::RunView;
 use crate::sections::effective;
 use crate::sections::setup::difference_table;
 use crate::summary::Point;
-use serde_json::json;
 use data_encoding::HEXLOWER;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 

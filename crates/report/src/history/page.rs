@@ -181,10 +181,7 @@ pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> Strin
         amount(shift.before),
         amount(shift.after),
         line.metric.unit,
-        differs(
-            change,
-            "no recorded property differs from the run before"
-        ),
+        differs(change, "no recorded property differs from the run before"),
     )
 }
 

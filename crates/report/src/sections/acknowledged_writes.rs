@@ -117,7 +117,10 @@ fn counts(record: &ReadBackRecord) -> String {
             "have an older value than the acknowledged one",
         ),
         (record.resurrected, "were deleted and exist again"),
-        (record.too_low, "are counters below the sum of the additions"),
+        (
+            record.too_low,
+            "are counters below the sum of the additions",
+        ),
         (record.too_high, "are counters above all that was added"),
         (record.wrong, "have a value that no client wrote"),
     ];

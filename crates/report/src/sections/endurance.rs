@@ -258,7 +258,8 @@ fn cycles(shown: &EnduranceRecord) -> String {
         ),
         CyclesState::Quiet => {
             "No data was compacted in the window, so it does not include the cost of \
-             compaction.".into()
+             compaction."
+                .into()
         }
         CyclesState::Unseen => format!("No cycle of compaction is visible in {}.", cycles.of),
     }

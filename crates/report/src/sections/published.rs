@@ -31,7 +31,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         )),
         (false, false) => blocks.push(Block::Text(
             "The table of the faults compares its figures of failures with those of this \
-             run.".to_owned(),
+             run."
+                .to_owned(),
         )),
     }
     for (heading, said) in [

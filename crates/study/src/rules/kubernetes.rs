@@ -62,9 +62,10 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     };
     if !is_own_word(subject.overrides, node) {
-        let message =
-            format!("`{PODS}` creates pods in a cluster with your kubectl, and starts nodes in \
-                     them");
+        let message = format!(
+            "`{PODS}` creates pods in a cluster with your kubectl, and starts nodes in \
+                     them"
+        );
         out.add(&node.place, message, Some(HINT.to_owned()));
     }
     names(

@@ -311,9 +311,12 @@ fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
     let mut cpus = vec![all; vcpus as usize];
     for pin in pins.filter(|node| node.has_tag_name("vcpupin")) {
         let vcpu = pin.attribute("vcpu").and_then(|text| text.parse::<usize>().ok());
-        let slot = vcpu
-            .and_then(|vcpu| cpus.get_mut(vcpu))
-            .ok_or_else(|| wrong("libvirt XML", "a <vcpupin> names a vCPU that it does not have"))?;
+        let slot = vcpu.and_then(|vcpu| cpus.get_mut(vcpu)).ok_or_else(|| {
+            wrong(
+                "libvirt XML",
+                "a <vcpupin> names a vCPU that it does not have",
+            )
+        })?;
         *slot = Some(set(pin.attribute("cpuset").unwrap_or_default())?);
     }
     let Some(cpus) = cpus.into_iter().collect::<Option<Vec<CpuSet>>>() else {

@@ -242,8 +242,10 @@ impl<'a> File<'a, '_> {
             && self.out.is_empty()
             && !(sum > 0.0 && sum.is_finite())
         {
-            let message = format!("the weights sum up to {sum}; at least one statement needs one \
-                                   above 0");
+            let message = format!(
+                "the weights sum up to {sum}; at least one statement needs one \
+                                   above 0"
+            );
             self.say(place, message);
         }
         Some(weights)

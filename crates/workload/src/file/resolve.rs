@@ -80,10 +80,7 @@ fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<
         "true" | "false" => constant(expr, typ),
         "fixed" => match expr.arguments() {
             [Argument { name: None, value }] => constant(value, typ),
-            _ => Err(Wrong::new(
-                expr.at,
-                "fixed has one value, as in fixed(100)",
-            )),
+            _ => Err(Wrong::new(expr.at, "fixed has one value, as in fixed(100)")),
         },
         "row" | "hash" | "sequence" | "uniform" | "gaussian" | "exponential" | "zipf" => {
             number(expr, typ, numbers)

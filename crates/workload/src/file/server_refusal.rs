@@ -139,8 +139,10 @@ impl CompiledFile {
         let (markers, count) = (&written.markers, takes.len());
         if markers.len() != count {
             let made = markers.len();
-            let message = format!("the server requires {count} values here, but {made} are \
-                                   generated");
+            let message = format!(
+                "the server requires {count} values here, but {made} are \
+                                   generated"
+            );
             return out.add(&written.place, message, None);
         }
         for (marker, takes) in markers.iter().zip(takes) {

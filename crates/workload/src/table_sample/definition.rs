@@ -2,9 +2,9 @@
 
 use super::yaml_text::{block, quoted, word};
 use super::{ColumnRole, TableSample};
-use data_encoding::HEXLOWER;
 use cql::text::quoted_name;
 use cql::value::Value;
+use data_encoding::HEXLOWER;
 
 /// Kinds of operations on an existing table. They read a row by its whole primary key, a partition,
 /// or the first page of a partition. In a table without clustering columns, a partition is a row.

@@ -100,8 +100,10 @@ pub fn rows_read_back(back: &ReadBack, why: &str, limit: Option<f64>) -> Stateme
     let unexplained = back.lost.map_or(0, |by| by.unexplained);
     let unexplained = (unexplained > 0).then_some((Quantity::UnexplainedRows, unexplained));
     let found = found().map(|(quantity, count, _)| (*quantity, *count));
-    let measured = unexplained.into_iter().chain(found);
-    let measured = measured.map(|(quantity, count)| row_count(quantity, count, limit));
+    let measured = unexplained
+        .into_iter()
+        .chain(found)
+        .map(|(quantity, count)| row_count(quantity, count, limit));
     Statement {
         words: format!("{rows} rows read back: {names}{why}"),
         measured: measured.collect(),

@@ -238,8 +238,11 @@ fn number(words: &str) -> (f64, f64) {
 
 #[test]
 fn values_and_limits_are_the_numbers_of_the_sentence() {
-    let cases = client_cases().into_iter().chain(machine_cases());
-    let cases = cases.chain(target_cases()).chain(data_cases());
+    let cases = client_cases()
+        .into_iter()
+        .chain(machine_cases())
+        .chain(target_cases())
+        .chain(data_cases());
     let (mut tried, mut limited) = (Vec::new(), Vec::new());
     for (id, quantity, change, words) in cases {
         let mut evidence = healthy();

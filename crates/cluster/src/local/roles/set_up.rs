@@ -43,7 +43,14 @@ pub(in crate::local) fn set_up(
         let shut = format!("ALTER ROLE {DEFAULT} WITH SUPERUSER = false AND LOGIN = false");
         ours.query(&shut).map(drop)
     };
-    ready::wait(nodes, 0, deadline, limit, "did not accept cassay's role", make)?;
+    ready::wait(
+        nodes,
+        0,
+        deadline,
+        limit,
+        "did not accept cassay's role",
+        make,
+    )?;
     let known = |node: &LocalNode| {
         open(node, access)?;
         open(node, &load_access(access))?;

@@ -142,7 +142,11 @@ fn names_that_lead_elsewhere_are_refused() {
 fn an_export_whose_parts_disagree_is_refused() {
     let sstable = |what: &str| format!("{TABLE}/sstables/0/{what}");
     check(&[
-        ("/format", json!(2), "has format 2, but this cassay supports 1"),
+        (
+            "/format",
+            json!(2),
+            "has format 2, but this cassay supports 1",
+        ),
         ("/nodes", json!([]), "a part of an unknown node"),
         ("/nodes/0/tokens", json!([]), "it has no tokens"),
         ("/nodes/0/tokens", json!([3]), "two nodes have the token"),

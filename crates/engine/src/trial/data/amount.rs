@@ -23,8 +23,10 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
     .iter()
     .any(|word| errors.contains(word));
     if !is_slow {
-        return format!("{what}; the server refuses the requests, and its message describes the \
-                        necessary change");
+        return format!(
+            "{what}; the server refuses the requests, and its message describes the \
+                        necessary change"
+        );
     }
     format!("{what}; a lower load or a longer `client.timeout` may help")
 }

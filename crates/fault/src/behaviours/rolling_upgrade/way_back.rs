@@ -58,10 +58,7 @@ impl WayBack {
     /// Describes the files that were kept last.
     pub fn describe_files(&self) -> Option<String> {
         let kept = self.kept.last()?;
-        Some(format!(
-            "its files from {} are kept",
-            kept.release
-        ))
+        Some(format!("its files from {} are kept", kept.release))
     }
 
     /// Returns true if all nodes are rolled back and repaired.
@@ -162,7 +159,9 @@ fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
         world.wait(POLL);
     };
     if before.broken.is_none() {
-        return Ok(format!("was repaired ({said}), but no other node shows that"));
+        return Ok(format!(
+            "was repaired ({said}), but no other node shows that"
+        ));
     }
     let seen = repair.look(world, LIMIT);
     if seen.broken == Some(false) {

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use data_encoding::HEXLOWER;
 use cql::template::append_value;
+use data_encoding::HEXLOWER;
 use workload::decimal::Decimal;
 
 /// Type of a function's input or output.

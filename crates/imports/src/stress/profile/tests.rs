@@ -44,9 +44,7 @@ fn the_last_of_duplicate_keys_counts_and_both_places_are_named() {
     );
     let said = import.notes.join("\n");
     assert!(
-        said.contains(
-            "get occurs twice; p.yaml:13 counts, as in cassandra-stress, not p.yaml:10"
-        ),
+        said.contains("get occurs twice; p.yaml:13 counts, as in cassandra-stress, not p.yaml:10"),
         "{said}"
     );
 }

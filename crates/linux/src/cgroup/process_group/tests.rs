@@ -272,7 +272,10 @@ fn nothing_is_never_written() {
     let file = tree.root.path().join("cpuset.mems.effective");
     for value in ["", " \n"] {
         let error = write(&file, value).unwrap_err().to_string();
-        assert!(error.contains("an empty value would not be written"), "{error}");
+        assert!(
+            error.contains("an empty value would not be written"),
+            "{error}"
+        );
     }
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "0-1\n");
 }

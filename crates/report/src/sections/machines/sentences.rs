@@ -111,14 +111,10 @@ fn names(all: &[&str]) -> String {
 pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if seen.numa_nodes.len() <= 1 {
-        said.push(
-            "It has one NUMA node, so the cost of access to another is unknown."
-                .to_owned(),
-        );
+        said.push("It has one NUMA node, so the cost of access to another is unknown.".to_owned());
     } else if seen.packages.len() == 1 {
         said.push(
-            "It has one package, so the cost of access to another socket is unknown."
-                .to_owned(),
+            "It has one package, so the cost of access to another socket is unknown.".to_owned(),
         );
     }
     match seen.l3.len() {
