@@ -77,7 +77,7 @@ fn machine(host: &str, counts: Counts) -> MachineTopologyRecord {
     }
 }
 
-/// A machine of two CPUs, with `count` stand-ins on it.
+/// A machine of two CPUs, with `count` simulated hosts on it.
 pub fn small(count: usize) -> MachineTopologyRecord {
     let mut small = machine("host1", Counts(1, 1, 1, 2, 1));
     small.numa_nodes[0].memory_bytes = Some(24 << 30);
