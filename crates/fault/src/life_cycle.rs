@@ -440,7 +440,7 @@ impl Revival {
         // The cause of a failed start would also make the next start fail.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
-            ", and told to skip what of its files cannot be read"
+            ", with the option to skip unreadable parts of its files"
         } else {
             ""
         };

@@ -181,7 +181,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
     let said = if new.is_empty() {
         "every node runs as the process of before".to_owned()
     } else {
-        format!("the process of before is gone of {}", new.join(", "))
+        format!("the earlier process has ended of {}", new.join(", "))
     };
     Observation {
         broken: match (new.is_empty(), unknown.is_empty()) {

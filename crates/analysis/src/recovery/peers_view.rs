@@ -158,7 +158,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
         _ if away_s > window_s => Repair::Needed(format!("{lasted}, and {kept}")),
         _ if hints.stored == 0.0 => Repair::NotNeeded(format!("{lasted}, and no hint was kept")),
         Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and all of them are delivered")),
-        None => Repair::Untold("hints were left when the window ended".to_owned()),
+        None => Repair::Untold("hints remained at the end of the window".to_owned()),
     }
 }
 

@@ -13,10 +13,10 @@ const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them"
 
 const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
 const LOGS: &str = "files of the nodes' machines, by agents on them";
-const SIGNALS: &str = "by agents there, where the command line says --allow signal";
-const NETWORK: &str = "the packet filters and sockets of the nodes' machines, where the command \
-                       line says --allow network";
-const CONTROL: &str = "by `control` on the nodes' machines, where the command line says --allow \
+const SIGNALS: &str = "by agents there, if the command line has --allow signal";
+const NETWORK: &str = "the packet filters and sockets of the nodes' machines, if the command line \
+                       has --allow network";
+const CONTROL: &str = "by `control` on the nodes' machines, if the command line has --allow \
                        restart";
 
 /// Returns the capabilities to expect from these machines before they are reached.

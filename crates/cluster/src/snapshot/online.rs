@@ -198,7 +198,7 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
         let (count, _) = Metrics::from(agent).live_sstables(keyspace, &table.name)?;
         if count > 0 {
             bail!(
-                "{keyspace}.{} has {count} SSTables after TRUNCATE, so that nothing was imported: \
+                "{keyspace}.{} has {count} SSTables after TRUNCATE, so cassay imported nothing: \
                  another client writes to it; stop that client and restore again",
                 table.name
             );

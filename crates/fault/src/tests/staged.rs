@@ -127,7 +127,7 @@ fn a_fault_time_counts_from_when_peers_mark_the_node_down() {
         let said = |what: FaultStep| steps.iter().find(|step| step.what == what);
         assert_eq!(said(FaultStep::Acted).is_some(), acts, "{name}: {steps:#?}");
         if let Some(told) = said(FaultStep::Acted) {
-            let words = "node 2 holds it to be down, and takes it out";
+            let words = "node 2 considers it down, and removes it";
             assert_eq!(told.words, words);
         }
         let done = said(FaultStep::Done).unwrap();

@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
             return None;
         }
         if line.get("cycles").and_then(scenario::count) == Some(0) {
-            let message = format!("{name} has no cycles and is left out");
+            let message = format!("{name} has no cycles, so cassay leaves it out");
             self.notes.push(message);
             return None;
         }
@@ -215,7 +215,8 @@ impl<'a> Builder<'a> {
                 let hint = format!("write run driver=cql workload={other} and the words of the \
                                     line");
                 let message = format!(
-                    "the line requests operations of {other}, but only those of {} are imported",
+                    "the line requests operations of {other}, but cassay imports only operations \
+                     of {}",
                     self.file.source.name
                 );
                 self.out.add(&node.place, message, Some(hint));

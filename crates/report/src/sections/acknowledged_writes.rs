@@ -144,7 +144,7 @@ fn allowed(promise: PromiseKind, why: &str) -> String {
     match promise {
         PromiseKind::None => format!(" The configuration allows it: {why}."),
         PromiseKind::Kept => format!(" This must not happen: {why}."),
-        PromiseKind::Unknown => format!(" It is not known if this is allowed: {why}."),
+        PromiseKind::Unknown => format!(" It is unknown if this is allowed: {why}."),
     }
 }
 

@@ -281,7 +281,7 @@ fn a_machine_that_is_cut_up_keeps_its_picture_small() {
 
     let huge = machine("db1", Counts(8, 8, 8, 2, 1));
     let html = report::html(&page(&run(vec![huge], &|_| Vec::new())));
-    assert!(html.contains("not drawn, it has too many parts"));
+    assert!(html.contains("not drawn, because it has too many parts"));
 }
 
 #[test]

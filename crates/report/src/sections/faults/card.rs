@@ -209,7 +209,7 @@ fn hints_of(hints: &HintsRecord) -> String {
     }
     let gone = match hints.drained_s {
         Some(drained_s) => format!(
-            "the last gone {} after the healing",
+            "the last one {} after the healing",
             number::duration(drained_s)
         ),
         None => "some were left".to_owned(),
