@@ -137,7 +137,7 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
         });
     }
     if length > block.len().saturating_mul(EXPANSION_MAX) {
-        return Err(refuse("it announces more than LZ4 can expand it to"));
+        return Err(refuse("it announces a length that LZ4 cannot reach"));
     }
     if length == 0 {
         return Ok(());
@@ -194,7 +194,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
         });
     }
     if length > bytes.saturating_mul(SNAPPY_EXPANSION_MAX) {
-        return Err(refuse("it announces more than Snappy can expand it to"));
+        return Err(refuse("it announces a length that Snappy cannot reach"));
     }
     out.resize(length, 0);
     match snap::raw::Decoder::new().decompress(body, out) {

@@ -262,7 +262,7 @@ impl LifeCycle<'_> {
                 self.say(FaultStep::Seen, look.words.clone());
             }
             if self.world.wait(POLL) {
-                let words = format!("it was not over in time: {}", look.words);
+                let words = format!("it did not finish in time: {}", look.words);
                 self.say(FaultStep::Unfinished, words);
                 return if is_seen { Some(true) } else { look.broken };
             }
@@ -427,7 +427,7 @@ impl Revival {
             // A node that has just started needs some time.
             "it runs and answers no request, though the broken part is whole"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
-            "it answers clients, and all others hold it to be down"
+            "it answers clients, and all others consider it down"
         } else {
             return None;
         };

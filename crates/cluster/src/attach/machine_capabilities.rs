@@ -80,9 +80,9 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
 fn signalled(pid: u32) -> Result<(), String> {
     if pid == 1 {
         return Err(
-            "its process is the first of its container, and the kernel lets no process within \
-             stop or kill it\nhint: share process ids in its pod (`shareProcessNamespace: true`), \
-             or let another program start it"
+            "its process is the first of its container, and the kernel does not let processes \
+             in the container stop or kill it\nhint: share process ids in its pod \
+             (`shareProcessNamespace: true`), or let another program start it"
                 .to_owned(),
         );
     }

@@ -133,7 +133,7 @@ fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
         mbeans::ring(place.agent()?).with_context(|| format!("ask {} for the ring", place.name))?;
     if live.len() != nodes_count || !unreachable.is_empty() {
         bail!(
-            "{} holds {} of {nodes_count} nodes to be up (not: {}): restoring online needs all; \
+            "{} considers {} of {nodes_count} nodes up (not: {}): restoring online needs all; \
              wait until they are, or restore offline",
             place.name,
             live.len(),

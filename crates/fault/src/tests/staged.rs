@@ -41,9 +41,9 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
         unreachable!()
     };
     assert!(restarted.at_ns - healing.at_ns >= 60 * S, "{outcome:#?}");
-    let why = "it answers clients, and all others hold it to be down";
+    let why = "it answers clients, and all others consider it down";
     assert!(restarted.words.ends_with(why), "{restarted:?}");
-    let up = "the others hold it to be up and normal";
+    let up = "the others report it as up and normal";
     assert!(whole.words.contains(up), "{whole:?}");
 }
 

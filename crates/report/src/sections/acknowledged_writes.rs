@@ -207,7 +207,7 @@ fn registers(record: &RegistersRecord) -> String {
         0 if record.undecided == 0 => "each behaved as one register.".to_owned(),
         0 => "none is known to violate it.".to_owned(),
         violated => format!(
-            "{} gave answers that no single register gives.{}",
+            "{} gave answers that no single register can give.{}",
             count(violated),
             allowed(record.promise, &record.why)
         ),

@@ -41,7 +41,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         .to_string();
     let left_out = with_records().count() - courses.len();
     if left_out > 0 {
-        lead = format!("{lead} {left_out} more trials have their intervals on disk only.");
+        lead = format!("{lead} {left_out} more trials have their intervals only on disk.");
     }
     if !view.findings.faults.is_empty() {
         lead = format!(

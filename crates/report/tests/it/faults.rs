@@ -87,7 +87,7 @@ fn recovery() -> RecoveryRecord {
         }),
         streamed_bytes: Some(0.0),
         repair: Some(store::record::RepairNeed::NotNeeded),
-        repair_why: "taken for dead for 38 s, hints are kept for 180 min, and all of them are gone"
+        repair_why: "considered down for 38 s, hints are kept for 180 min, and all of them are gone"
             .into(),
         ..RecoveryRecord::default()
     }
@@ -215,7 +215,7 @@ fn a_fault_has_a_card_with_its_effect_and_bands_on_all_series() {
             "81,300",
             "not back within 1 min 30 s",
             "the last one",
-            "not needed: taken for dead",
+            "not needed: considered down",
             "knows its process no more",
         ],
     );

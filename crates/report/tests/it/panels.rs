@@ -272,5 +272,5 @@ fn hours_of_1000_series_stay_under_six_mb_and_name_the_omitted() {
     let made = html(&page);
     assert!(made.len() < 6_000_000, "{}", made.len());
     assert_eq!(charts(&page, "panels").len(), 12);
-    assert!(made.contains("more series, of this or of other trials, are on disk only"));
+    assert!(made.contains("more series, of this or of other trials, are only on disk"));
 }
