@@ -102,7 +102,7 @@ impl NoCurve {
     pub fn words(self) -> String {
         match self {
             NoCurve::FewLoads(count) => {
-                format!("{count} usable loads; a curve of three coefficients takes {LOADS_MIN}")
+                format!("{count} usable loads; a curve of three coefficients needs {LOADS_MIN}")
             }
             NoCurve::StillGrowing => {
                 "the loads end before throughput bends: more in flight would show it".to_owned()

@@ -181,8 +181,8 @@ pub fn promise(of: &Configuration) -> Promise {
             written.name, read.name
         )),
         (false, true) => Promise::Kept(format!(
-            "{} of {copies} copies had each write, {} lost writes, and a read at {} meets one of \
-             the rest",
+            "{} of {copies} copies had each write, {} lost writes, and a read at {} uses one of \
+             the others",
             written.replicas,
             nodes(hit.len()),
             read.name

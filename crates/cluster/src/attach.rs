@@ -387,8 +387,8 @@ fn capabilities(
 pub(crate) const NO_METRICS: &str = "metrics are tables from Cassandra 6.0 on";
 
 /// Reason why MBeans are not available, and the way to enable them.
-pub(crate) const NO_AGENTS: &str = "no MBeans: no access to Jolokia agents is given; `attach: \
-     {jolokia: {port: 8778}}` would bring them";
+pub(crate) const NO_AGENTS: &str = "no MBeans: the study gives no access to Jolokia agents; \
+                                    `attach: {jolokia: {port: 8778}}` would give it";
 
 /// Returns the method of accessing MBeans. Otherwise, the reason why they are not accessible, and
 /// the way to enable them.
@@ -405,8 +405,8 @@ fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, S
         Ok("MBeans by the Jolokia agent of every node".to_string())
     } else {
         Err(format!(
-            "no MBeans of every node: {}; the port, user and password of `jolokia` must be those \
-             of the agents",
+            "no MBeans of every node: {}; `jolokia` must have the port, user and password of the \
+             agents",
             missing.join("; ")
         ))
     }

@@ -72,7 +72,7 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
         Capability::Settings => ok("system_views.settings"),
         Capability::NodeSignals | Capability::NodeControl => ok("processes of our agents"),
         Capability::PodControl => Err(
-            "cassay's own pods only wait, and only cassay would start a node in another one; those \
+            "cassay's own pods only wait, and only cassay would start a node in another one; pods \
              of an attached cluster (`attach: {kubernetes: …}`) can be deleted"
                 .to_owned(),
         ),
@@ -135,8 +135,8 @@ impl OnMachines {
         let no = |why: &str| -> Answer { Err(format!("{why}; {BY_HOSTS}")) };
         OnMachines {
             figures: no(
-                "only this machine is in sight, where the client runs; what its hosts export can \
-                 be lined up (`probes: {import: …}`)",
+                "cassay reads only this machine, where the client runs; it can import data that \
+                 the hosts export (`probes: {import: …}`)",
             ),
             processes: no("the processes are out of sight over CQL"),
             logs: no("log files are out of sight over CQL"),
@@ -148,7 +148,7 @@ impl OnMachines {
 }
 
 /// Hint on how to get access to the machines of an attached cluster.
-const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` would bring the nodes' machines";
+const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` would add the nodes' machines";
 
 /// Data that attached nodes reveal to any client.
 #[derive(Clone, Debug, PartialEq, Eq)]

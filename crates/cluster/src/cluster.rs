@@ -266,7 +266,7 @@ impl Cluster {
             Control::Local(nodes) => {
                 let agent = nodes.jolokias().find(|(node, _)| *node == name);
                 agent.and_then(|(_, agent)| agent).ok_or_else(|| {
-                    "the distribution in use comes without a Jolokia agent".to_string()
+                    "the distribution in use has no Jolokia agent".to_string()
                 })
             }
             Control::Attached(attached) => {

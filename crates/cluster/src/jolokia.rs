@@ -225,8 +225,8 @@ impl Jolokia {
 fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` ignores certificates, so that `ca: {}` has no effect: leave \
-             out one of the two",
+            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: leave out \
+             one of the two",
             path.display()
         );
     }

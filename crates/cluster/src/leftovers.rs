@@ -33,7 +33,7 @@ pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> ClearedLeftovers {
                 cleared.clusters += 1;
                 cleared.processes += processes;
                 say(&format!(
-                    "cleared what a killed run has left: {} ({processes} processes)",
+                    "removed the leftovers of a killed run: {} ({processes} processes)",
                     folder.display()
                 ));
             }

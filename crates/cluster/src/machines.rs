@@ -129,8 +129,9 @@ impl MachineSeen {
         let known_ns = ahead_ns.unsigned_abs().saturating_sub(self.clock.wall_bound_ns);
         if known_ns > WALL_LIMIT_NS {
             said.push(format!(
-                "its wall clock is {:.1} s {} that of this machine: Cassandra takes the later of \
-                 two writes by these clocks; synchronise them (chrony, systemd-timesyncd)",
+                "its wall clock is {:.1} s {} the clock of this machine: Cassandra decides the \
+                 later of two writes by these clocks; synchronise them (chrony, \
+                 systemd-timesyncd)",
                 ahead_ns.unsigned_abs() as f64 / 1e9,
                 if ahead_ns > 0 { "ahead of" } else { "behind" }
             ));

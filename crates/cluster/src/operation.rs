@@ -309,7 +309,7 @@ impl KeyspaceWork<'_> {
                 ),
             }
             if self.deadline.passed() {
-                bail!("the repair of {} was not over in time", self.keyspace);
+                bail!("the repair of {} did not finish in time", self.keyspace);
             }
             clock::sleep(REPAIR_POLL);
         }

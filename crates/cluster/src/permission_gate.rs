@@ -318,8 +318,8 @@ fn refusal(
             format!("{node}, which cassay did not start, has no {keyspace}{object}")
         }
         (_, Some(mark)) => format!(
-            "the comment of {object} on {node} says that cassay made it in the run \"{mark}\", \
-             which is neither in this results folder nor of this study"
+            "the comment of {object} on {node} states that cassay created it in the run \
+             \"{mark}\", which is neither in this results folder nor of this study"
         ),
         (_, None) => format!("{object} was on {node}, which cassay did not start, before this run"),
     };

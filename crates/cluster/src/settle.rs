@@ -212,7 +212,7 @@ fn wait(
         match watch.judge(&samples, clock::now_ns(), rule) {
             State::Over(outcome) => return Ok((outcome, samples)),
             State::Stuck => {
-                say("compactions are pending and none begins: triggering them again");
+                say("compactions are pending, but none begins: cassay triggers them again");
                 kick()?;
             }
             State::Open => {}

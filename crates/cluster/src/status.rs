@@ -204,7 +204,7 @@ fn look(nodes: &[NodeInfo], access: &Access, agents: &[Option<&Jolokia>]) -> Sta
         let session = sessions[index].as_mut();
         match (session.is_some(), gossip.is_live(node.address)) {
             (true, Some(false)) => looked.problems.push(format!(
-                "{} answers CQL, but the other nodes take it for dead",
+                "{} answers CQL, but the other nodes consider it down",
                 node.name
             )),
             (false, Some(true)) => looked.problems.push(format!(

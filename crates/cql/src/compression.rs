@@ -127,7 +127,7 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
     let bytes = body.len();
     let refuse = |what| FrameError::Compression { bytes, what };
     let Some((length, block)) = body.split_first_chunk::<PREFIX_BYTES>() else {
-        return Err(refuse("it has no length in front"));
+        return Err(refuse("it does not begin with a length"));
     };
     let length = u32::from_be_bytes(*length) as usize;
     if length > limit {
@@ -137,7 +137,7 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
         });
     }
     if length > block.len().saturating_mul(EXPANSION_MAX) {
-        return Err(refuse("it announces more than LZ4 can expand it to"));
+        return Err(refuse("it announces a length that LZ4 cannot reach"));
     }
     if length == 0 {
         return Ok(());
@@ -185,7 +185,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
     let length = match snap::raw::decompress_len(body) {
         // The library accepts zero bytes as an empty block.
         Ok(length) if bytes > 0 => length,
-        _ => return Err(refuse("it has no length in front")),
+        _ => return Err(refuse("it does not begin with a length")),
     };
     if length > limit {
         return Err(FrameError::TooLong {
@@ -194,7 +194,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
         });
     }
     if length > bytes.saturating_mul(SNAPPY_EXPANSION_MAX) {
-        return Err(refuse("it announces more than Snappy can expand it to"));
+        return Err(refuse("it announces a length that Snappy cannot reach"));
     }
     out.resize(length, 0);
     match snap::raw::Decoder::new().decompress(body, out) {

@@ -223,7 +223,7 @@ const OF_KERNEL: &[(Change, &[&str])] = &[
                 error_us: 0,
             })
         },
-        &["warning clock.sync: no program keeps it, as far as the kernel knows"],
+        &["warning clock.sync: the kernel reports that no program keeps it"],
     ),
     (
         |f| f.governors = [("powersave".into(), 4)].into(),

@@ -28,7 +28,7 @@ pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {
     let Some(screen) = screens.find(|screen| !screen.matrix.is_empty()) else {
         let refused = first.refused.as_deref();
         let why = refused.unwrap_or("no setting showed an effect");
-        bail!("{path} has nothing to confirm: {why}");
+        bail!("{path} has no factors to confirm: {why}");
     };
     let text = confirm::confirming(&run.study_yaml()?, &screen.matrix, &screen.confirm)
         .map_err(|why| anyhow!("{path}: {why}"))?;

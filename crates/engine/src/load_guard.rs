@@ -67,8 +67,8 @@ impl Watch {
         let is_silent = silent && seconds * 1e3 >= limits.p99_ms;
         if is_silent || (awaited > 1 && awaited as f64 > in_limit.max(1.0) && !silent) {
             return Some(format!(
-                "{awaited} operations were awaited at the end of a second in which {ended} ended, \
-                 so that they take longer than {} ms",
+                "{awaited} operations were in flight at the end of a second in which {ended} \
+                 ended, so they take longer than {} ms",
                 limits.p99_ms
             ));
         }
@@ -244,8 +244,8 @@ mod tests {
     #[test]
     fn silence_ends_it_before_anything_has_timed_out() {
         let silent = why(&[second(&[(1000, 1)], 0, 4), second(&[], 0, 4)]);
-        let words = "4 operations were awaited at the end of a second in which 0 ended, so that \
-                     they take longer than 500 ms";
+        let words = "4 operations were in flight at the end of a second in which 0 ended, so they \
+                     take longer than 500 ms";
         assert_eq!(silent.as_deref(), Some(words));
         let one = why(&[second(&[(1000, 1)], 0, 1), second(&[], 0, 1)]);
         assert!(one.is_some(), "a closed loop of one");

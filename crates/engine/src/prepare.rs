@@ -75,8 +75,8 @@ impl Ask<'_> {
         let mut session = cluster.session()?;
         for keyspace in scratches(&mut session)? {
             say(&format!(
-                "note: the keyspace {keyspace} belongs to another check; if none is running now, \
-                 that one was killed: DROP KEYSPACE {keyspace}"
+                "note: the keyspace {keyspace} belongs to another check; if no check is running \
+                 now, drop it: DROP KEYSPACE {keyspace}"
             ));
         }
         let there = tables(&mut session, program.keyspace())?;
@@ -260,7 +260,7 @@ impl<'a> Scratch<'a> {
         // The other session may have failed.
         let session = self.cluster.session();
         let dropped = session.and_then(|mut session| session.execute_schema(&drop));
-        dropped.with_context(|| format!("{drop}, which is to be done by hand now"))
+        dropped.with_context(|| format!("{drop}; do that by hand now"))
     }
 }
 

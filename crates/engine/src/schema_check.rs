@@ -20,8 +20,8 @@ const STATEMENTS_MAX: usize = 500;
 /// Sentences on columns whose types differ from those that the workload expects.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{}\nhint: the table was made by another definition; use another keyspace or table, or make \
-     the workload's types those of the table",
+    "{}\nhint: the table was made by another definition; use another keyspace or table, or use \
+     the table's types in the workload",
     .0.join("\n")
 )]
 pub struct OtherTypes(Vec<String>);
@@ -78,7 +78,7 @@ fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Progra
         .map(|(at, why)| {
             let kind = usize::from(program.statements()[at].kind);
             let name = program.kinds().get(kind).map_or("", |kind| &kind.name);
-            format!("rows that {name} reads are not compared: {why}")
+            format!("cassay does not compare the rows that {name} reads: {why}")
         })
         .collect();
     why.dedup();
@@ -152,7 +152,7 @@ fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<St
         .collect();
     Some(if added.is_empty() {
         format!(
-            "it selects *, and the table's columns are not those of the workload's definition ({})",
+            "it selects *, and the table's columns differ from the workload's definition ({})",
             names(shown.iter().map(|column| column.name.as_str()).collect())
         )
     } else {

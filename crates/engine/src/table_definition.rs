@@ -52,7 +52,7 @@ pub fn describe(
         .to_string();
     let mut session = running.cluster.session()?;
     let absent = |why: &str| {
-        let asked = format!("{from} was asked for the table {keyspace}.{table} and {why}");
+        let asked = format!("cassay asked {from} for the table {keyspace}.{table}, but {why}");
         Ok(Definition::Absent(asked))
     };
     let name = cql::text::quoted_name(keyspace);

@@ -262,7 +262,7 @@ impl LifeCycle<'_> {
                 self.say(FaultStep::Seen, look.words.clone());
             }
             if self.world.wait(POLL) {
-                let words = format!("it was not over in time: {}", look.words);
+                let words = format!("it did not finish in time: {}", look.words);
                 self.say(FaultStep::Unfinished, words);
                 return if is_seen { Some(true) } else { look.broken };
             }
@@ -427,7 +427,7 @@ impl Revival {
             // A node that has just started needs some time.
             "it runs and answers no request, though the broken part is whole"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
-            "it answers clients, and all others hold it to be down"
+            "it answers clients, and all others consider it down"
         } else {
             return None;
         };
@@ -440,7 +440,7 @@ impl Revival {
         // The cause of a failed start would also make the next start fail.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
-            ", and told to skip what of its files cannot be read"
+            ", with the option to skip unreadable parts of its files"
         } else {
             ""
         };

@@ -57,7 +57,7 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     Observation {
         broken: None,
         whole: None,
-        words: format!("{who} could not be asked ({error:#})"),
+        words: format!("cassay could not ask {who} ({error:#})"),
     }
 }
 
@@ -370,7 +370,7 @@ pub(crate) fn disk_and_nodes(
 
 /// Returns the error for an answer to another question.
 pub(crate) fn other_answer(seen: &QueryAnswer) -> Error {
-    anyhow::anyhow!("an agent has answered another question: {seen:?}")
+    anyhow::anyhow!("an agent answered another question: {seen:?}")
 }
 
 /// Converts an error of an observation into an observation without a result.

@@ -66,7 +66,7 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     let words = |standing: &Option<MemberStatus>| standing.map_or("no member", MemberStatus::words);
     let mut said: Vec<&str> = held.iter().map(words).collect();
     said.dedup();
-    format!("the others hold it to be {}", said.join(", "))
+    format!("the others report it as {}", said.join(", "))
 }
 
 /// Observes a node's status on all other nodes: whole if all see it as up and normal.

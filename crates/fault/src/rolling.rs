@@ -140,7 +140,7 @@ fn each_other(world: &mut dyn World) -> Result<()> {
         let live = world.live(node, LIMIT)?;
         let is_missing = |other: &usize| !live.contains(&nodes[*other].storage.ip().to_string());
         if let Some(other) = (0..nodes.len()).find(is_missing) {
-            bail!("node{} holds node{} to be down", node + 1, other + 1);
+            bail!("node{} considers node{} down", node + 1, other + 1);
         }
     }
     Ok(())
@@ -156,7 +156,7 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
         Ok(()) => Observation {
             broken: Some(false),
             whole: Some(true),
-            words: "all answer clients and hold each other to be up".to_owned(),
+            words: "all answer clients and consider each other up".to_owned(),
         },
         Err(error) => Observation {
             broken: Some(true),
@@ -181,7 +181,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
     let said = if new.is_empty() {
         "every node runs as the process of before".to_owned()
     } else {
-        format!("the process of before is gone of {}", new.join(", "))
+        format!("the earlier process has ended of {}", new.join(", "))
     };
     Observation {
         broken: match (new.is_empty(), unknown.is_empty()) {

@@ -117,7 +117,7 @@ fn nodes_of_machines_are_not_started_elsewhere() {
     let what = (&Hit::Host(HIT), &options);
     let outcome = run(&kind, what, &mut sim, Duration::from_secs(60), &mut |_| ());
     assert!(sim.injected.is_empty(), "nothing was broken");
-    let told = outcome.steps.iter().any(|step| step.words.contains("those of machines cannot"));
+    let told = outcome.steps.iter().any(|step| step.words.contains("impossible for machines"));
     assert!(told, "{outcome:#?}");
 }
 
@@ -259,7 +259,7 @@ fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:?}");
     let last = steps.last().unwrap();
     assert_eq!(last.what, FaultStep::NotWhole);
-    assert!(last.words.contains("hold it to be down"), "{last:?}");
+    assert!(last.words.contains("report it as down"), "{last:?}");
 }
 
 /// The amount of streamed data has no effect, because only an idle node is late.

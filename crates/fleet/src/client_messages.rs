@@ -184,7 +184,7 @@ impl Merging {
 }
 
 fn piece(note: KeptNote) -> Result<RecordPiece> {
-    let not_ours = "the record of a client has another form than that of this program";
+    let not_ours = "the record of a client has another format than this program uses";
     let packed = BASE64.decode(&note.bytes).context(not_ours)?;
     let mut bytes = Vec::new();
     let most = crate::wire::PIECE_BYTES as u64 + 1;

@@ -210,7 +210,7 @@ impl Read for OpenFile {
         // Some files of the kernel are plain, but wait for the next event.
         let count = match read {
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                return Err(no_file("something that has yet to say what is in it"));
+                return Err(no_file("an object whose kind is still unknown"));
             }
             read => read?,
         };

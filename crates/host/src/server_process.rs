@@ -111,7 +111,7 @@ impl Service {
     fn programs(&self) -> Result<[Invocation; 2]> {
         let control = self.control.as_ref().with_context(|| {
             format!(
-                "no program is known that starts the server of {}",
+                "cassay knows no program that starts the server of {}",
                 self.serves
             )
         })?;
@@ -191,7 +191,7 @@ mod tests {
             control: None,
         };
         let said = unknown.kill(Identity::own()).unwrap_err().to_string();
-        assert!(said.contains("no program is known"), "{said}");
+        assert!(said.contains("cassay knows no program"), "{said}");
         assert!(Identity::own().alive());
     }
 }

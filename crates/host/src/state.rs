@@ -124,7 +124,7 @@ impl HostsState {
     /// # Errors
     /// The state contains other values.
     pub fn check(&self, id: &str, folder: &Path) -> Result<()> {
-        ensure!(self.id == id, "its hosts are those of {:?}", self.id);
+        ensure!(self.id == id, "its hosts belong to {:?}", self.id);
         ensure!(
             self.machines.is_empty() || self.machines.len() == self.hosts.len(),
             "it has {} hosts on {} machines",

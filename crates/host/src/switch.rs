@@ -108,7 +108,7 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
     }
     anyhow::bail!(
         "no network is free for hosts: the routes of this machine lead into every /{PREFIX} of \
-         10.{}.0.0/16 and the others that are tried; see ip route",
+         10.{}.0.0/16 and of the other networks to try; see ip route",
         RANGES[0]
     )
 }

@@ -202,15 +202,15 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     let waits = pods::waits(pods);
     let why = if waits.is_empty() {
         format!(
-            "there are no reports on the others; see `{} get events`",
+            "there are no reports on the other pods; see `{} get events`",
             kubectl.words()
         )
     } else {
         waits
     };
     anyhow!(
-        "after {} s {running} of {} run: {why}\n\
-         hint: ask for fewer or smaller ones (`client.kubernetes`), or add nodes",
+        "after {} s {running} of {} pods run: {why}\nhint: request fewer or smaller ones \
+         (`client.kubernetes`), or add nodes",
         READY_LIMIT.as_secs(),
         counted(count, "pod"),
     )

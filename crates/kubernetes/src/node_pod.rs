@@ -244,7 +244,7 @@ fn may_go(pod: &Value) -> Result<()> {
     let lasts = |volume: &Value| LASTING.iter().any(|kind| !volume[*kind].is_null());
     ensure!(
         volumes.iter().any(lasts),
-        "the data of the pod {name} would be deleted with it: none of its volumes is a claim, or \
+        "the deletion of the pod {name} would delete its data: none of its volumes is a claim, or \
          a folder of its machine"
     );
     Ok(())

@@ -152,7 +152,7 @@ impl Group {
                 let quota_us = (cores * PERIOD_US as f64).round();
                 anyhow::ensure!(
                     quota_us >= QUOTA_US_MIN as f64 && quota_us <= 1e12,
-                    "a CPU quota of {cores} cores: the kernel takes {} and more",
+                    "a CPU quota of {cores} cores: the kernel accepts {} and more",
                     QUOTA_US_MIN as f64 / PERIOD_US as f64
                 );
                 Some(quota_us as u64)
@@ -342,10 +342,8 @@ impl CgroupDir {
 /// other groups may have begun to use them. They have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
-    switch_on(top, &place.controllers).context(
-        "a container's own group cannot be used: run \
-                                                outside",
-    )
+    switch_on(top, &place.controllers).context("cassay cannot use a container's own group: run it \
+                                                outside")
 }
 
 /// Switches controllers on for the groups in `dir`.

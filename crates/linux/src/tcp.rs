@@ -72,7 +72,7 @@ impl Reach {
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,
-            "{tries} tries are requested, but {TRIES_MAX} are the most: each takes a port"
+            "{tries} tries are requested, but {TRIES_MAX} is the maximum: each needs a port"
         );
         let (left, open) = (AtomicU32::new(tries), AtomicU32::new(0));
         let next = |left: u32| left.checked_sub(1);
@@ -132,7 +132,7 @@ fn receive(listener: &TcpListener, deadline: Deadline) -> Result<()> {
             0 => break,
             bytes => received += bytes as u64,
         }
-        anyhow::ensure!(!deadline.passed(), "no more bytes are received");
+        anyhow::ensure!(!deadline.passed(), "no further bytes arrive");
     }
     stream.write_all(&received.to_be_bytes())?;
     Ok(())
@@ -153,7 +153,7 @@ pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Opti
         Ok(received) => {
             anyhow::ensure!(
                 received == bytes,
-                "{received} bytes have come to {address}, of {bytes} that were sent"
+                "{received} of {bytes} sent bytes have arrived at {address}"
             );
             Ok(Some(Duration::from_nanos(clock::now_ns() - begun_ns)))
         }

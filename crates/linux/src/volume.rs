@@ -366,7 +366,10 @@ impl Volume {
     /// # Errors
     /// It belongs to another agent.
     pub fn image(&self) -> Result<File> {
-        let image = self.image.as_ref().context("the image of this volume is another agent's")?;
+        let image = self
+            .image
+            .as_ref()
+            .context("the image of this volume belongs to another agent")?;
         let direct = if self.is_direct() {
             OFlags::DIRECT
         } else {

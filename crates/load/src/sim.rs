@@ -156,7 +156,7 @@ fn run_seeds(seeds: std::ops::Range<u64>) -> (Coverage, u64) {
             }));
             if found.is_err() {
                 (from..to).for_each(alone);
-                panic!("seeds {from} to {to} fail together and not alone");
+                panic!("seeds {from} to {to} fail together but not separately");
             }
         }
     };
@@ -196,7 +196,7 @@ fn records_equal_the_wire_for_every_simulated_problem() {
     println!("{count} seeds, {operations} operations");
     for (what, count) in seen.each() {
         println!("{count:>10} {what}");
-        assert!(*count > 0, "no seed has met {what}");
+        assert!(*count > 0, "no seed produced {what}");
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) const KINDS_MAX: usize = 64;
 
 const _: () = assert!(
     KINDS_MAX <= CLASSES_MAX,
-    "each kind may be a class of its own"
+    "each kind may be a separate class"
 );
 
 /// Properties of a kind of operation.

@@ -266,7 +266,7 @@ impl Catalog {
         let name = create.table.table.clone();
         if keyspace_name.is_empty() {
             return Err(Refusal::Invalid(format!(
-                "no keyspace is named for the table '{name}', and none is in use"
+                "the statement names no keyspace for the table '{name}', and none is in use"
             )));
         }
         // A workload may be for a keyspace that already exists in its own cluster, so no statement

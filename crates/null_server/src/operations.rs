@@ -40,7 +40,8 @@ impl Engine {
             cql: cql.to_owned(),
         };
         let Some(id) = catalog.prepare(text) else {
-            let why = "the null target can remember no more statements; prepare each one only once";
+            let why = "the null target cannot remember further statements; prepare each statement \
+                       only once";
             return reply::error(out, stream, ErrorCode::Overloaded, why, &ErrorDetail::None);
         };
         match compile(statement, id, &catalog, &peer.keyspace, self.reads) {

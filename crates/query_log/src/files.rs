@@ -281,8 +281,8 @@ fn next_of(opened: &mut OpenedLog, name: &str) -> Result<ReadStep, ReadError> {
                         .to_owned(),
                 ),
                 Some(QueueEnd::Hole { at, behind }) => Some(format!(
-                    "has a hole at byte {at}: {behind} bytes from that byte on were not read, so \
-                     that some requests of the cluster are missing"
+                    "has a hole at byte {at}: cassay did not read {behind} bytes from that byte \
+                     on, so some requests of the cluster are missing"
                 )),
                 Some(QueueEnd::Whole) | None => None,
             };

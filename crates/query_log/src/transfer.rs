@@ -274,7 +274,7 @@ impl Unpacker<'_> {
 
     fn text(&mut self) -> Result<String, UnpackError> {
         let bytes = self.values()?;
-        String::from_utf8(bytes).map_err(|_| UnpackError::Other("a text is none"))
+        String::from_utf8(bytes).map_err(|_| UnpackError::Other("a text is missing"))
     }
 
     fn all<T>(
@@ -289,7 +289,7 @@ impl Unpacker<'_> {
 
     fn level(code: u64) -> Result<Consistency, UnpackError> {
         let known = u16::try_from(code).ok().and_then(Consistency::from_code);
-        known.ok_or(UnpackError::Other("a consistency level is none"))
+        known.ok_or(UnpackError::Other("a consistency level is missing"))
     }
 
     fn form(&mut self) -> Result<Form, UnpackError> {

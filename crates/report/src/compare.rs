@@ -162,8 +162,8 @@ fn headline(
         verdict: verdicts.max().unwrap_or(Verdict::Unknown),
         meaning: format!(
             "This is the worse verdict of the {}. The runs were not interleaved, so the ratio \
-             includes every other change between them, also of the machine. One study with {} as \
-             variants can decide what looks different here.",
+             also includes every other change between them, such as a change of the machine. One \
+             study with {} as variants can decide if a difference here is real.",
             if runs.len() == 2 { "two runs" } else { "runs" },
             if runs.len() == 2 { "both" } else { "all" },
         ),

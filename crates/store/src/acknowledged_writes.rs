@@ -168,8 +168,8 @@ pub fn read_back_words(read: &[&ReadBackRecord]) -> Option<String> {
     Some(match (wrong, unknown) {
         (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
         (0, unknown) => format!(
-            "Nothing acknowledged was lost in what could be read back and judged: {} of {rows} \
-             rows could not.",
+            "No acknowledged write was lost among the rows that cassay could read back and judge. \
+             It could not judge {} of {rows} rows.",
             count(unknown)
         ),
         (wrong, _) => format!(

@@ -100,7 +100,7 @@ impl NotMeasured {
     pub fn words(self, fault: &FaultRecord) -> String {
         let what = match &fault.place {
             Some(place) if fault.kind.starts_with("node-") => format!("{place} was back"),
-            _ => format!("what “{}” broke was whole", fault.name()),
+            _ => format!("the target of “{}” was whole", fault.name()),
         };
         let ended = if fault.recovery.as_ref().is_some_and(|found| found.cut_by_fault) {
             "the next fault began"
@@ -113,7 +113,7 @@ impl NotMeasured {
                 short(late_s, 3)
             ),
             NotMeasured::NeverWhole => {
-                format!("it was not seen that {what}: recovery was not measured")
+                format!("cassay did not observe that {what}: recovery was not measured")
             }
             NotMeasured::LittleLeft(left_s) => format!(
                 "{what} {} s before {ended}, and {HOLD_S} s are needed: recovery was not measured",

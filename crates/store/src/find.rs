@@ -223,7 +223,7 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
         many => {
             let names: Vec<&str> = many.iter().map(|&i| ids[i].as_str()).collect();
             bail!(
-                "{name:?} can be any of {}; write more of it",
+                "{name:?} can be any of {}; write more characters",
                 names.join(", ")
             )
         }

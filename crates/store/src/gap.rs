@@ -36,12 +36,12 @@ pub struct GapRecord {
 impl GapRecord {
     /// Describes the gap: `the logs of node2 on db2 are lost: …`.
     pub fn words(&self) -> String {
-        let (what, verb) = match self.what {
-            GapKind::Logs => ("the logs of", "are"),
-            GapKind::Readings => ("what the host has seen of", "is"),
+        let what = match self.what {
+            GapKind::Logs => "the logs of",
+            GapKind::Readings => "the readings of",
         };
         let (node, host, why) = (&self.node, &self.host, &self.why);
-        format!("{what} {node} on {host} {verb} lost: {why}")
+        format!("{what} {node} on {host} are lost: {why}")
     }
 }
 

@@ -82,8 +82,8 @@ impl Journal {
             let place = format!("{} line {}", path.display(), index + 1);
             let Some(line) = line.strip_suffix(b"\n") else {
                 journal.torn = Some(format!(
-                    "{place} ends in the middle of a line (the writer was stopped); its {} bytes \
-                     are left out",
+                    "{place} ends in the middle of a line (the writer was stopped); cassay leaves \
+                     out its {} bytes",
                     line.len()
                 ));
                 break;
@@ -96,7 +96,7 @@ impl Journal {
                     journal.records.push(record);
                 }
                 Err(why) => {
-                    let said = format!("{place} is damaged, and left out: {why}");
+                    let said = format!("{place} is damaged, so cassay leaves it out: {why}");
                     journal.damaged.push((index + 1, said));
                 }
             }

@@ -98,7 +98,7 @@ impl Ledger {
         let is_vouched = self.sums.contains_key(&path);
         if !is_vouched && self.summed {
             self.notes.push(format!(
-                "{} is not in the journal: the trial is not counted, and a resume does it again",
+                "{} is not in the journal: the trial does not count, and a resume repeats it",
                 whole.display()
             ));
             return Ok(());

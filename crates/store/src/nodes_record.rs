@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 pub struct NodesRecord {
     /// Format number of the record: 1.
     pub format: u32,
-    /// Kind of the hosts: `hosts` (stand-ins on one machine), `machines`, `loopback`, `attach` or
-    /// `null`.
+    /// Kind of the hosts: `hosts` (simulated hosts on one machine), `machines`, `loopback`, `attach`
+    /// or `null`.
     pub isolation: String,
     /// Hosts of the nodes.
     #[serde(default)]
@@ -53,7 +53,8 @@ pub struct HostRecord {
     /// Address of the host.
     #[serde(default)]
     pub address: String,
-    /// Name of the machine for ssh, with its type if the study states one. Absent for a stand-in.
+    /// Name of the machine for ssh, with its type if the study states one. Absent for a
+    /// simulated host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// Descriptions of limits, by name: `cpus`, `cpu_quota`, `cpu_weight`, `memory`, `link_rate`,

@@ -400,7 +400,7 @@ fn check_latest(results: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     match fs::symlink_metadata(&latest) {
         Ok(meta) if !meta.is_symlink() => bail!(
-            "{} is not a link, but must be the link to the run that started last: move it away",
+            "{} is not a link, but must be the link to the latest run: move it to another place",
             latest.display()
         ),
         _ => Ok(()),

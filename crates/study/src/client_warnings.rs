@@ -120,7 +120,7 @@ mod tests {
             ),
             (
                 "{local: {hosts: 2}}",
-                "cannot reach the stand-in hosts of `target.local`",
+                "cannot reach the simulated hosts of `target.local`",
             ),
             (
                 "{attach: {contact_points: [127.0.0.1, 'localhost:9043', '[::1]:9042']}}",

@@ -46,7 +46,7 @@ fn too_short(settings: &Settings) -> Option<String> {
     };
     Some(format!(
         "the window of {} may end before the recovery from `{}` is visible, which ends {} after \
-         the window begins: that takes {restart}{} of normal seconds; `window.measure: {}` is \
+         the window begins: recovery needs {restart}{} of normal seconds; `window.measure: {}` is \
          long enough",
         seconds_for_people(window_s),
         fault.kind.name,

@@ -40,7 +40,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
         // The check of the form refuses a setting without values.
         if count != 2 && count != 0 {
             let message = format!(
-                "`{}` has {count} values; a screening takes two",
+                "`{}` has {count} values; a screening needs two",
                 setting.key
             );
             let hint = "keep the two that are furthest apart, or use `matrix`".to_owned();
@@ -219,7 +219,7 @@ mod tests {
         );
         let mut three = SETTINGS;
         three[0] = "a: {x: {}, y: {client: {timeout: 5s}}, z: {client: {timeout: 6s}}}";
-        assert!(said(&three, "").contains("a screening takes two"));
+        assert!(said(&three, "").contains("a screening needs two"));
         let mut same = SETTINGS;
         same[0] = "a: {x: {}, y: {client: {compression: snappy}}}";
         let same = said(&same, "");

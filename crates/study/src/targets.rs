@@ -25,7 +25,7 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
             Some("the nodes of `target.local`, which have loopback addresses")
         }
         Target::Local(_) => {
-            Some("the stand-in hosts of `target.local`, whose network is within this machine")
+            Some("the simulated hosts of `target.local`, whose network is within this machine")
         }
         Target::Attach(attach) => {
             let mut points = attach.contact_points.iter();

@@ -127,7 +127,7 @@ pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
         let path = folder.join(name);
         let found = match digest_of(&path) {
             Ok(found) => found,
-            Err(error) => bail!("supply.lock lists {name}, which {by} did not bring: {error}"),
+            Err(error) => bail!("supply.lock lists {name}, which {by} did not deliver: {error}"),
         };
         if found != *digest {
             bail!(

@@ -89,7 +89,7 @@ impl LocalSpec {
             }
         };
         differs("the version", self.release != from.release);
-        differs("where Cassandra comes from", self.origin != from.origin);
+        differs("the source of Cassandra", self.origin != from.origin);
         differs("the Java", self.java != from.java);
         differs("the number of nodes", self.nodes != from.nodes);
         differs("the racks", self.racks != from.racks);

@@ -50,7 +50,7 @@ pub(crate) fn heap_refusal(spec: &LocalSpec) -> Option<String> {
             ))
         } else if RECKONED.iter().any(|prefix| option.starts_with(prefix)) {
             Some(format!(
-                "`heap` is {shown}, beside which `{option}` has no effect"
+                "`heap` is {shown}, so `{option}` has no effect"
             ))
         } else {
             None

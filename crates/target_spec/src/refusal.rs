@@ -8,8 +8,8 @@ use crate::spec::LocalSpec;
 /// Reason why the nodes of a machine without power are not started on another machine, and the
 /// remedy.
 pub const NO_HA_OF_MACHINES: [&str; 2] = [
-    "moves volumes to another host, and those of machines cannot",
-    "leave it out, or its variant: `--set variants.NAME=none`",
+    "moves volumes between hosts, which is impossible for machines",
+    "remove it, or its variant: `--set variants.NAME=none`",
 ];
 
 /// An impossible setting of local nodes.

@@ -80,7 +80,7 @@ impl Machine {
             _ => match listing_of(text) {
                 Some(what) => Err(ReadError::new(
                     place,
-                    format!("{what}, which does not contain the sharing of caches and cores"),
+                    format!("{what}, which does not describe shared caches and cores"),
                     "write the machine with `LC_ALL=C lscpu -J \
                      -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`, or with hwloc's `lstopo --of xml`",
                 )),

@@ -101,7 +101,7 @@ impl Line {
         Some(SettingRefusal {
             lack: Lack::Value,
             why: format!(
-                "{name} of cassandra.yaml is {value}, and Cassandra {} takes {}",
+                "{name} of cassandra.yaml is {value}, but Cassandra {} accepts {}",
                 self.name, wrong.takes
             ),
             hint: match wrong.example.or(meant) {
@@ -216,8 +216,8 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::GoneNode,
                 why: format!(
-                    "{name} of cassandra.yaml was removed: Cassandra {} was the last that had it, \
-                     and {own} does not start with it",
+                    "{name} of cassandra.yaml was removed: Cassandra {} was the last release with \
+                     it, and {own} does not start with it",
                     last.name
                 ),
                 hint: instead.unwrap_or("remove it; no setting has its meaning").to_owned(),
@@ -446,7 +446,7 @@ mod tests {
     fn removed_future_and_unknown_settings_are_refused() {
         let gone = refused("6.0", "reject_out_of_token_range_requests");
         assert!(
-            gone.why.contains("Cassandra 5.0 was the last that had it"),
+            gone.why.contains("Cassandra 5.0 was the last release with it"),
             "{gone:?}"
         );
         assert!(gone.hint.contains("metadata"), "{gone:?}");

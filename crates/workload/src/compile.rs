@@ -30,7 +30,7 @@ pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
     let weights = weights(&mut params, named);
     if spec.rows == 0 || spec.rows > ROWS_MAX {
         let message = format!("{} rows; there must be 1 to {ROWS_MAX}", spec.rows);
-        let hint = Some("state how many rows to load".to_owned());
+        let hint = Some("state the number of rows to load".to_owned());
         params.problem(&["rows"], message, hint);
     }
     let draft = Draft {
@@ -68,7 +68,7 @@ fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
         params.problem(
             &["use"],
             format!(
-                "no workload is named \"{use_}\"; `cassay workload list` shows those there are"
+                "no workload is named \"{use_}\"; `cassay workload list` shows all workloads"
             ),
             hint,
         );

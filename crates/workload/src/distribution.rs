@@ -105,7 +105,7 @@ pub(crate) fn parse(text: &str) -> Result<DistributionText, String> {
     }
     if !arguments.is_empty() {
         return Err(format!(
-            "\"{text}\" has more arguments than {name} takes; {GRAMMAR}"
+            "\"{text}\" has too many arguments for {name}; {GRAMMAR}"
         ));
     }
     Ok(DistributionText {
@@ -131,7 +131,7 @@ fn parse_shape(text: &str, name: &str, number: Option<f64>) -> Result<Shape, Str
     };
     match name {
         "sequence" | "uniform" if number.is_some() => Err(format!(
-            "\"{text}\": {name} takes no number besides its range"
+            "\"{text}\": {name} has no number besides its range"
         )),
         "sequence" => Ok(Shape::Sequence),
         "uniform" => Ok(Shape::Uniform),

@@ -171,9 +171,9 @@ static NAMES: [NamedWorkload; 8] = [
     NamedWorkload {
         name: counters::NAME,
         what: "One counter per key. With `verify: {sample: all}`, cassay compares each counter \
-               with the sum of its acknowledged additions, and allows for those of unknown \
-               outcome. An addition is not idempotent: it is retried only if the first try \
-               certainly had no effect.",
+               with the sum of its acknowledged additions, and allows for additions with \
+               an unknown outcome. An addition is not idempotent: it is retried only if the first \
+               try certainly had no effect.",
         keyspace: "cassay",
         kinds: &["add", "read"],
         mix: &[("add", 1.0), ("read", 1.0)],
@@ -204,8 +204,8 @@ static NAMES: [NamedWorkload; 8] = [
             (
                 "values",
                 "5",
-                "number of distinct values; of as many swaps, about one finds the value that it \
-                 expects",
+                "number of distinct values; of this number of swaps, about one finds the value \
+                 that it expects",
             ),
             ("distribution", "uniform", ROWS_MEANING),
         ],

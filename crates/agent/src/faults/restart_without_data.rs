@@ -95,7 +95,7 @@ impl Breakable for EmptiedNode {
     }
 
     fn became(&self) -> Option<String> {
-        let words = "the node had not left, and was not changed";
+        let words = "the node had not left the ring, so cassay did not change it";
         self.has_stayed.then(|| words.to_owned())
     }
 }

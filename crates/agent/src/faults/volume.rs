@@ -203,7 +203,7 @@ impl Breakable for Full {
         let root = own_disk(here)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
-            .context("make a file that takes the room (is the disk full already?)")?;
+            .context("create a file that fills the disk (is the disk full already?)")?;
         self.is_filled = true;
         fill(&file, self.leave_bytes)
             .with_context(|| format!("leave {} bytes of its disk", self.leave_bytes))
@@ -214,7 +214,7 @@ impl Breakable for Full {
             let root = own_disk(here)?;
             match rustix::fs::unlinkat(root, FILLER, rustix::fs::AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
-                error => error.context("remove the file that takes the room")?,
+                error => error.context("remove the file that fills the disk")?,
             }
         }
         Ok(Vec::new())
@@ -235,7 +235,7 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     let of_system = rustix::fs::stat("/").context("look at the disk of its system")?;
     ensure!(
         of_data.st_dev != of_system.st_dev,
-        "{} is on the disk of its machine, which others use; give it a volume of its own",
+        "{} is on the disk of its machine, which other programs use; give it a separate volume",
         data.display()
     );
     Ok(root)

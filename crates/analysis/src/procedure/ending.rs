@@ -313,6 +313,6 @@ fn sides(below: Option<u32>, above: Option<u32>) -> String {
 fn range_words(range: Option<Range>, bound: &Bound) -> String {
     match range {
         Some(range) => range.words(bound),
-        None => format!("no load is known to have a {}", bound.words()),
+        None => format!("no load has a proven {}", bound.words()),
     }
 }

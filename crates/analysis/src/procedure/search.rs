@@ -489,9 +489,9 @@ impl Search {
         });
         format!(
             "The {noun} doubles from {} until it no longer has a {} (or over {errors} % of the \
-             operations fail{less}{grow}), at most to {}. Then it is bisected to \
-             2 %{held}{expected}. After a trial that was too much, the next one settles the data \
-             and rests for {REST_S} s. A search is likely to take about {likely} trials",
+             operations fail{less}{grow}), at most to {}. Then the search bisects to 2 \
+             %{held}{expected}. After a trial with too high a load, the next trial settles the \
+             data and waits for {REST_S} s. A search is likely to take about {likely} trials",
             count(self.first()),
             self.bound.words(),
             count(self.to),

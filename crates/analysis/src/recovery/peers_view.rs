@@ -147,8 +147,8 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
     };
     let away_s = away.map_or(0.0, |away| away.seconds);
     let lasted = match away {
-        Some(_) => format!("taken for dead for {away_s:.0} s"),
-        None => "no node took it for dead".to_owned(),
+        Some(_) => format!("considered down for {away_s:.0} s"),
+        None => "no node considered it down".to_owned(),
     };
     let kept = match window_s {
         0.0 => "no hints are kept".to_owned(),
@@ -158,7 +158,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
         _ if away_s > window_s => Repair::Needed(format!("{lasted}, and {kept}")),
         _ if hints.stored == 0.0 => Repair::NotNeeded(format!("{lasted}, and no hint was kept")),
         Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and all of them are delivered")),
-        None => Repair::Untold("hints were left when the window ended".to_owned()),
+        None => Repair::Untold("hints remained at the end of the window".to_owned()),
     }
 }
 

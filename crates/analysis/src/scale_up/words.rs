@@ -41,10 +41,10 @@ impl NoFit {
     pub fn words(self) -> String {
         match self {
             NoFit::FewPoints { points: 1, needed } => {
-                format!("there is 1 usable point, and it takes {needed}")
+                format!("there is 1 usable point, but the curve needs {needed}")
             }
             NoFit::FewPoints { points, needed } => {
-                format!("there are {points} usable points, and it takes {needed}")
+                format!("there are {points} usable points, but the curve needs {needed}")
             }
             NoFit::OneLevelOfSockets => "no two points are on different numbers of sockets".into(),
             NoFit::OneLevelOfUnits => {
@@ -134,8 +134,8 @@ impl ScaleUp {
             self.points.iter().filter_map(above).map(|units| units.to_string()).collect();
         if !above.is_empty() {
             said.push(format!(
-                "With {} units, throughput is higher than in proportion to that of one unit \
-                 alone. The reason is unknown. Another resource may have limited the single unit.",
+                "With {} units, throughput is higher than in proportion to the throughput of one \
+                 unit. The reason is unknown. Another resource may have limited the single unit.",
                 above.join(", ")
             ));
         }
@@ -198,10 +198,10 @@ impl ScaleUp {
         let why = |(other, fit): &(Model, Result<Fit, NoFit>)| {
             let other = other.title();
             Some(match fit.as_ref().err()? {
-                NoFit::FewPoints { .. } => format!("{other} takes more points"),
-                NoFit::OneLevelOfSockets => format!("{other} takes points on more sockets"),
+                NoFit::FewPoints { .. } => format!("{other} needs more points"),
+                NoFit::OneLevelOfSockets => format!("{other} needs points on more sockets"),
                 NoFit::OneLevelOfUnits => {
-                    format!("{other} takes more numbers of units on a socket")
+                    format!("{other} needs more numbers of units on a socket")
                 }
                 NoFit::OffCurve(_) => format!("the points are off {other}"),
             })
@@ -255,8 +255,8 @@ fn fit_sentences(fit: &Fit) -> Vec<String> {
                 format!("{} or more", whole(low))
             };
             said.push(format!(
-                "By {title} the most is {} op/s at {} units (95 %: {most}), beyond which more \
-                 units bring less.",
+                "By {title} the highest throughput is {} op/s at {} units (95 %: {most}); with \
+                 more units it falls.",
                 whole(ops_per_s),
                 whole(units)
             ));

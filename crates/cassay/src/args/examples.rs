@@ -305,7 +305,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts clean",
         &[(
             "cassay hosts clean lab.yaml --all",
-            "Removes everything of cassay there.",
+            "Removes all files of cassay there.",
         )],
     ),
     (

@@ -91,7 +91,7 @@ pub struct SshArgs {
     /// Become root on remote machines with `sudo -n`, which never asks for a password.
     #[arg(long, requires = "target")]
     pub sudo: bool,
-    /// Folder on remote machines for this program, which stays there for later commands. Default:
+    /// Folder on remote machines for this program, which remains there for later commands. Default:
     /// your cache there (~/.cache/cassay/agents).
     #[arg(long, value_name = "FOLDER", requires = "target")]
     pub folder: Option<String>,

@@ -306,7 +306,7 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
         }
         (FaultPlace::Cluster, None, None) if args.hosts.is_empty() => Ok(Hit::Cluster),
         (FaultPlace::Cluster, ..) => bail!(
-            "{} takes all nodes: remove --node, --host and --hosts",
+            "{} affects all nodes: remove --node, --host and --hosts",
             args.kind.name
         ),
         (FaultPlace::Node, ..) => bail!("which node? use --node NUMBER"),

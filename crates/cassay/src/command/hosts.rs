@@ -122,7 +122,7 @@ fn check(seen: &[MachineSeen], away: &[Away], file: &Path, common: &Common) -> R
     let unfit = judged.iter().filter(|one| !one.hindrances.is_empty()).count();
     text += &match unfit + away.len() {
         0 => format!(
-            "{} fit for nodes; a node with a heap of {} takes about {node}\n",
+            "{} fit for nodes; a node with a heap of {} needs about {node}\n",
             if seen.len() == 1 { "it is" } else { "all are" },
             bytes(HEAP_BYTES)
         ),

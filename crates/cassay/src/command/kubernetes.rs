@@ -22,7 +22,7 @@ pub fn run(command: &KubernetesCommand, common: &Common) -> Result<Exit> {
 fn rbac(args: &RbacArgs, common: &Common) -> Result<Exit> {
     ensure!(
         !common.json,
-        "a role is printed as YAML, which `kubectl apply -f -` takes"
+        "a role is printed as YAML, as input of `kubectl apply -f -`"
     );
     let subject = match &args.user {
         Some(user) => Subject::User(user.clone()),

@@ -163,7 +163,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let estimate = &plan.estimate;
     if estimate.memory_bytes > 0 {
         text += &format!(
-            "; the target takes about {} of memory and up to {} of disk",
+            "; the target needs about {} of memory and up to {} of disk",
             measure::number::bytes(estimate.memory_bytes),
             measure::number::bytes(estimate.disk_bytes)
         );

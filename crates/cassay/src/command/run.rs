@@ -299,8 +299,8 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     if !engine::may_be_believed(findings) {
         if engine::misses_a_requirement(findings) {
             terminal::say(&format!(
-                "the run is invalid and missed a requirement; the exit code is that of an invalid \
-                 run ({}, not {})",
+                "the run is invalid and missed a requirement; the exit code means an invalid run \
+                 ({}, not {})",
                 Exit::Invalid.code(),
                 Exit::Missed.code()
             ));

@@ -291,7 +291,8 @@ fn files(source: &Source, name: &str) -> Result<Vec<ExportFile>> {
     for format in &FORMATS {
         match export::export(source, format) {
             Ok(some) => files.extend(some),
-            Err(error) => terminal::say(&format!("note: {} is left out: {error}", format.name)),
+            Err(error) => terminal::say(&format!("note: cassay leaves out {}: \
+                                                  {error}", format.name)),
         }
     }
     Ok(files)
@@ -332,7 +333,7 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     }
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if said.is_empty() {
-        terminal::data("it places nothing: no CPU is pinned, and no memory is bound\n");
+        terminal::data("it pins no CPU and binds no memory\n");
         return Ok(Exit::Done);
     }
     let rows = said.iter().map(|(name, value)| vec![name.clone(), words(value)]);

@@ -208,7 +208,7 @@ fn nodes(state: &RunState) -> Line {
         line = match state.taken_by(name) {
             Some(fault) => line.with(
                 Tone::Warn,
-                &format!("{name} away ({}) · ", fault.planned.kind),
+                &format!("{name} lost ({}) · ", fault.planned.kind),
             ),
             None => line.with(Tone::Bad, &format!("{name} has ended · ")),
         };

@@ -142,7 +142,7 @@ window: {warmup: auto, measure: 60}
           |
         help: did you mean `heap`?
 
-        error: no workload is named "standard2"; `cassay workload list` shows those there are
+        error: no workload is named "standard2"; `cassay workload list` shows all workloads
          --> study.yaml:4:17
           |
         4 | workload: {use: standard2, mix: {write: 9}}
@@ -250,7 +250,7 @@ fn a_duplicate_key_is_reported_with_all_missing_keys() {
               |
             help: for example: procedure: {fixed: {threads: 16}}
 
-            error: `study` stands here a second time; the first is in line 1
+            error: `study` appears here a second time; the first is in line 1
              --> study.yaml:2:1
               |
             2 | study: b

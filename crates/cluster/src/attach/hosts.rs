@@ -321,7 +321,7 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
     for (name, own) in names.iter().zip(theirs) {
         if !own.iter().any(|address| known.contains(address)) {
             wrong.push(format!(
-                "{name} has none of the addresses that the cluster has for its nodes: {}",
+                "{name} has no address that the cluster reports for a node: {}",
                 list(known)
             ));
         }
@@ -410,7 +410,7 @@ mod tests {
         let said = assigned(&["db1", "db2", "db3"], &theirs, &known).unwrap_err().to_string();
         for part in [
             "10.0.0.2 is an address of db1 and of db2",
-            "db3 has none of the addresses that the cluster has for its nodes: 10.0.0.1, 10.0.0.2",
+            "db3 has no address that the cluster reports for a node: 10.0.0.1, 10.0.0.2",
             "{ssh: HOST, address: ADDRESS}",
         ] {
             assert!(said.contains(part), "{said}");

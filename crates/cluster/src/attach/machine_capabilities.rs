@@ -13,10 +13,10 @@ const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them"
 
 const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
 const LOGS: &str = "files of the nodes' machines, by agents on them";
-const SIGNALS: &str = "by agents there, where the command line says --allow signal";
-const NETWORK: &str = "the packet filters and sockets of the nodes' machines, where the command \
-                       line says --allow network";
-const CONTROL: &str = "by `control` on the nodes' machines, where the command line says --allow \
+const SIGNALS: &str = "by agents there, if the command line has --allow signal";
+const NETWORK: &str = "the packet filters and sockets of the nodes' machines, if the command line \
+                       has --allow network";
+const CONTROL: &str = "by `control` on the nodes' machines, if the command line has --allow \
                        restart";
 
 /// Returns the capabilities to expect from these machines before they are reached.
@@ -80,9 +80,9 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
 fn signalled(pid: u32) -> Result<(), String> {
     if pid == 1 {
         return Err(
-            "its process is the first of its container, and the kernel lets no process within \
-             stop or kill it\nhint: share process ids in its pod (`shareProcessNamespace: true`), \
-             or let another program start it"
+            "its process is the first of its container, and the kernel does not let processes \
+             in the container stop or kill it\nhint: share process ids in its pod \
+             (`shareProcessNamespace: true`), or let another program start it"
                 .to_owned(),
         );
     }

@@ -16,8 +16,8 @@ use target_spec::TlsSpec;
 pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` ignores certificates, so that `ca: {}` has no effect: leave \
-             out one of the two",
+            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: leave out \
+             one of the two",
             path.display()
         );
     }

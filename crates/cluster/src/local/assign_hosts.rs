@@ -139,7 +139,7 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
 pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, Answer>) {
     let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
     for capability in Capability::OF_VOLUMES {
-        let how = "beside the others of a host, with an address and tokens of its own";
+        let how = "on the host of other nodes, with its own address and tokens";
         let addition = match (all.get(&Capability::Hosts), added_node::refusal(spec)) {
             (Some(Err(why)), _) => Err(why.clone()),
             (_, Some(why)) => Err(why),

@@ -34,7 +34,7 @@ pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(300);
 /// The collector or the heap needs uncompressed pointers.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     match class_sharing_refusal(spec) {
-        Some(why) => bail!("{why}\nhint: leave class_sharing out"),
+        Some(why) => bail!("{why}\nhint: remove class_sharing"),
         None => Ok(()),
     }
 }
@@ -150,7 +150,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     nodes.end_node(0, WRITE_LIMIT)?;
     if !written.is_file() {
         let said = nodes.node(0).log_tail();
-        bail!("the JVM has not written one; its output:\n{said}");
+        bail!("the JVM has not written an archive; its output:\n{said}");
     }
     nodes.stop()?;
     let digest = supply::digest_of(&written).context("read the archive")?;

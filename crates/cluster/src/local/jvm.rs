@@ -79,8 +79,7 @@ pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
     let other = spec.jvm_options.iter().find(|one| is_collector(one) && **one != option);
     match other {
         Some(other) => bail!(
-            "the collector is {}, but the JVM option {other} chooses another: leave one of them \
-             out",
+            "the collector is {}, but the JVM option {other} chooses another: remove one of them",
             collector.name()
         ),
         None => Ok(()),

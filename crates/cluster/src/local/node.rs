@@ -163,7 +163,7 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     } else if log_tail.contains("Could not reserve enough space") {
         "; the machine has too little memory for the heap"
     } else if log_tail.contains("Address already in use") {
-        "; another process has taken one of its ports in the meantime: try again"
+        "; another process now uses one of its ports: try again"
     } else if log_tail.contains("Unrecognized VM option")
         || log_tail.contains("Unrecognized option")
     {

@@ -123,8 +123,8 @@ impl Layout {
             self.nodes =
                 (0..spec.nodes).map(|index| blind(index, vcpus, cpus.clone(), ground)).collect();
             self.sentences.push(format!(
-                "each node counts {} and sees no sockets, caches and NUMA nodes; the kernel runs \
-                 its threads anywhere",
+                "each node counts {} and has no information on sockets, caches and NUMA nodes; \
+                 the kernel runs its threads anywhere",
                 counted(vcpus as usize, "CPU")
             ));
             return Ok(());
@@ -169,7 +169,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     let allowed = machine.allowed_cpus().difference(reserved);
     anyhow::ensure!(
         !allowed.is_empty(),
-        "the client needs {}, so that none is left for nodes\nhint: reserve fewer for it",
+        "the client needs {}, so no CPU remains for nodes\nhint: reserve fewer for the client",
         counted(wish.client.unwrap_or(0) as usize, "CPU")
     );
     let Some((units, count)) = wish.part else {

@@ -168,7 +168,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
     for &ports in choices.iter().filter(|ports| is_safe(ports)) {
         for addresses in blocks {
             let Some(claim) = Claim::take(addresses, ports) else {
-                taken = format!("{}:{} is another cassay's", addresses[0], ports.cql);
+                taken = format!("{}:{} belongs to another cassay", addresses[0], ports.cql);
                 continue;
             };
             match first_taken(addresses, ports) {
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(second.addresses, blocks[1]);
         let error = search(&blocks, &CHOICES[..1]).unwrap_err().to_string();
         assert!(
-            error.contains("127.200.5.1:9042 is another cassay's"),
+            error.contains("127.200.5.1:9042 belongs to another cassay"),
             "{error}"
         );
         // A single shared address is refused, but other ports of the same addresses are not.

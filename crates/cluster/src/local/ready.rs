@@ -104,7 +104,7 @@ pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     let answer = jolokia.read(&[attribute])?;
     let live = answer.first().and_then(|value| value.as_ref()?.as_array());
     match live.map(Vec::len) {
-        Some(live) if live != count => Err(anyhow!("it holds {live} of {count} nodes to be up")),
+        Some(live) if live != count => Err(anyhow!("it considers {live} of {count} nodes up")),
         _ => Ok(()),
     }
 }

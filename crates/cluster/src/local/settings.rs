@@ -153,7 +153,10 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
         ensure!(!tokens.is_empty(), "node{number} would have no token");
         let twice = tokens.iter().find(|token| !seen.insert(**token) || **token == i64::MIN);
         if let Some(token) = twice {
-            bail!("the token {token} of node{number} is another node's, or the reserved minimum");
+            bail!(
+                "the token {token} of node{number} belongs to another node, or is the reserved \
+                 minimum"
+            );
         }
     }
     Ok(())

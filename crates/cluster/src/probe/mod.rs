@@ -130,7 +130,7 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     if spec.hosts.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
             "hosts: the machines of {} are not monitored (`attach: {{hosts: …}}` would do that; \
-             files that their own tools have written can be imported)",
+             cassay can import files from their own tools)",
             elsewhere.join(", ")
         ));
     }
@@ -144,7 +144,7 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
         let found = hosts.processes(cluster.nodes()).into_iter().zip(cluster.nodes());
         unseen.extend(found.filter_map(|(found, node)| {
             Some(format!(
-                "processes: that of {}: {}",
+                "processes: process of {}: {}",
                 node.name,
                 found?.err()?
             ))

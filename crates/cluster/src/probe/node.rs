@@ -21,7 +21,7 @@ const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables 
     commit log and for memtables";
 
 /// Values that only MBeans show, but neither metrics tables nor virtual tables.
-const NO_METRICS: &str = "the nodes that each node takes for unreachable";
+const NO_METRICS: &str = "the nodes that each node considers unreachable";
 
 /// Hint that enables the MBeans.
 const BY_AGENT: &str = "Jolokia agents in the JVMs, named by `attach: {jolokia: {port: 8778}}`, \

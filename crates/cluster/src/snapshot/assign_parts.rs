@@ -84,9 +84,9 @@ fn refusal(export: &Export, nodes: &[NodeInfo]) -> String {
         "which hold other ranges of the data".to_owned()
     };
     format!(
-        "the export is of {}, and this cluster has {}, {what}: SSTables of one node would be \
-         where no read looks for them, so nothing was copied\nhint: `cassay target up --like \
-         FROM` starts a cluster whose nodes hold what these held",
+        "the export is of {}, and this cluster has {}, {what}: no read would find SSTables of one \
+         node, so cassay copied nothing\nhint: `cassay target up --like FROM` starts a cluster \
+         whose nodes hold what these held",
         tokens(&members),
         tokens(nodes)
     )

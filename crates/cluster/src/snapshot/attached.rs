@@ -186,11 +186,11 @@ pub(crate) fn create(
     if rows_of_all(cluster, &nodes)?.iter().flatten().any(is_taken) {
         bail!("there is already a snapshot {name}: remove it first, or use another name");
     }
-    say(&format!("putting {keyspace} away as {name}"));
+    say(&format!("saving {keyspace} as {name}"));
     for node in &nodes {
         for table in tables.keys() {
             create_on(attached, node, name, keyspace, table)
-                .with_context(|| format!("put {keyspace}.{table} away on {}", node.name))?;
+                .with_context(|| format!("save {keyspace}.{table} on {}", node.name))?;
         }
     }
     let made = list(cluster)?.into_iter().find(|one| one.name == name);
@@ -378,7 +378,7 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let (count, _) = Metrics::from(node.agent).live_sstables(keyspace, table)?;
     ensure!(
         count == 0,
-        "it has {count} SSTables after TRUNCATE, so that nothing was imported: another client \
+        "it has {count} SSTables after TRUNCATE, so cassay imported nothing: another client \
          writes to it; stop that client and restore again"
     );
     if row.tag.layout.sstables == 0 {

@@ -142,7 +142,7 @@ fn compare(
         match found.get(&named(layout::DIGEST)).map(|one| layout::read_digest(at, one)) {
             Some(Ok(Some(digest))) if digest != sstable.digest => {
                 let path = at.join(named(layout::DIGEST));
-                problems.push(format!("the digest in {} is another", path.display()));
+                problems.push(format!("the digest in {} differs", path.display()));
             }
             Some(Err(error)) => problems.push(format!("{error:#}")),
             // A missing file is reported with the other files.

@@ -41,8 +41,8 @@ pub(super) fn refuse_different(
     if let Some(missing) = tables.iter().find(|name| !found.contains_key(**name)) {
         let there: Vec<&str> = found.keys().map(String::as_str).collect();
         bail!(
-            "{keyspace} has {}, but not {missing}, which was exported with it, so nothing was \
-             copied\nhint: drop the existing objects, or the keyspace, and import again",
+            "{keyspace} has {}, but not {missing}, which was exported with it, so cassay copied \
+             nothing\nhint: drop the existing objects, or the keyspace, and import again",
             there.join(", ")
         );
     }
@@ -50,7 +50,7 @@ pub(super) fn refuse_different(
     match difference(&there, statements, keyspace) {
         None => Ok(true),
         Some(difference) => bail!(
-            "{keyspace} has another definition than in the export, so nothing was copied: \
+            "{keyspace} has another definition than in the export, so cassay copied nothing: \
              {difference}\nhint: drop it if you do not need it, or import into another cluster"
         ),
     }

@@ -267,7 +267,7 @@ fn check_table(table: &TableRecord) -> Result<()> {
         !table.name.is_empty()
             && table.name.len() <= NAME_BYTES_MAX
             && table.name.chars().all(plain),
-        "names of tables are of letters, digits and '_'"
+        "names of tables have only letters, digits and '_'"
     );
     let is_id = table.id.len() == 32 && table.id.chars().all(|c| c.is_ascii_hexdigit());
     ensure!(is_id, "{:?} is not an id of a table", table.id);
@@ -403,7 +403,8 @@ fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<(
     let shown: String = statement.chars().take(80).collect();
     bail!(
         "its statement {shown:?} does not create the keyspace {keyspace}, or a type, exported \
-         table or index in it\nhint: an import of data executes nothing else; export it again"
+         table or index in it\nhint: an import executes no other statements; export the data \
+         again"
     )
 }
 

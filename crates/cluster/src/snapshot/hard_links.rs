@@ -38,7 +38,7 @@ pub(crate) fn create(
     let tables = schema::tables(&mut session, keyspace, tables)?;
     schema::refuse_views(&mut session, keyspace, &tables)?;
     let statements = schema::describe(&mut session, keyspace, &tables)?;
-    say(&format!("putting {keyspace} away as {name}"));
+    say(&format!("saving {keyspace} as {name}"));
     let made = on_all(places, |place| {
         let manifest = Manifest::new(name, keyspace, place.version, statements.clone());
         create_on(place, manifest, &tables)
@@ -231,8 +231,8 @@ pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()>
         let folder = manifest::folder(place.folder, name);
         checksums::check(place.host, &folder, Reading::Once).map_err(|error| {
             anyhow!(
-                "its part of the snapshot {name} differs from the original, so nothing was \
-                 restored: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and \
+                "its part of the snapshot {name} differs from the original, so cassay restored \
+                 nothing: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and \
                  make it again from newly loaded data"
             )
         })

@@ -74,7 +74,7 @@ pub(super) fn import(
     let parts: Vec<&ExportedNode> = fitting.parts.iter().map(|part| &export.nodes[*part]).collect();
     for part in parts.iter().map(|part| part.node.as_str()).collect::<BTreeSet<_>>() {
         let part = export.nodes.iter().find(|one| one.node == part);
-        folder.check_sizes(part.context("a part that is none")?)?;
+        folder.check_sizes(part.context("an invalid part")?)?;
     }
     check_room(cluster, places, &parts)?;
     let total = parts.iter().map(|part| part.bytes()).sum();
@@ -134,7 +134,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     ensure!(
         here == export.partitioner,
         "the export is from a cluster with the partitioner {}, but this one has {here}: rows \
-         would be on other nodes, so nothing was copied",
+         would be on other nodes, so cassay copied nothing",
         export.partitioner
     );
     let (keyspace, tables) = (&export.keyspace, export.tables());
@@ -182,8 +182,8 @@ fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNod
         let free = place.host.space(place.folder)?.available_bytes;
         ensure!(
             free >= need.saturating_add(SPARE_BYTES),
-            "{} has {} free at {}, and {} are to come, beside {} that it needs itself; nothing was \
-             copied\nhint: make room, or use a larger volume",
+            "{} has {} free at {}, but the import adds {}, and the node needs {}; cassay copied \
+             nothing\nhint: make room, or use a larger volume",
             place.name,
             bytes(free),
             place.folder.display(),
@@ -223,7 +223,7 @@ fn bring(
     // transit.
     checksums::check(place.host, &making, Reading::Always).with_context(|| {
         format!(
-            "the part of {} that has arrived differs from the export, so nothing was imported",
+            "the part of {} that has arrived differs from the export, so cassay imported nothing",
             part.node
         )
     })?;

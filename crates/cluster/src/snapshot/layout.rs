@@ -92,8 +92,8 @@ impl TableLayout {
             (Some(found), Some(wanted)) if found != wanted => {
                 let foreign = found.iter().filter(|one| !wanted.contains(one)).count();
                 return Some(format!(
-                    "has {} SSTables, but {foreign} of them are not those of the snapshot \
-                     (CRC-32 and size of Data.db)",
+                    "has {} SSTables, but {foreign} of them differ from the snapshot (CRC-32 and \
+                     size of Data.db)",
                     found.len()
                 ));
             }
@@ -350,7 +350,7 @@ pub(super) mod tests {
         );
         is(
             &folder("other", &[b"one", b"six"]),
-            "1 of them are not those of the snapshot",
+            "1 of them differ from the snapshot",
         );
         is(&folder("same", &[b"one", b"one"]), "0 of them");
         is(&root.path().join("absent"), "0 SSTables instead of 2");

@@ -115,7 +115,7 @@ fn tables_of(
         if !place.has(&folder)? {
             bail!(
                 "no node answers, and {} no longer has a folder {}: start the nodes first, so \
-                 that the table can be created again",
+                 that cassay can create the table again",
                 place.name,
                 folder.display()
             );

@@ -133,7 +133,7 @@ fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
         mbeans::ring(place.agent()?).with_context(|| format!("ask {} for the ring", place.name))?;
     if live.len() != nodes_count || !unreachable.is_empty() {
         bail!(
-            "{} holds {} of {nodes_count} nodes to be up (not: {}): restoring online needs all; \
+            "{} considers {} of {nodes_count} nodes up (not: {}): restoring online needs all; \
              wait until they are, or restore offline",
             place.name,
             live.len(),
@@ -198,7 +198,7 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
         let (count, _) = Metrics::from(agent).live_sstables(keyspace, &table.name)?;
         if count > 0 {
             bail!(
-                "{keyspace}.{} has {count} SSTables after TRUNCATE, so that nothing was imported: \
+                "{keyspace}.{} has {count} SSTables after TRUNCATE, so cassay imported nothing: \
                  another client writes to it; stop that client and restore again",
                 table.name
             );

@@ -83,7 +83,7 @@ pub(super) fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tabl
 pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
-        bail!("{keyspace:?} is not a keyspace: names are of letters, digits and '_'");
+        bail!("{keyspace:?} is not a keyspace: names have only letters, digits and '_'");
     }
     if keyspace == "system" || keyspace.starts_with("system_") {
         bail!("{keyspace} belongs to the server itself, so it cannot be snapshotted or restored");

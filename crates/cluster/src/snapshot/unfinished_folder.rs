@@ -93,10 +93,11 @@ fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
         let shown = path.display();
         match std::fs::remove_dir_all(&path) {
             Ok(()) => say(&format!(
-                "removed {shown} ({size}), which a killed export has left"
+                "removed {shown} ({size}), the leftover of a killed export"
             )),
             Err(error) => say(&format!(
-                "{shown} ({size}) was left by a killed export, and cannot be removed: {error}"
+                "{shown} ({size}) is the leftover of a killed export, and cannot be removed: \
+                 {error}"
             )),
         }
         drop(lock);

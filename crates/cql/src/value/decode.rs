@@ -22,7 +22,7 @@ pub fn decode(typ: &CqlType, bytes: Option<&[u8]>) -> Result<Value> {
             what: "length of a value",
             offset: 0,
             value: bytes.len() as i64,
-            allowed: "no more than its type takes",
+            allowed: "at most the length of its type",
         });
     }
     Ok(value)

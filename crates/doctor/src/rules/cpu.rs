@@ -27,8 +27,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "kernel.numa_balancing",
         wanted: "0 where memory has several NUMA nodes",
-        why: "The kernel unmaps pages for a while to see which CPUs use them, and moves them. A \
-              bound node has no advantage from that.",
+        why: "The kernel unmaps pages for a short time to find the CPUs that use them, and moves \
+              them. A bound node has no advantage from that.",
         fix: sysctl!("kernel.numa_balancing", "0"),
         source: OURS,
         start_check: "",
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "irq.network",
-        wanted: "queues on several CPUs, away from those that nodes are bound to",
+        wanted: "queues on several CPUs, none of which nodes are bound to",
         why: "A CPU that handles all packets has no time for other work under load, and threads \
               that are bound to it wait.",
         fix: "ethtool -L LINK combined CPUS; systemctl enable --now irqbalance; or echo CPUS > \
@@ -47,7 +47,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "irq.disk",
-        wanted: "queues on several CPUs, away from those that nodes are bound to",
+        wanted: "queues on several CPUs, none of which nodes are bound to",
         why: "A CPU that handles the ends of all requests has no time for other work under load, \
               and threads that are bound to it wait.",
         fix: "echo CPUS > /proc/irq/NUMBER/smp_affinity_list; only the kernel places NVMe queues, \
@@ -69,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "cpu.gc_threads_of_all",
-        wanted: "no more than there are CPUs",
+        wanted: "at most the number of CPUs",
         why: "Every JVM assumes that it has all CPUs. When several collect at the same time, \
               their threads compete, and pauses become correspondingly longer.",
         fix: "give each node separate CPUs (AllowedCPUs= of its unit, taskset -c), or \

@@ -23,8 +23,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.size",
         wanted: "below 32 GiB, or above 38 GiB",
-        why: "From 32 GiB on every pointer takes 8 bytes instead of 4, so that a heap of 32 to 38 \
-              GiB holds less than one of 31.",
+        why: "From 32 GiB on, every pointer needs 8 bytes instead of 4, so a heap of 32 to 38 GiB \
+              holds less than a heap of 31.",
         fix: "-Xms31G -Xmx31G in jvm-server.options",
         source: INTEL,
         start_check: "",
@@ -65,14 +65,14 @@ pub(super) const RULES: &[Rule] = &[
         why: "With others it may start, but its developers have not tested them.",
         fix: "install one of these and name it with JAVA_HOME",
         source: APACHE,
-        start_check: "bin/cassandra refuses versions of Java that it does not know",
+        start_check: "bin/cassandra refuses unknown versions of Java",
         look: Check::By(version),
     },
     Rule {
         setting: "jvm.use_numa",
         wanted: "on where it may use the memory of several NUMA nodes",
-        why: "With several nodes, each thread allocates on its own node. With one, or bound to \
-              one, there is no choice, and the JVM switches it off by itself from version 9 on.",
+        why: "With several nodes, each thread allocates on its own node. With one node, or bound \
+              to one, there is no choice, and from version 9 on the JVM switches it off itself.",
         fix: "-XX:-UseNUMA (or +) in jvm-server.options",
         source: JDK,
         start_check: "",
@@ -80,10 +80,10 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.active_processors",
-        wanted: "as many CPUs as it may use",
+        wanted: "the number of CPUs that it may use",
         why: "By this number the JVM and Cassandra size their pools of threads.",
-        fix: "-XX:ActiveProcessorCount and -Dcassandra.available_processors in jvm-server.options: \
-              as many as the cpuset has, or neither",
+        fix: "-XX:ActiveProcessorCount and -Dcassandra.available_processors in \
+              jvm-server.options: the number of CPUs in the cpuset, or neither option",
         source: JDK,
         start_check: "",
         look: Check::By(active_processors),
@@ -100,7 +100,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.conc_gc_threads",
-        wanted: "a quarter of the parallel ones, or up to as many",
+        wanted: "at least a quarter of the number of parallel threads, and at most that number",
         why: "They work in parallel with requests, so too many take CPUs from these. If there are \
               too few, allocation overtakes them, and a full collection stops the world.",
         fix: "no -XX:ConcGCThreads, or one that fits",

@@ -30,7 +30,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "limit.nproc",
         wanted: "at least 32768",
-        why: "Threads count as processes of the user. A node that can start none dies.",
+        why: "Threads count as processes of the user. A node that cannot start a thread dies.",
         fix: "echo 'cassandra - nproc 32768' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitNPROC=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
@@ -40,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "limit.memlock",
         wanted: "unlimited",
-        why: "Cassandra locks its memory so that it is never swapped out; with a limit it cannot.",
+        why: "Cassandra locks its memory to prevent swapping; a limit prevents the lock.",
         fix: "echo 'cassandra - memlock unlimited' >> /etc/security/limits.d/cassandra.conf \
               (systemd: LimitMEMLOCK=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
@@ -60,8 +60,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.max_map_count",
         wanted: "at least 1048575",
-        why: "Every mapped SSTable takes maps. When they run out, the JVM fails with an error that \
-              looks like lack of memory.",
+        why: "Every mapped SSTable needs maps. Without free maps, the JVM fails with an error \
+              that looks like lack of memory.",
         fix: sysctl!("vm.max_map_count", "1048575"),
         source: APACHE,
         start_check: "checkMaxMapCount warns",
@@ -204,7 +204,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.optmem_max",
         wanted: "at least 40960",
-        why: "Memory beside the buffers of a socket, for its options.",
+        why: "Memory for the options of a socket, in addition to its buffers.",
         fix: sysctl!("net.core.optmem_max", "40960"),
         source: DATASTAX,
         start_check: "",
@@ -243,7 +243,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.somaxconn",
         wanted: "at least 4096",
-        why: "This number of clients may wait to be accepted. After a restart, all come together.",
+        why: "This number of clients may wait for acceptance. After a restart, all clients \
+              connect together.",
         fix: sysctl!("net.core.somaxconn", "4096"),
         source: OURS,
         start_check: "",
@@ -428,7 +429,7 @@ fn clock_sync(view: &View<'_>) -> Vec<SettingResult> {
             Severity::Ok,
         ),
         Ok(_) => SettingResult::new(
-            "no program keeps it, as far as the kernel knows",
+            "the kernel reports that no program keeps it",
             Severity::Warning,
         ),
         Err(why) => SettingResult::not_told(why),

@@ -125,13 +125,12 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
         needed.sentence,
         "The highest point, 1,200,000 op/s, needs 3 client machines of 8 workers each: a client \
          here with 8 workers did 820,000 op/s at most (run 20261126T100000Z), and V3 allows at \
-         most 50 % of that; its requests, about 1.07 KiB an operation, take 10.6 Gbit/s, more \
-         than the 8 Gbit/s that payload may have of a link of 10 Gbit/s (assumed of this \
-         machine)."
+         most 50 % of that; its requests, about 1.07 KiB an operation, need 10.6 Gbit/s, more \
+         than the 8 Gbit/s for payload on a link of 10 Gbit/s (assumed of this machine)."
     );
     let warning = needed.warning.unwrap();
     assert!(
-        warning.starts_with("one client applies the load, and the highest point needs 3 like that"),
+        warning.starts_with("one client applies the load, but the highest point needs 3: "),
         "{warning}"
     );
     assert!(
@@ -171,9 +170,8 @@ fn an_unknown_need_is_reported_with_a_way_to_measure_it() {
         "How many client machines the highest point, 1,200,000 op/s, needs is unknown: no \
          finished run of this study has measured the ceiling of a client. Each run does so before \
          its first trial, also without the cluster: `cassay run study.yaml --target null`. By \
-         links: its requests, about 1.07 KiB an operation, take 10.6 Gbit/s, more than the 8 \
-         Gbit/s that payload may have of a link of 10 Gbit/s (assumed of this machine), so at \
-         least 2."
+         links: its requests, about 1.07 KiB an operation, need 10.6 Gbit/s, more than the 8 \
+         Gbit/s for payload on a link of 10 Gbit/s (assumed of this machine), so at least 2."
     );
     let elsewhere = needs(|facts| {
         facts.measured.clear();

@@ -149,8 +149,8 @@ fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
         "within"
     };
     Some(format!(
-        "its {what}, about {} an operation, take {}, {relation} the {} that payload may have of a \
-         link of {rate} ({how})",
+        "its {what}, about {} an operation, need {}, {relation} the {} for payload on a link of \
+         {rate} ({how})",
         bytes(each.round() as u64),
         rate_words(bits_per_s),
         rate_words(carries)
@@ -187,9 +187,9 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
     };
     let is_beyond = |by: Option<usize>| by.is_some_and(|machines| machines > named);
     let why = match (is_beyond(shape.by_ceiling), is_beyond(shape.by_link)) {
-        (true, true) => "V3 would be broken and a link full",
+        (true, true) => "the client would exceed the limit of V3, and a link would be full",
         (false, true) => "a link would be full",
-        _ => "V3 would not hold, and its trials be suspect",
+        _ => "V3 would warn, and trials would be suspect",
     };
     let remedy = match (facts.names_machines, facts.only_here) {
         (_, true) => {
@@ -202,5 +202,5 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
                            highest point"
         }
     };
-    format!("{who}, and {what} needs {needed} like that: {why}; {remedy}")
+    format!("{who}, but {what} needs {needed}: {why}; {remedy}")
 }

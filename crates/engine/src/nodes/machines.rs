@@ -157,7 +157,7 @@ mod tests {
         assert!(record.kinds.is_empty());
     }
 
-    /// Two machines of one kind look alike. Only stand-ins are known to be on one machine.
+    /// Two machines of one kind look alike. Only simulated hosts are known to be on one machine.
     #[test]
     fn stand_ins_share_a_record_and_other_hosts_do_not() {
         let mut limited = machine("core:4 pu:1");

@@ -12,7 +12,7 @@ use study::settings::Settings;
 use target_spec::HostKind;
 use topology::CpuSet;
 
-/// Name of the client's machine if it is not a stand-in.
+/// Name of the client's machine if it is not a simulated host.
 const THIS_MACHINE: &str = "this machine";
 
 /// Returns the places of the nodes, and the future places of the client's workers.
@@ -94,7 +94,7 @@ fn node(
     }
 }
 
-/// Returns the CPUs of this machine, which all stand-ins with nodes share.
+/// Returns the CPUs of this machine, which all simulated hosts with nodes share.
 fn online() -> Option<CpuSet> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
     CpuSet::parse_list(&text).ok()

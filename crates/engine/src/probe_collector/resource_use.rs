@@ -38,7 +38,7 @@ impl ResourceUse {
     }
 
     /// Computes the resource use from the readings in a window. `has_hosts` is true if the nodes
-    /// are on stand-in hosts, which have their own network and usually their own disk.
+    /// are on simulated hosts, which have their own network and usually their own disk.
     pub fn in_window(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> ResourceUse {
         let count = nodes.len() as f64;
         // Sum over all nodes of the matching series. `None` if a node has no matching series.
@@ -65,7 +65,7 @@ impl ResourceUse {
             sum(devices(SENT).filter(is_loopback))
         };
         let disk = |name: &'static str| {
-            // A stand-in host without a volume uses the machine's disk.
+            // A simulated host without a volume uses the machine's disk.
             let own = if has_hosts {
                 sum(devices(name).filter(of_hosts))
             } else {

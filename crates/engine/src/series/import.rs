@@ -78,8 +78,7 @@ pub fn line_up(
     let series_at = [i128::from(first), i128::from(last)];
     let run_at = [i128::from(from_ns), i128::from(to_ns)];
     bail!(
-        "{probe}: its points are of {} to {}, but the run is of {} to {}: they have no time in \
-         common{}",
+        "{probe}: its points cover {} to {}, but the run covers {} to {}: they do not overlap{}",
         utc(series_at[0]),
         utc(series_at[1]),
         utc(run_at[0]),
@@ -250,8 +249,8 @@ mod tests {
         let error = refused(&[NOON + 2 * HOUR, NOON + 2 * HOUR + 60]);
         assert!(
             error.contains(
-                "its points are of 2026-11-21 14:00:00 UTC to 2026-11-21 14:00:00 UTC, the run is \
-                 of 2026-11-21 12:00:00 UTC to 2026-11-21 12:10:00 UTC"
+                "its points cover 2026-11-21 14:00:00 UTC to 2026-11-21 14:00:00 UTC, but the run \
+                 covers 2026-11-21 12:00:00 UTC to 2026-11-21 12:10:00 UTC"
             ),
             "{error}"
         );

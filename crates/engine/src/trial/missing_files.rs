@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(steady.0, RuleOutcome::Unknown);
         assert!(
             steady.1.contains(
-                "cannot be judged: what the host has seen of node2 on db2 is lost: the agent"
+                "cannot be judged: the readings of node2 on db2 are lost: the agent"
             ),
             "{}",
             steady.1

@@ -190,7 +190,7 @@ impl TrialRun<'_> {
         };
         let tuned = workload::tune(Program::clone(&self.program), &[(name, tuning)])
             .ok()
-            .context("a kind of the program is not in it")?;
+            .context("it lacks a kind of the program")?;
         Ok(std::mem::replace(&mut self.program, Arc::new(tuned)))
     }
 

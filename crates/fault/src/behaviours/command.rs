@@ -75,7 +75,7 @@ impl CommandFault {
         Ok(Observation {
             broken: Some(is_broken),
             whole: Some(!is_broken),
-            words: format!("{name} calls it {state}{said}"),
+            words: format!("{name} reports it as {state}{said}"),
         })
     }
 }

@@ -46,7 +46,7 @@ impl Fault for Full {
         let looked = looked.map(|left| Observation {
             broken: Some(left <= most),
             whole: Some(left > most),
-            words: format!("its volume has {} MiB left", left >> 20),
+            words: format!("its volume has {} MiB free", left >> 20),
         });
         let looked = observation::or_unseen("the kernel", looked);
         looked.and(|| observation::clients(world, self.host, limit))

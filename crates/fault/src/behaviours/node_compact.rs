@@ -94,7 +94,7 @@ impl Compact {
         };
         let left: usize = self.before.iter().map(left).sum();
         let mut words = format!(
-            "{left} of {} of {} left, {} exist now",
+            "{left} of {} of {} remain, {} exist now",
             count(total(&self.before), "file"),
             count(self.before.len(), "table"),
             total(&now)
@@ -132,7 +132,7 @@ impl Fault for Compact {
         self.before = by_table(world.data_files(node, &keyspaces, None)?);
         anyhow::ensure!(
             !self.before.is_empty(),
-            "{} has no data on this node, so there is nothing to compact",
+            "{} has no data on this node to compact",
             keyspaces.join(", ")
         );
         self.task.keyspaces = keyspaces;

@@ -67,7 +67,7 @@ impl Fault for NodeRemove {
             Operation::RemoveNode { host_id },
         )?);
         Ok(Work::Did(format!(
-            "node {} holds it to be down, and takes it out",
+            "node {} considers it down, and removes it",
             by + 1
         )))
     }

@@ -91,7 +91,7 @@ impl Upgrade {
         let is_mixed = upgraded > 0 && upgraded < count;
         words.push(match (schemas.len(), is_mixed) {
             (0 | 1, _) => "they agree on the schema".to_owned(),
-            (_, true) => "releases differ, and with them what they make of the schema".to_owned(),
+            (_, true) => "releases differ, and so do their versions of the schema".to_owned(),
             (..) => "they do not agree on the schema".to_owned(),
         });
         let is_over = matches!(self.stage, Stage::Over);
@@ -237,7 +237,7 @@ fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
         );
     }
     format!(
-        "{gone} of {} were rewritten: it had {}, and has {}",
+        "{gone} of {} were rewritten: the node had {}, and now has {}",
         before.len(),
         counted(before),
         counted(after)

@@ -41,9 +41,9 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
         unreachable!()
     };
     assert!(restarted.at_ns - healing.at_ns >= 60 * S, "{outcome:#?}");
-    let why = "it answers clients, and all others hold it to be down";
+    let why = "it answers clients, and all others consider it down";
     assert!(restarted.words.ends_with(why), "{restarted:?}");
-    let up = "the others hold it to be up and normal";
+    let up = "the others report it as up and normal";
     assert!(whole.words.contains(up), "{whole:?}");
 }
 
@@ -127,7 +127,7 @@ fn a_fault_time_counts_from_when_peers_mark_the_node_down() {
         let said = |what: FaultStep| steps.iter().find(|step| step.what == what);
         assert_eq!(said(FaultStep::Acted).is_some(), acts, "{name}: {steps:#?}");
         if let Some(told) = said(FaultStep::Acted) {
-            let words = "node 2 holds it to be down, and takes it out";
+            let words = "node 2 considers it down, and removes it";
             assert_eq!(told.words, words);
         }
         let done = said(FaultStep::Done).unwrap();

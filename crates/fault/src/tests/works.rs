@@ -373,7 +373,7 @@ fn a_task_that_is_not_over_in_time_is_reported_and_stopped() {
         );
         assert_eq!(words(&steps)[2..], ["unfinished", "healing", "whole"]);
         assert!(
-            steps[2].words.starts_with("it was not over in time"),
+            steps[2].words.starts_with("it did not finish in time"),
             "{steps:#?}"
         );
         assert_eq!(

@@ -69,7 +69,7 @@ impl UnpairedReason {
             }
             UnpairedReason::UntilAnswered => {
                 "The run ended when its question was answered: intervals for a fixed number of \
-                 blocks do not apply, and are left out here."
+                 blocks do not apply, so the report leaves them out."
             }
         }
     }
@@ -176,8 +176,8 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
 fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
     let mut said = vec![match &setting.instances {
         Instances::Shared(1) => {
-            "One instance ran over all used units. So one instance scales in this way, but \
-             several instances may not."
+            "One instance used all units. So one instance scales in this way, but several \
+             instances may not."
                 .to_owned()
         }
         Instances::Shared(count) => format!(

@@ -195,18 +195,18 @@ fn notes(source: &Source, rate: u64) -> Vec<String> {
              it and reaches the whole rate within 50 s"
         ),
         "latency counts from the due time of an operation, and cassay drops none; the tool counts \
-         from when its generator makes an operation, however late. Its queue holds 10000 \
-         operations, and it drops the others"
+         from the time at which its generator makes an operation, even if that is late. Its queue \
+         holds 10000 operations, and it drops further ones"
             .to_owned(),
-        "values are functions of the seed, key and writing operation, so that reads can be judged; \
-         the tool's are random"
+        "values are functions of the seed, key and writing operation, so that cassay can verify \
+         reads; the tool's values are random"
             .to_owned(),
     ];
     if source.threads > 1 {
         notes.push(format!(
             "each of {} threads has its own keys, and --partitions, --iterations and --populate \
-             apply to each thread, as in the tool; here operations are assigned to their keys in \
-             turn",
+             apply to each thread, as in the tool; here cassay assigns operations to the keys one \
+             after the other",
             source.threads
         ));
     }

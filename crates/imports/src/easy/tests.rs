@@ -412,7 +412,7 @@ fn an_option_without_effect_is_named_in_a_note() {
         ("KeyValue", "the tool begins with a tenth of it"),
         (
             "KeyValue",
-            "the tool counts from when its generator makes an operation",
+            "the tool counts from the time at which its generator makes an operation",
         ),
         ("KeyValue -t 4", "each of 4 threads has its own keys"),
     ] {

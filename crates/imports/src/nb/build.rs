@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
             return None;
         }
         if line.get("cycles").and_then(scenario::count) == Some(0) {
-            let message = format!("{name} has no cycles and is left out");
+            let message = format!("{name} has no cycles, so cassay leaves it out");
             self.notes.push(message);
             return None;
         }
@@ -217,7 +217,8 @@ impl<'a> Builder<'a> {
                                     line"
                 );
                 let message = format!(
-                    "the line requests operations of {other}, but only those of {} are imported",
+                    "the line requests operations of {other}, but cassay imports only operations \
+                     of {}",
                     self.file.source.name
                 );
                 self.out.add(&node.place, message, Some(hint));

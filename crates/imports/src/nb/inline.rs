@@ -39,9 +39,9 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
             Pair::Other(inner) => {
                 if let Some(name) = name_in_braces(inner) {
                     return Err(format!(
-                        "`{{{{{name}}}}}` holds a recipe in NoSQLBench, and {name} is none; a \
-                         binding is written {{{name}}}, and a set that holds its value {{ \
-                         {{{name}}} }}"
+                        "`{{{{{name}}}}}` holds a recipe in NoSQLBench, but {name} is not a \
+                         recipe; a binding is written {{{name}}}, and a set that holds its value \
+                         {{ {{{name}}} }}"
                     ));
                 }
                 if !is_name_in_braces(inner) && !is_literal(inner) {

@@ -118,7 +118,7 @@ fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     }
     let own = answer::names().join(", ");
     Err(format!(
-        "cannot read {file}: {why}; without a file there are {own}"
+        "cannot read {file}: {why}; the built-in workloads are {own}"
     ))
 }
 
@@ -181,10 +181,10 @@ fn one(
     let (steps, schema) = steps(&mut builder, &lines, command);
     if steps.is_empty() && schema.is_none() && builder.out.is_empty() {
         let message = if scenarios.is_empty() {
-            "this has no cycles; there is nothing to run".to_owned()
+            "this has no cycles, so there is no work to run".to_owned()
         } else {
             format!(
-                "scenario {} has no cycles; there is nothing to run",
+                "scenario {} has no cycles, so there is no work to run",
                 scenarios.join(", ")
             )
         };

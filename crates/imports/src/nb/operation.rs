@@ -345,8 +345,8 @@ impl Builder<'_> {
         if policy.retries > 0 && !statement.idempotent {
             self.note_at(
                 &op.cql.place.clone(),
-                "without `idempotent: true` this is tried again only after errors in which the \
-                 server did nothing",
+                "without `idempotent: true` the client retries this only after errors for which \
+                 the server did no work",
             );
         }
         policy

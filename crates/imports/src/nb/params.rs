@@ -144,8 +144,8 @@ const TOLD: &[(&str, &str)] = &[
     ),
     (
         "retrypolicy, reconnectpolicy, reconnect_policy, retrydelay, maxretrydelay, retry_delay",
-        "has no effect: tries follow immediately, and only if errors= says retry; lost \
-         connections are opened again",
+        "has no effect: retries follow immediately, and only if errors= includes retry; the \
+         client reopens lost connections",
     ),
     (
         "retryreplace, maxlwtretries, maxretryreplace",
@@ -164,7 +164,7 @@ const TOLD: &[(&str, &str)] = &[
     ),
     (
         "secureconnectbundle, scb, cloud_proxy_address",
-        "is not read: cassay connects to the nodes of hosts= or of its own target",
+        "has no effect: cassay connects to the nodes of hosts= or of its own target",
     ),
     (
         "tlsversion, keystore, kspass, truststore, tspass, keyPassword, keyFilePath, keyfilepath, \
@@ -416,8 +416,8 @@ impl Settings {
         }
         if stops {
             notes.push(
-            "NoSQLBench ends at an error for which errors= says stop, which is its default; here \
-             errors are counted by kind and the run continues"
+            "NoSQLBench ends at an error if errors= has stop, its default; cassay counts errors \
+             by kind and continues"
                 .to_owned(),
         );
         }
@@ -506,7 +506,7 @@ mod tests {
     #[test]
     fn another_treatment_of_errors_is_reported_once() {
         for (text, expected) in [
-            ("", "here errors are counted by kind"),
+            ("", "cassay counts errors by kind"),
             ("errors=ignore", "ignored errors are counted here"),
             ("errors=count maxtries=5", "maxtries=5 has no effect"),
             ("errors=Over.*:retry", "all operations without effect"),

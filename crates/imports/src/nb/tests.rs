@@ -271,7 +271,7 @@ fn settings_of_lines_and_operations_act() {
             "",
             "",
             &["default.main", "main-cycles=0"],
-            "there is nothing to run",
+            "there is no work to run",
         ),
     ] {
         let mistakes = imported(&FILE.replacen(from, to, 1), words).unwrap_err();
@@ -306,7 +306,7 @@ fn a_run_without_a_scenario_takes_its_settings_from_the_words() {
         ("file.yaml --progres console:1s", "option --progres"),
         (
             "absent.yaml",
-            "without a file there are cql-iot, cql-keyvalue",
+            "the built-in workloads are cql-iot, cql-keyvalue",
         ),
     ] {
         let mistakes = run(words).unwrap_err();
@@ -471,7 +471,7 @@ fn settings_of_errors_time_and_pages_act_on_all_kinds_or_one() {
     let told = import.notes.join("\n");
     for expected in [
         "file.yaml:17: up to 3 pages of 5000 rows are read",
-        "file.yaml:21: without `idempotent: true` this is tried again only after errors",
+        "file.yaml:21: without `idempotent: true` the client retries this only after errors",
     ] {
         assert!(told.contains(expected), "{told}");
     }

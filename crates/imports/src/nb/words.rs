@@ -189,7 +189,7 @@ impl Words {
             return Err(format!("option --{name} has no value behind it"));
         }
         self.notes.push(format!(
-            "--{name} has no effect here: results, reports and logs are those of cassay"
+            "--{name} has no effect here: cassay writes its own results, reports and logs"
         ));
         Ok(takes_value && inline.is_none())
     }
@@ -197,7 +197,7 @@ impl Words {
     fn dash(&mut self, word: &str) -> Result<(), String> {
         match word {
             "-v" | "-vv" | "-vvv" => {
-                let note = format!("{word} has no effect here: logs are those of cassay");
+                let note = format!("{word} has no effect here: cassay writes its own logs");
                 self.notes.push(note);
                 Ok(())
             }

@@ -210,7 +210,7 @@ fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
     let Some((verb, _)) = verb else {
         let key = first.key();
         let message = if key.starts_with('-') {
-            format!("the command comes first, and options such as `{key}` after it")
+            format!("write the command first, and options such as `{key}` after it")
         } else {
             format!("there is no command `{key}`")
         };

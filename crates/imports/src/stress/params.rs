@@ -115,7 +115,7 @@ impl Params<'_> {
             diagnostics.add(
                 &word.place(),
                 message,
-                Some("leave one of them out".to_owned()),
+                Some("remove one of them".to_owned()),
             );
             return;
         }

@@ -75,7 +75,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     };
     let number: u64 = count_digits(&text[..at]).ok_or_else(wrong)?;
     if number == 0 {
-        return Err("a run of no time has no result; write at least 1s".to_owned());
+        return Err("a run without a duration has no result; write at least 1s".to_owned());
     }
     number
         .checked_mul(seconds)

@@ -193,8 +193,8 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
     let mut notes = Vec::new();
     if kind.ends_with("raw") {
         notes.push(
-            "measurementtype raw: of each operation the interval of one second and the latency to \
-             three digits are known, not the ms; --compat writes them so"
+            "measurementtype raw: cassay knows for each operation the interval of one second and \
+             the latency to three digits, but not the ms; --compat writes these"
                 .to_owned(),
         );
     }
@@ -283,21 +283,21 @@ impl Settings {
     /// Returns notes on the differences from YCSB.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
-            "keyspace {} (one replica) and table {} are created if they do not exist; in YCSB \
-             they must be created by hand",
+            "cassay creates keyspace {} (one replica) and table {} if they do not exist; in YCSB \
+             you create them by hand",
             self.keyspace, self.table
         )];
         if self.source.integrity.is_none() {
             notes.push(
                 "values are functions of the seed, record, field and writing operation, so that \
-                 reads can be judged; YCSB's are random"
+                 cassay can verify reads; YCSB's values are random"
                     .to_owned(),
             );
         }
         if let Some(draws) = self.source.draws_per_key().filter(|draws| *draws > 100) {
             notes.push(format!(
                 "zipfian draws about {draws} times for each operation until it finds an existing \
-                 record, like YCSB: operationcount and insertproportion promise far more records \
+                 record, like YCSB: operationcount and insertproportion imply far more records \
                  than exist"
             ));
         }

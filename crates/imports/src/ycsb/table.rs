@@ -42,7 +42,7 @@ pub(super) fn table(
     } else if loaded == 0 || (command.phase == Phase::Run && records < first + loaded) {
         let message = format!(
             "recordcount is {records}, but insertstart is {first} and insertcount {loaded}: there \
-             must be a record, and none after recordcount"
+             must be at least one record, and no record after recordcount"
         );
         properties.wrong("recordcount", message, None);
     }

@@ -12,8 +12,8 @@ use super::properties::Properties;
 const OPERATIONS: [(&str, &str); 4] = [
     (
         "insertproportion",
-        "`y_id` is the whole key of its table, so that each point of a key replaces the one \
-         before: no series is written",
+        "`y_id` is the whole key of its table, so each point of a key replaces the previous one, \
+         and no series results",
     ),
     (
         "readproportion",
@@ -37,7 +37,7 @@ const SCAN: &str = "its tags, times, group-by and downsampling are used as names
 /// Reports the reason why the workload cannot run, and the result of each requested operation.
 pub(super) fn refuse(properties: &mut Properties) {
     let message = "YCSB's TimeSeriesWorkload is for time-series databases: its Cassandra binding \
-                   takes tags, times and conditions for names of columns, and cannot run it";
+                   interprets tags, times and conditions as names of columns, and cannot run it";
     let hint = "`use: cql-timeseries` in a study has series of machines and sensors; any other \
                 table of points is a workload file: docs/workload-file.md";
     properties.wrong("workload", message.to_owned(), Some(hint.to_owned()));

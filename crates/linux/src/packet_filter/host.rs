@@ -77,7 +77,7 @@ impl Lose for HostLoss {
         check_ports(&self.tcp_ports)?;
         anyhow::ensure!(
             !self.tcp_ports.is_empty(),
-            "a host loses only packets of named ports, but none are named"
+            "a host loses only packets of named ports, but the fault names none"
         );
         anyhow::ensure!(
             self.peers.len() <= PEERS_COUNT_MAX,

@@ -261,7 +261,7 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     }
     anyhow::ensure!(
         reached == end,
-        "of the {bytes} bytes at {at} only {} stand on the device as they are, in its first \
+        "of the {bytes} bytes at {at}, only {} are unchanged on the device, in its first \
          {EXTENTS} pieces",
         reached - at
     );

@@ -60,7 +60,7 @@ impl Coverage {
             ("tries without a waiting operation", &mut self.hung_up),
             ("sleeps that no answer ends", &mut self.rested),
             (
-                "answers that had come before the turn",
+                "answers that arrived before the turn",
                 &mut self.before_turn,
             ),
         ]
@@ -259,7 +259,7 @@ impl RunRecords {
         // A window that begins after the stop has no operations, so the drain may span its begin.
         assert!(
             !holds || part.draining,
-            "a slice lies over the window's begin"
+            "a slice spans the start of the window"
         );
         assert!(part.start_ns <= part.end_ns);
         self.end_ns = part.end_ns;

@@ -159,7 +159,7 @@ impl State {
         self.idle_turns = if is_idle { self.idle_turns + 1 } else { 0 };
         assert!(
             self.idle_turns < IDLE_TURNS_MAX,
-            "{} turns without a pause and without anything to do",
+            "{} turns without a pause and without work",
             self.idle_turns
         );
         self.has_moved = false;
@@ -389,7 +389,7 @@ impl Sim {
     pub fn end(self) -> State {
         RUNNING.take();
         let state = Rc::into_inner(self.0).map(RefCell::into_inner);
-        state.expect("the worker is gone")
+        state.expect("the worker has ended")
     }
 }
 

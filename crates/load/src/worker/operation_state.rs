@@ -111,7 +111,7 @@ pub(crate) enum Turn {
 /// Reason why pages would never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Endless {
-    #[error("page {0} says that the next one begins where it does")]
+    #[error("page {0} gives its own start as the start of the next page")]
     SamePage(u32),
     #[error("{EMPTY_PAGES_MAX} pages without a row followed one another")]
     Empty,

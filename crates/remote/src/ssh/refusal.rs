@@ -284,8 +284,8 @@ impl End {
             ),
             (Stage::Program, 127) => (
                 format!("the C library that this program needs does not exist there ({line})"),
-                "use the static program of a release, which needs none; of sources `cargo xtask \
-                 dist` makes it",
+                "use the static program of a release, which needs none; from source, `cargo xtask \
+                 dist` builds it",
             ),
             _ => return None,
         };
@@ -325,7 +325,7 @@ impl End {
                 Some(format!("try `{}`", wanted.command_words("true"))),
             ),
             Stage::Login if self.code() == Some(BY_SSH) => (
-                format!("ssh does not get in{said}"),
+                format!("ssh cannot log in{said}"),
                 Some(format!("`ssh -v {ssh}` shows more")),
             ),
             Stage::Login => (

@@ -52,11 +52,10 @@ fn foot() -> String {
     format!(
         "Separate runs differ by more than the blocks of one run. The interval therefore allows \
          for a standard deviation from run to run of {} for throughput and {} for latency. It \
-         uses that between the blocks if it is larger. “Looks different”: the interval excludes \
-         1. The machine may be the cause. Inconclusive: it contains 1, or a side has only one \
-         block. \
-         “Sees” is the smallest difference that four of five such comparisons would find. Invalid \
-         points are not compared.",
+         uses the deviation between the blocks if it is larger. “Looks different”: the interval \
+         excludes 1. The machine may be the cause. Inconclusive: it contains 1, or a side has \
+         only one block. “Sees” is the smallest difference that four of five comparisons of this \
+         kind would find. Invalid points are not compared.",
         number::percent(Metric::THROUGHPUT.between_runs),
         number::percent(Metric::LATENCY.between_runs)
     )

@@ -38,7 +38,7 @@ pub(super) fn history(history: &History) -> Page {
             answer: answer(history),
             verdict: Verdict::from_record(history.verdict),
             is_missed: false,
-            meaning: "That of the newest run. Invalid and damaged runs are left out.".into(),
+            meaning: "The newest run's. The page leaves out invalid and damaged runs.".into(),
             reasons: history
                 .left_out
                 .iter()
@@ -75,10 +75,11 @@ pub fn section(history: &History) -> Option<Section> {
         id: "history",
         title: "How has it changed over its runs?".into(),
         lead: format!(
-            "A value for each run of this study at the same scale and kind of target. A change is \
-             called from {RUNS_MIN} runs on, at p < 0.001, from 3 % of throughput and 10 % of \
-             latency on, and when {CONFIRMED_BY} runs have it. Where nothing changes, fewer than \
-             2 of 100 series of 30 runs show one. It notifies: one study with both sides decides."
+            "A value for each run of this study at the same scale and kind of target. The page \
+             names a change from {RUNS_MIN} runs on, at p < 0.001, from 3 % of throughput and 10 \
+             % of latency on, and when {CONFIRMED_BY} runs have it. Without a change, fewer than \
+             2 of 100 series of 30 runs show one. The page only notifies: one study with both \
+             sides decides."
         ),
         blocks,
     })

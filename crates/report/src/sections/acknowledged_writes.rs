@@ -147,7 +147,7 @@ fn allowed(promise: PromiseKind, why: &str) -> String {
     match promise {
         PromiseKind::None => format!(" The configuration allows it: {why}."),
         PromiseKind::Kept => format!(" This must not happen: {why}."),
-        PromiseKind::Unknown => format!(" It is not known if this is allowed: {why}."),
+        PromiseKind::Unknown => format!(" It is unknown if this is allowed: {why}."),
     }
 }
 
@@ -210,7 +210,7 @@ fn registers(record: &RegistersRecord) -> String {
         0 if record.undecided == 0 => "each behaved as one register.".to_owned(),
         0 => "none is known to violate it.".to_owned(),
         violated => format!(
-            "{} gave answers that no single register gives.{}",
+            "{} gave answers that no single register can give.{}",
             count(violated),
             allowed(record.promise, &record.why)
         ),

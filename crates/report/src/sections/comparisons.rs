@@ -60,11 +60,11 @@ pub fn comparison_table<'a>(
             Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c))
         })
         .foot(format!(
-            "“Inconclusive”: the data does not decide. “Equivalent”: the whole interval is narrow \
-             and contains 1. A difference is called if p is at most {} %; for comparisons that are \
-             not primary, after an adjustment for their number (Holm). So an interval may exclude \
-             1 and still decide nothing. “Sees” is the smallest difference that four of five such \
-             studies would find.",
+            "“Inconclusive”: the data is not decisive. “Equivalent”: the whole interval is narrow \
+             and contains 1. The report states a difference if p is at most {} %; for comparisons \
+             that are not primary, after an adjustment for their number (Holm). So an interval \
+             may exclude 1 without a decision. “Sees” is the smallest difference that four of \
+             five studies of this kind would find.",
             analysis::DIFFERENCE_LEVEL * 100.0
         ))
         .build()
@@ -142,8 +142,8 @@ fn undecided(c: &ComparisonRecord) -> String {
 pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
     let many = many?;
     Some(format!(
-        "{} comparisons, {} of them primary. If nothing differed, {} would be called different by \
-         chance one by one; as they are judged here, at most {}.",
+        "{} comparisons, {} of them primary. Without real differences, separate judgements would \
+         report {} differences by chance; the judgement here reports at most {}.",
         many.comparisons,
         many.primary,
         number::significant(many.false_findings_one_by_one, 2),

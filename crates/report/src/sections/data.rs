@@ -32,8 +32,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "data",
         title: "The data".into(),
-        lead: "Every row follows from the seed and its number, so any read can be compared with \
-               what must be there."
+        lead: "Every row follows from the seed and its number, so cassay can compare any read \
+               with the expected row."
             .into(),
         blocks,
     })
@@ -54,7 +54,7 @@ fn verified(trials: &[TrialFinding]) -> String {
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
-            "{checked} answers were compared while load was offered: none of them showed the \
+            "cassay compared {checked} answers during the load, and none of them showed the \
              defect of the data. They cover only a part of the rows."
         ),
         (0, false) => format!("{checked} answers were compared: all were right."),
@@ -196,8 +196,8 @@ fn server_table(view: &RunView) -> Table {
         })
         .wide_text("Counted by", |(_, server)| server.source.as_str())
         .foot(
-            "Over the whole trial: load, warm-up, measurement and drain. The difference is that \
-             of reads or of writes, whichever is larger.",
+            "Over the whole trial: load, warm-up, measurement and drain. The difference is the \
+             larger of the differences of reads and writes.",
         )
         .build()
 }

@@ -263,7 +263,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
                  addresses ({OWN})."
     );
     let own = rows.iter().any(|(.., text)| text.contains(OWN));
-    let foot = own.then(|| format!("{OWN} stands for a node's own address, name or host."));
+    let foot = own.then(|| format!("{OWN} replaces a node's own address, name or host."));
     let table = Table::from_records("Differences between the nodes", &rows)
         .text("Key", |(_, key, ..)| *key)
         .text("What", |(kind, ..)| kind.name())

@@ -57,8 +57,7 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
         )),
         Some(WithoutInterval::Blocks) => blocks.push(Block::Note(
             Tone::Warn,
-            "Fewer than three blocks with every cell: no effect has an interval, and none is \
-             called."
+            "Fewer than three blocks with every cell: no effect has an interval or a verdict."
                 .into(),
         )),
     }
@@ -174,7 +173,7 @@ fn table(effects: &EffectsRecord) -> Table {
         .text("Effect", name)
         .wide_text("Kind", |effect| match effect.kind {
             EffectKind::Main => "average over the others",
-            EffectKind::Simple => "where the other stands",
+            EffectKind::Simple => "by the value of the other axis",
             EffectKind::Interaction => EffectKind::Interaction.name(),
         })
         .number("Change", "", change_words)
@@ -194,13 +193,13 @@ fn table(effects: &EffectsRecord) -> Table {
         })
         .foot(format!(
             "An interaction is a ratio of two ratios: the effect of a value at one value of the \
-             other axis, divided by its effect at another. Within ±{} % it does not matter. \
+             other axis, divided by its effect at another. Within ±{} % it is not relevant. \
              Adjusted for their number by Holm's method: main effects and interactions of the \
              primary point together, all else together.{}",
             effects.margin * 100.0,
             match effects.looks {
                 None => "",
-                Some(_) => " Intervals hold over all looks at the blocks as they came.",
+                Some(_) => " Intervals cover all looks at the growing number of blocks.",
             }
         ))
         .build()
@@ -358,7 +357,7 @@ pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
                the line is real."
                 .into(),
         height_px: HEIGHT_PX,
-        x: Axis::new("expected of as many zero effects", Scale::Linear),
+        x: Axis::new("expected of the same number of zero effects", Scale::Linear),
         panels: vec![Panel {
             share: 1.0,
             left: Axis::new(axis, Scale::Linear),

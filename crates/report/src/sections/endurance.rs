@@ -162,7 +162,7 @@ fn agreed(one: &EnduredRecord) -> String {
         Some(MarginResult::Inside) => format!("all within {within} of each other.{apart}"),
         Some(MarginResult::Outside) => format!("further than {within} apart.{apart}"),
         Some(MarginResult::Untold) => {
-            format!("it is unknown whether they are within {within}.{apart}")
+            format!("it is unknown if they are within {within}.{apart}")
         }
         None => "no other window was measured for comparison.".to_owned(),
     }
@@ -232,8 +232,8 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
         })
         .foot(format!(
             "By PELT, at most five of a series. A coincidence does not prove a cause: of the {} \
-             events that the probes saw, chance alone puts one within a block of a moment in {} of \
-             cases.",
+             events that the probes recorded, chance alone puts one within a block of a moment in \
+             {} of cases.",
             shown.events.len(),
             number::percent(chance)
         ))
@@ -248,12 +248,12 @@ fn cycles(shown: &EnduranceRecord) -> String {
     let count = number::significant(cycles.count, 2);
     match cycles.state {
         CyclesState::Seen => format!(
-            "Compaction comes again every {period} ({}); the window has {count} of these cycles.",
+            "Compaction repeats every {period} ({}); the window has {count} of these cycles.",
             cycles.of
         ),
         CyclesState::Few => format!(
-            "The window is shorter than three cycles of compaction: one takes about {period} ({}), \
-             and it has {count}. A part of a cycle looks like a trend.",
+            "The window is shorter than three cycles of compaction: a cycle takes about {period} \
+             ({}), and the window has {count}. A part of a cycle looks like a trend.",
             cycles.of
         ),
         CyclesState::Quiet => {
@@ -357,7 +357,7 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
         title: "The course of the window".into(),
         what: format!(
             "Each point is {} s: the mean of its seconds, and dotted their minimum and maximum; \
-             p99 is that of single seconds. Shaded: changes of level.",
+             p99 is from single seconds. Shaded: changes of level.",
             number::significant(width_s, 3)
         ),
         height_px: 300 + 130 * panels.len() as u32,

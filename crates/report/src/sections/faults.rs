@@ -67,7 +67,7 @@ fn times(view: &RunView) -> Table {
     .number("Clients noticed within", "s", |fault| {
         fault.detect_s.map(number::small)
     })
-    .number("Taken for dead after", "s", |fault| {
+    .number("Considered down after", "s", |fault| {
         fault.recovery.as_ref()?.noticed.gossip_s.map(number::small)
     })
     .number("Healed after", "s", |fault| {
@@ -78,8 +78,8 @@ fn times(view: &RunView) -> Table {
     })
     .foot(
         "Seen: by cassay's observer. Clients: the end of the first second with more errors, \
-             retries or lost connections than any before it, or outside the usual range. Taken for \
-             dead: by another node, at the first poll that showed it.",
+             retries or lost connections than any before it, or outside the usual range. \
+             Considered down: by another node, at the first poll that showed it.",
     )
     .build()
 }

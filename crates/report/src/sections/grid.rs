@@ -26,7 +26,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "combinations",
         title: "Every combination".into(),
         lead: "Throughput with the p99 of latency below it, each with its 95 % interval. The \
-               effects show each axis by itself."
+               effects show each axis separately."
             .into(),
         blocks: tables.collect(),
     })

@@ -65,8 +65,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "host-settings",
         title: "Settings of the hosts".into(),
         lead:
-            "Settings of kernel, devices and JVMs that Cassandra depends on, as found before the \
-               measured window. cassay changed nothing."
+            "Settings of kernel, devices and JVMs that Cassandra depends on, as cassay found them \
+             before the measured window. It changed none."
                 .into(),
         blocks,
     })

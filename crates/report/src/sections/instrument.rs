@@ -28,8 +28,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         blocks.insert(
             0,
             Block::Text(format!(
-                "At the highest throughput the client used {} of what it reaches against a target \
-             that answers at once.",
+                "At the highest throughput the client used {} of its throughput against a target \
+                 that answers at once.",
                 number::percent(share)
             )),
         );
@@ -44,9 +44,9 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     Some(Section {
         id: "instrument",
         title: "The instrument".into(),
-        lead: "A load generator near its own limit measures itself. Its ceiling is the throughput \
-               of the same program on the null target on this machine. A client that is stopped, \
-               or shares its machine, measures its neighbours."
+        lead: "A load generator near its own limit does not measure the target. Its ceiling is \
+               the throughput of the same program on the null target on this machine. A client \
+               that is stopped, or shares its machine, measures other programs."
             .into(),
         blocks,
     })
@@ -135,11 +135,11 @@ fn table(view: &RunView) -> Table {
             whole(client.connections as u64, number::count)
         })
         .foot(
-            "The ceiling: the lowest and the highest that were measured. Lag is the time from the \
+            "The ceiling: the lowest and the highest measured value. Lag is the time from the \
              intended start to the send of an operation that waited only for the clock; a closed \
              loop has none. The stall is the latest timer on the client's cores, in any loop. \
-             Others: share of all CPUs that neither the client nor nodes that it started used. \
-             Silence: the longest time without an answer while some were awaited.",
+             Others: share of all CPUs that neither the client nor its nodes used. Silence: the \
+             longest time without an answer while the client waited for some.",
         )
         .build()
 }
@@ -189,8 +189,9 @@ fn clients(view: &RunView) -> Table {
         });
     health(table)
         .foot(
-            "Percentiles of one client are its own; those of the trial cover all operations of all \
-             clients. The ceiling is its throughput alone on a null target of its own machine.",
+            "Percentiles of a client cover its own operations; percentiles of the trial cover the \
+             operations of all clients. The ceiling is its throughput alone on a null target of \
+             its own machine.",
         )
         .build()
 }

@@ -69,8 +69,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "machines",
         title: "Machines, nodes and client".into(),
-        lead: "The machines as processes on the hosts see them, with the CPUs on which threads of \
-               nodes and client may run. Boxes are not to scale."
+        lead: "The machines as they appear to processes on the hosts, with the CPUs on which \
+               threads of nodes and client may run. Boxes are not to scale."
             .into(),
         blocks,
     })
@@ -89,7 +89,7 @@ fn drawn<'a>(
         Some(picture) => Block::Picture(picture),
         None => Block::Note(
             Tone::Muted,
-            format!("{title}: not drawn, it has too many parts or none that are known."),
+            format!("{title}: not drawn, because it has too many parts or no known ones."),
         ),
     }
 }

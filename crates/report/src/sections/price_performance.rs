@@ -23,8 +23,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "worth",
         title: "What it is worth".into(),
-        lead: "Prices are those that the study states; they have no error, so intervals are those \
-               of the throughputs."
+        lead: "Prices are from the study; they have no error, so intervals come from the \
+               throughputs."
             .into(),
         blocks,
     })

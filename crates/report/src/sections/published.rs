@@ -52,9 +52,9 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "published",
         title: "Published figures compared with those of this run".into(),
         lead: format!(
-            "{}{link}. Ratios may carry over to another machine; absolute figures apply to theirs: \
-             {}. A published ratio has no interval: it lies inside or outside ours. A published \
-             range overlaps ours or does not.",
+            "{}{link}. Ratios may carry over to another machine; absolute figures apply to \
+             theirs: {}. A published ratio has no interval: it is inside or outside the interval \
+             of this run. A published range overlaps that interval or does not.",
             published.title, published.system
         ),
         blocks,
@@ -106,7 +106,7 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     } else if least == most {
         ("inside our interval", Tone::Good)
     } else if least <= low && high <= most {
-        ("ours lies in that range", Tone::Good)
+        ("this run is in that range", Tone::Good)
     } else {
         ("our interval and that range overlap", Tone::Good)
     }

@@ -14,7 +14,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "requirements",
         title: "Are the requirements met?".into(),
         lead: "The 95 % interval decides: missed if all of it is beyond the limit, met if all of \
-               it is within; otherwise it cannot be told."
+               it is within; otherwise the report cannot decide."
             .into(),
         blocks: vec![Block::Table(table(view))],
     })

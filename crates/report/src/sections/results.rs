@@ -22,7 +22,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     );
     blocks
         .extend(blocks_table(view).map(|table| {
-            Block::Details("Every trial by itself".into(), vec![Block::Table(table)])
+            Block::Details("Every trial separately".into(), vec![Block::Table(table)])
         }));
     if points.iter().any(did_more_than_offered) {
         let why = "Throughput may exceed the offered rate, because operations that were due before \
@@ -198,15 +198,16 @@ fn labels(points: &[Point<'_>]) -> String {
     let mut text = String::new();
     if has("short") {
         text += &format!(
-            " “Short”: a window under {SHORT_WINDOW_S} s. It sees rare events (a pause, a flush) \
-             too often or not at all. Its interval covers the truth in fewer than 95 % of cases: \
-             60 to 90 % for an event once in ten seconds."
+            " “Short”: a window under {SHORT_WINDOW_S} s. It contains rare events (a pause, a \
+             flush) too often or not at all. Its interval covers the truth in fewer than 95 % of \
+             cases: 60 to 90 % for an event once in ten seconds."
         );
     }
     if has("few incidents") {
         text += &format!(
-            " “Few incidents”: fewer than {FEW_INCIDENTS} periods of seconds stand out. Their \
-             frequency is known to a factor of two at best; measure a longer window."
+            " “Few incidents”: fewer than {FEW_INCIDENTS} periods of seconds differ clearly from \
+             the rest. Their frequency is known to a factor of two at best; measure a longer \
+             window."
         );
     }
     text

@@ -21,10 +21,11 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "scale-up",
         title: "Throughput and efficiency of more units".into(),
-        lead: "Efficiency is the throughput of N units divided by N times that of one unit with \
-               the same share of the machine. The one unit ran with only the client on the rest of \
-               the machine: if it then has a higher clock rate, every efficiency is too low by \
-               that factor. Both throughputs come from the same blocks, if these took turns."
+        lead: "Efficiency is the throughput of N units divided by N times the throughput of one \
+               unit with the same share of the machine. The one unit ran with only the client on \
+               the rest of the machine: if it then has a higher clock rate, every efficiency is \
+               too low by that factor. Both throughputs come from the same blocks, if these took \
+               turns."
             .into(),
         blocks: together(all).into_iter().flat_map(|arms| load_blocks(&arms)).collect(),
     })
@@ -140,14 +141,15 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
         let share = share_words(of.ratio.as_ref()?);
         Some(match of.name {
             EfficiencyOf::Socket => format!(
-                "{arm}one full socket does {share} of {} times what one {unit} does.",
+                "{arm}one full socket has {share} of {} times the throughput of one {unit}.",
                 record.units_per_socket
             ),
             EfficiencyOf::System => {
-                format!("{arm}the full machine does {share} of {all} times what one {unit} does.")
+                format!("{arm}the full machine has {share} of {all} times the throughput of one \
+                         {unit}.")
             }
             EfficiencyOf::Cross => format!(
-                "{arm}the full machine does {share} of {} times what one full socket does.",
+                "{arm}the full machine has {share} of {} times the throughput of one full socket.",
                 record.sockets
             ),
         })
@@ -225,7 +227,7 @@ fn points(arms: &[&ScaleUpRecord]) -> Table {
 }
 
 fn improvements(arms: &[&ScaleUpRecord]) -> Table {
-    let caption = "Against the baseline with as many units";
+    let caption = "Against the baseline with the same number of units";
     arm_table(arms, caption, |arm| &arm.improvements)
         .text("Against", |(_, of)| &of.against)
         .number("Units", "", |(_, of)| of.units.to_string())

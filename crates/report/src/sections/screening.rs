@@ -20,8 +20,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "screen",
         title: "Which settings matter".into(),
         lead: "Every run has one of two values of every setting, so each effect uses all runs. \
-             Nothing is repeated: the small effects show how large chance is (Lenth's method). A \
-             screening selects what to confirm, and proves nothing."
+               The screening repeats no run: the small effects show the size of chance (Lenth's \
+               method). A screening selects factors to confirm, and proves none."
             .into(),
         blocks: screens.iter().flat_map(|screen| blocks(screen, &view.name)).collect(),
     })

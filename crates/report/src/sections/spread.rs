@@ -159,7 +159,7 @@ impl Spread {
         let name = self.name;
         match self.ratio() {
             Some(ratio) => format!(
-                "{name}: {} has {} times what {} has ({most} and {least}{unit}).",
+                "{name}: {} has {} times the value of {} ({most} and {least}{unit}).",
                 high.0,
                 number::significant(ratio, 2),
                 low.0
@@ -251,7 +251,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         title: "Node by node".into(),
         lead: format!(
             "Means over the measured window. A quantity is called uneven when the largest is at \
-             least {RATIO_MAX} times the smallest, and large enough to matter."
+             least {RATIO_MAX} times the smallest, and large enough to be relevant."
         ),
         blocks,
     })

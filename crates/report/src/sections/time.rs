@@ -41,11 +41,11 @@ pub fn section(view: &RunView) -> Option<Section> {
         .to_string();
     let left_out = with_records().count() - courses.len();
     if left_out > 0 {
-        lead = format!("{lead} {left_out} more trials have their intervals on disk only.");
+        lead = format!("{lead} {left_out} more trials have their intervals only on disk.");
     }
     if !view.findings.faults.is_empty() {
         lead = format!(
-            "{lead} In colour: faults, until the target was seen whole again, and then until \
+            "{lead} In colour: faults, until the target was whole again, and then until \
              throughput and p99 were as before."
         );
     }
@@ -173,7 +173,7 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
              worst value."
         )
     } else {
-        "Percentiles of each interval by itself.".into()
+        "Percentiles of each interval separately.".into()
     };
     let client = client_lines(trial, places);
     let stalls = stall_lines(trial, places);

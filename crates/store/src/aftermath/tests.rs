@@ -42,7 +42,7 @@ fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
         ),
         (
             None,
-            "it was not seen that node2 was back: recovery was not measured",
+            "cassay did not observe that node2 was back: recovery was not measured",
         ),
         (
             Some(63.0),

@@ -12,7 +12,7 @@ const NUMBERS_MAX: u32 = 8192;
 /// Topology of a machine. The shares of its CPU time are in [`crate::record::MachineRecord`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineTopologyRecord {
-    /// Hosts on this machine. There are several if they are stand-ins on one machine.
+    /// Hosts on this machine. There are several if they are simulated hosts on one machine.
     #[serde(default)]
     pub hosts: Vec<MachineHostRecord>,
     /// Description of the source of the information.
@@ -128,8 +128,8 @@ pub struct DeviceRecord {
 pub struct PlacementRecord {
     /// Name of the node, or `client`.
     pub who: String,
-    /// Name of its host, as in [`MachineTopologyRecord::hosts`]. A process outside the stand-ins of
-    /// a machine is on `this machine`.
+    /// Name of its host, as in [`MachineTopologyRecord::hosts`]. A process outside the simulated
+    /// hosts of a machine is on `this machine`.
     pub host: String,
     /// CPUs that its threads may run on: `0-3,8`.
     pub cpus: String,

@@ -90,8 +90,8 @@ fn offered(recording: &Recording, speed: f64) -> String {
         );
     }
     format!(
-        "recorded traffic: all {all} are replayed once, in {window_s:.2} s; the rest after the \
-         last whole second is measured with its own length"
+        "recorded traffic: cassay replays all {all} once, in {window_s:.2} s, and measures the \
+         rest after the last whole second with its own length"
     )
 }
 

@@ -50,7 +50,7 @@ pub(super) fn schema_words(
     program: &Program,
 ) -> String {
     if program.schema().create_keyspace.is_empty() && !settings.takes_as_it_is() {
-        return "create nothing: the tables of recorded traffic exist".to_owned();
+        return "create no table: the tables of recorded traffic exist".to_owned();
     }
     let what = match preparation {
         _ if settings.takes_as_it_is() => "look for rows of",

@@ -268,7 +268,7 @@ impl<'a> Item<'a> {
         let splits = |kind: &target_spec::fault::FaultKind| kind.place == FaultPlace::Split;
         let all = (0..hosts).all(|host| of.contains(&host));
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
-            let message = "all hosts are named, which leaves none to cut them off from".to_owned();
+            let message = "the fault names all hosts, so no other host remains".to_owned();
             self.say("where.hosts", message, Some("leave out at least one"), out);
         }
     }

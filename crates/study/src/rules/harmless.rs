@@ -164,7 +164,7 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
         "env" if !is_own_word(subject.overrides, node) => {
             let message = format!(
                 "`{path}` is the variable {text} of your environment, which a study must not send \
-                 anywhere by itself"
+                 without permission"
             );
             let hint = format!(
                 "write `{path}: {{secret: NAME}}` in the study and pass --secret NAME=env:{text}; \
@@ -189,7 +189,7 @@ fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     };
     let why = match &subject.overrides.files {
         None => Some(format!(
-            "{name} cannot be located: the study's folder is only known from its record"
+            "cassay cannot find {name}: it knows the study's folder only from its record"
         )),
         Some(folder) => inputs::leads_nowhere_else(folder, name).err(),
     };

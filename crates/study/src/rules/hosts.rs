@@ -159,7 +159,8 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
     let hosts = subject.count(HOSTS);
     if tree.text().is_some() && hosts.is_none() && !subject.wrote(HOSTS) {
         let message = format!("`{path}: per-host` needs hosts");
-        let hint = "add `hosts: 3`, or name the racks, which nodes are assigned to in turn";
+        let hint = "add `hosts: 3`, or name the racks; cassay assigns nodes to them one after the \
+                    other";
         subject.say(path, message, Some(hint), out);
         return;
     }

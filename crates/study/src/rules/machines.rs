@@ -1,5 +1,5 @@
 //! Rules for machines as local hosts: their addresses, the folder that cassay uses on them, and the
-//! limits of stand-ins that they do not have.
+//! limits of simulated hosts that they do not have.
 
 use super::destination;
 use super::harmless::is_own_word;
@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for (path, why) in [
         (
             "target.local.host.link",
-            "only applies to stand-ins: machines have their own",
+            "only applies to simulated hosts: machines have their own",
         ),
         (
             "target.local.address",

@@ -124,7 +124,7 @@ pub fn write_pod(source: &Source, instance: &Instance) -> Result<String, ExportE
         instance.cpus.len()
     );
     let mut out = format!("# {}\n", header(source, Some(instance)));
-    out += "# its CPUs are chosen by the kubelet; the annotations are those of the plan\n";
+    out += "# the kubelet chooses its CPUs; the annotations come from the plan\n";
     out += &format!(
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {host}-{}\n",
         instance.index

@@ -76,8 +76,8 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
         let wanted = gib(u128::from(each) * u128::from(wish.instances));
         what += &format!(", and {wanted} of {} GiB of memory", gib(u128::from(all)));
     } else if asked <= room {
-        what += " and yet do not fit: what housekeeping leaves, whole cores or the memory of the \
-                 nodes is not enough";
+        what += " and yet do not fit: the CPUs besides housekeeping, whole cores or the memory of \
+                 the nodes are not enough";
     }
     let vcpus_max = vcpus_max(
         machine,

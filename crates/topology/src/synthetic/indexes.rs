@@ -47,7 +47,7 @@ fn list(text: &str) -> Result<Vec<u32>, String> {
     let numbers = text.split(',').map(|part| part.parse().ok());
     let below = numbers.map(|number| number.filter(|&n: &u32| n < CPU_NUMBERS_MAX));
     let all: Option<Vec<u32>> = below.collect();
-    all.ok_or_else(|| format!("indexes={text} has a number that is none below {CPU_NUMBERS_MAX}"))
+    all.ok_or_else(|| format!("indexes={text} has a number that is not below {CPU_NUMBERS_MAX}"))
 }
 
 /// Returns step and count of each loop, the fastest first.

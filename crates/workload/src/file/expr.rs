@@ -88,7 +88,7 @@ pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
         let rest = &text[reader.at..];
         return Err(Wrong::new(
             reader.at,
-            format!("`{rest}` is left over after the value"),
+            format!("`{rest}` follows the value"),
         ));
     }
     Ok(expr)

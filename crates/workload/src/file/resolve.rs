@@ -172,7 +172,7 @@ fn no_arguments(expr: &Expr, made: Gen) -> Result<Gen, Wrong> {
     match expr.arguments().first() {
         None => Ok(made),
         Some(extra) => {
-            let message = format!("{} takes no arguments", expr.name());
+            let message = format!("{} has no arguments", expr.name());
             Err(Wrong::new(extra.value.at, message))
         }
     }
@@ -239,7 +239,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
 fn row(expr: &Expr, numbers: Numbers<'_>) -> Result<(Number, Option<u64>), Wrong> {
     let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
     if let Some(extra) = positional.first() {
-        let message = "row takes from, divide and modulo, by name";
+        let message = "row has the named arguments from, divide and modulo";
         return Err(Wrong::new(extra.at, message).hint("row(divide=10)"));
     }
     let read = |place: usize| named[place].map(number_of).transpose();
@@ -330,12 +330,12 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
 /// Reads `column(user_id)`: the cells of a column of the file's CSV.
 fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let Some(csv) = numbers.csv else {
-        let message = "column takes its values from a CSV, and the file names none";
+        let message = "column reads its values from a CSV, but the file names none";
         let hint = "name it above: `csv: keys.csv`; within a collection there are no columns";
         return Err(Wrong::new(expr.at, message).hint(hint));
     };
     let [Argument { name: None, value }] = expr.arguments() else {
-        let message = "column has the name of one column of the CSV";
+        let message = "column needs the name of one column of the CSV";
         return Err(Wrong::new(expr.at, message).hint("column(user_id), column('User id')"));
     };
     let name = match &value.form {
@@ -353,7 +353,7 @@ fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
 fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
     let (positional, named) = split(expr, &["start", "step"])?;
     if let Some(extra) = positional.first() {
-        let message = format!("{} takes start and step, by name", expr.name());
+        let message = format!("{} has the named arguments start and step", expr.name());
         return Err(Wrong::new(extra.at, message).hint("start='2024-01-01', step=1s"));
     }
     let start = named[0].map_or(Ok(START_MS_DEFAULT), literal::time_ms)?;

@@ -164,7 +164,7 @@ pub(super) fn strange_keyspace(tokens: &[Token], own: &str) -> Option<(usize, St
     let mut named = schema::keyspaces(tokens).into_iter();
     let named = named.find(|named| named.text != own)?;
     let message = format!("`{}` is not the keyspace of this workload", named.text);
-    let hint = format!("leave the keyspace out: all tables are in {own}");
+    let hint = format!("remove the keyspace: all tables are in {own}");
     Some((named.at, message, hint))
 }
 

@@ -46,8 +46,8 @@ impl TableSample {
         let (file, columns) = self.keyed_columns(keys)?;
         let markers = self.markers();
         let mut text = format!(
-            "# Reads {}.{} as it is, and writes nothing. cassay made it from the table's \
-             schema.\nkeyspace: {}\ncsv: {}\nschema:\n",
+            "# Only reads {}.{}. cassay made this file from the table's schema.\nkeyspace: \
+             {}\ncsv: {}\nschema:\n",
             self.keyspace,
             self.table,
             quoted(&self.keyspace),
@@ -179,7 +179,7 @@ impl TableSample {
         let mut write = |cells: Vec<String>| {
             writer
                 .write_record(&cells)
-                .expect("memory takes all records of the same length");
+                .expect("memory accepts all records of the same length");
         };
         write(key.iter().map(|at| self.columns[*at].name.clone()).collect());
         for partition in &self.partitions {

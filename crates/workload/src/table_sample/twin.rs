@@ -176,8 +176,8 @@ impl Builder<'_> {
     fn text(&self, squeeze: f64, is_checked: bool) -> String {
         let sample = self.sample;
         let mut text = format!(
-            "# Makes a table like {}.{}: its columns, sizes of partitions and values, how far\n# \
-             they compress, but none of its values. cassay made it from a sample.\nkeyspace: \
+            "# Makes a table like {}.{}: with its columns, sizes of partitions and values, and\n# \
+             compression, but none of its values. cassay made it from a sample.\nkeyspace: \
              {}\nschema:\n",
             sample.keyspace,
             sample.table,

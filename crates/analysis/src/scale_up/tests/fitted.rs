@@ -128,7 +128,7 @@ fn a_curve_by_itself_is_compared_with_nothing() {
     let found = read_all(&points);
     assert_eq!(found.best, Err(NoBest::OnlyOne));
     let said = found.sentences().join(" ");
-    let only = "Only Amdahl's law could be fitted: the Universal Scalability Law takes more points";
+    let only = "Only Amdahl's law could be fitted: the Universal Scalability Law needs more points";
     assert!(said.contains(only), "{said}");
 }
 

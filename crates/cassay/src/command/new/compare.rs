@@ -36,7 +36,7 @@ const SUBJECTS: [Subject; 5] = [
         usual: ["LZ4Compressor", "ZstdCompressor"],
         sets: ["{keyspace: {compression: {class: ", "}}}"],
         prefix: "",
-        question: ["What does ", " save and cost beside "],
+        question: ["What does ", " save and cost compared with "],
     },
     Subject {
         word: "collector",
@@ -157,7 +157,7 @@ pub fn derived(answers: &BTreeMap<&'static str, String>) -> Vec<(&'static str, S
         ""
     };
     let local = if is_stored {
-        "    # Cassandra flushes with LZ4 otherwise, whatever the table says.\n    \
+        "    # Cassandra flushes with LZ4 otherwise, regardless of the table's compressor.\n    \
          yaml: {flush_compression: table}\n"
     } else {
         ""

@@ -48,7 +48,7 @@ target: {null: {latency: 200us, stall: {every: 40s, length: 2s}}}
             .to_owned(),
             TargetChoice::Null => "\
 # A server inside cassay that answers at once: it measures the instrument, and shows what a study
-# does before a cluster is there. `--target local` and `--target attach:HOST` run it elsewhere.
+# does before a cluster exists. `--target local` and `--target attach:HOST` run it elsewhere.
 target: {null: {}}
 "
             .to_owned(),
@@ -68,7 +68,7 @@ target:
   attach:
     contact_points: ['{address}']
     # user: cassay
-    # password: {{secret: db}}   # and on the command line: --secret db=file:PATH
+    # password: {{secret: db}}   # and, on the command line: --secret db=file:PATH
     # datacenter: dc1            # use only the nodes of this one
 "
             ),
@@ -83,7 +83,7 @@ target:
             TargetChoice::Local if name == "fault" => "keyspace: {replication: 3}\n".to_owned(),
             TargetChoice::Local => "keyspace: {replication: 1}\n".to_owned(),
             TargetChoice::Attach(_) => format!(
-                "# A separate keyspace, with as many copies as your tables have:
+                "# A separate keyspace, with the number of copies of your tables:
 # replication: {{dc1: 3}}
 keyspace: {{name: {}, replication: 1}}
 ",

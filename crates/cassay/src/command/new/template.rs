@@ -79,7 +79,7 @@ const fn ask(key: &'static str, asks: &'static str, default: &'static str) -> Qu
 const ROWS: Question = ask("data.load.operations", "How many rows?", "100k");
 const MIX: Question = ask(
     "workload.mix",
-    "How many writes for how many reads?",
+    "Which ratio of writes to reads?",
     "{write: 1, read: 1}",
 );
 

@@ -374,7 +374,7 @@ fn the_command_finds_a_damaged_file(lab: &Lab) {
         refused.says(&[
             "node2",
             "Data.db is damaged",
-            "nothing was restored",
+            "cassay restored nothing",
             "hint:",
         ]);
     }

@@ -144,7 +144,7 @@ fn a_damaged_file_is_named(lab: &Lab, folder: &Path) {
     let from = folder.to_str().unwrap();
     let name = data.file_name().unwrap().to_str().unwrap();
     let refused = lab.cassay(&["snapshot", "import", from]).ended_with(1);
-    refused.says(&["node2", name, "is damaged", "nothing was imported"]);
+    refused.says(&["node2", name, "is damaged", "cassay imported nothing"]);
     std::fs::write(&data, whole).unwrap();
     let none = lab.cassay(&["snapshot", "list", "--json"]).ended_with(0);
     assert_eq!(none.json().as_array().map(Vec::len), Some(0));

@@ -65,7 +65,7 @@ fn assert_upgrades(study: &str, said: &[&str]) {
     let files = match lines()[1].name {
         "4.1" => "no file was rewritten",
         "5.0" => "of oa",
-        _ => "were rewritten: it had",
+        _ => "were rewritten: the node had",
     };
     for said in said.iter().chain([&files]) {
         assert!(evidence.contains(said), "{said}: {evidence}");

@@ -299,7 +299,7 @@ fn a_lost_machine_is_a_named_gap_and_earlier_data_is_kept() {
     };
     let same = rule(1, "V11");
     let detail = same["detail"].to_string();
-    let unseen = "cannot be judged: what the host has seen of 127.0.0.1 on db1 is lost";
+    let unseen = "cannot be judged: the readings of 127.0.0.1 on db1 are lost";
     assert!(detail.contains(unseen), "{said}");
     assert_eq!(same["result"], unseen_or_stolen(&detail), "{said}");
     let lost = "the logs of 127.0.0.1 on db1 are lost";

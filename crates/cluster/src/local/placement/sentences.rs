@@ -8,7 +8,7 @@ use topology::{CpuSet, Instance, Plan};
 /// Warning if nodes use every CPU of the machine itself. The planner knows only the nodes' part of
 /// the machine.
 pub(super) const NONE_LEFT: &str =
-    "nodes have every CPU: none is left for interrupts, the system and the client";
+    "nodes use every CPU: none remains for interrupts, the system and the client";
 
 /// Planner's warning if whole cores did not suffice.
 const SHARED: &str = "cores are shared by several instances";
@@ -50,7 +50,7 @@ pub(super) fn plan_sentences(
     let split = names(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1));
     if !split.is_empty() {
         said.push(format!(
-            "no NUMA node had space for a part of {}: it is on several",
+            "no NUMA node had space for a part of {}, so it is on several",
             split.join(", ")
         ));
     }
@@ -60,7 +60,7 @@ pub(super) fn plan_sentences(
     });
     if !away.is_empty() {
         said.push(format!(
-            "memory is on NUMA nodes without CPUs of their own: of {}",
+            "memory of {} is on NUMA nodes without CPUs for it",
             away.join(", ")
         ));
     }

@@ -219,7 +219,7 @@ fn statements_make_the_tables_and_do_nothing_else() {
         "",
     ] {
         assert!(
-            with(bad).contains("executes nothing else"),
+            with(bad).contains("executes no other statements"),
             "{bad}: {}",
             with(bad)
         );

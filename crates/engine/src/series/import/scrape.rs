@@ -43,7 +43,7 @@ impl Scrape {
         ensure!(!place.is_empty(), "the end point {url} names no host");
         ensure!(
             !place.contains('@'),
-            "the endpoint {url} has a password in its address, where others can see it"
+            "the endpoint {url} has a password in its address, where other users can read it"
         );
         Ok(Scrape {
             url: url.to_string(),

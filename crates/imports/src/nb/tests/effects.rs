@@ -130,7 +130,7 @@ fn a_line_that_asks_for_another_file_is_refused() {
     }
     let other = outcome(FILE, "yaml=others.yaml");
     assert!(
-        other.contains("only those of file.yaml are read"),
+        other.contains("cassay imports only operations of file.yaml"),
         "{other}"
     );
 }

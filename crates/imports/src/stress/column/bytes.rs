@@ -35,8 +35,8 @@ pub(crate) fn too_large<'a>(columns: impl Iterator<Item = &'a Column> + Clone) -
         .max_by_key(|column| column.bytes_max())
         .filter(|_| row > ROW_BYTES_MAX)?;
     Some(format!(
-        "a row may take {row} bytes, {} of them `{}`; the most is {ROW_BYTES_MAX}, four times what \
-         a server takes by default; state a smaller size",
+        "a row may take {row} bytes, {} of them `{}`; the maximum is {ROW_BYTES_MAX}, four times \
+         the default limit of a server; state a smaller size",
         largest.bytes_max(),
         largest.name
     ))

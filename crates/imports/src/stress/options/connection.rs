@@ -187,11 +187,11 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
         if mode.has(form) {
             let name = crate::stress::params::name(form);
             let instead = match form {
-                "maxPending=" => "requests in flight are those of `-rate`",
+                "maxPending=" => "`-rate` sets the requests in flight",
                 "protocolVersion=" => "the newest version that both sides speak is used",
                 "port=" => "the tool does not use it either; write `-port native=`",
                 "requestTimeout=" => "set a timeout with `--set`",
-                _ => "the client is cassay's own",
+                _ => "cassay uses its own client",
             };
             notes.push(format!("`-mode {name}` has no effect: {instead}."));
         }
@@ -213,14 +213,14 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
         } else {
             "password="
         };
-        let hint = Some("state both or none".to_owned());
+        let hint = Some("state both, or neither".to_owned());
         let message = "`user=` and `password=` belong together";
         d.add(&mode.place_of(given), message, hint);
     }
     match (mode.has("prepared"), mode.has("unprepared")) {
         (true, true) => {
             let message = "`prepared` and `unprepared` exclude each other";
-            let hint = Some("leave one of them out".to_owned());
+            let hint = Some("remove one of them".to_owned());
             d.add(&mode.place_of("unprepared"), message, hint);
             Style::Prepared
         }
@@ -262,8 +262,7 @@ fn nodes(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> N
         notes.push("`-node file=` hides the list of nodes next to it, as in the tool.".to_owned());
     }
     if node.has("whitelist") {
-        let note = "`-node whitelist`: of the named nodes, operations go to those that own their \
-                    rows.";
+        let note = "`-node whitelist`: operations go to those named nodes that own their rows.";
         notes.push(note.to_owned());
     }
     for form in ["rack=", "loadbalance=", "remote-dc="] {

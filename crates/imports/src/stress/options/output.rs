@@ -105,7 +105,7 @@ const LOG_SILENT: [Silent; 4] = [
     (
         "-log",
         "level=",
-        "--compat prints what the level normal prints",
+        "--compat prints the output of the level normal",
     ),
     (
         "-log",
@@ -121,7 +121,7 @@ const LOG_SILENT: [Silent; 4] = [
 ];
 const REPORTING_SILENT: [Silent; 2] = [
     ("-reporting", "output-frequency=", LINES),
-    ("-reporting", "header-frequency=", "the header comes once"),
+    ("-reporting", "header-frequency=", "the header appears once"),
 ];
 const RANGES: &str =
     "the ring is read in ranges of equal width, from the first to the last and again";

@@ -231,7 +231,7 @@ impl Planner<'_> {
     fn query(&mut self, query: &Query, table: usize, weight: &Weight) {
         if let Some(why) = query.not_compared {
             let name = &weight.name;
-            let note = format!("rows that {name} reads are not compared: {why}");
+            let note = format!("cassay does not compare the rows that {name} reads: {why}");
             self.notes.push(note);
         }
         let kind = self.kind(&weight.name, !query.is_select);

@@ -24,7 +24,7 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     },
     Row {
         words: &["Too many authentication failures"],
-        cause: "it was offered more keys than it takes (LINE)",
+        cause: "ssh offered more keys than it accepts (LINE)",
         hint: "name the right one in ~/.ssh/config: IdentityFile, with `IdentitiesOnly yes`",
     },
     Row {
@@ -67,7 +67,7 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["no matching", "found"],
         cause: "it supports only algorithms that this machine's ssh no longer supports (LINE)",
-        hint: "allow it for this machine in ~/.ssh/config, or bring its sshd up to date",
+        hint: "allow it for this machine in ~/.ssh/config, or update its sshd",
     },
     Row {
         words: &["onfiguration option"],
@@ -101,7 +101,7 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     Row {
         words: &["(NotFound)"],
         cause: "it no longer exists (LINE)",
-        hint: "`kubectl get events` may say who deleted or evicted it",
+        hint: "`kubectl get events` may show the reason for its deletion or eviction",
     },
     Row {
         words: &["container not found"],
@@ -130,13 +130,13 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     },
     Row {
         words: &["certificate"],
-        cause: "the cluster's certificate or that of the client is not accepted (LINE)",
+        cause: "the certificate of the cluster or of the client is not accepted (LINE)",
         hint: "update the configuration of kubectl, as the cluster's provider describes",
     },
     Row {
         words: &["error dialing backend"],
         cause: "the API server does not get through to its node (LINE)",
-        hint: "see `kubectl get nodes`, and whether the kubelet there answers",
+        hint: "see `kubectl get nodes`, and check that the kubelet there answers",
     },
 ];
 
@@ -197,7 +197,7 @@ pub(super) const BY_OTHERS: [Row; 8] = [
     Row {
         words: &["GLIBC"],
         cause: "its C library is older than the one that this program was built with (LINE)",
-        hint: "use the static program of a release, which needs none; of sources `cargo xtask \
-               dist` makes it",
+        hint: "use the static program of a release, which needs none; from source, `cargo xtask \
+               dist` builds it",
     },
 ];

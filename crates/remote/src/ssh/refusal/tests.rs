@@ -38,7 +38,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     ),
     (
         &["Received disconnect from ::1 port 22:2: Too many authentication failures"],
-        "offered more keys than it takes",
+        "offered more keys than it accepts",
     ),
     (
         &["ssh: connect to host db3 port 2222: Connection refused"],
@@ -95,7 +95,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     ),
     (
         &["something that nobody has heard"],
-        "db3: ssh does not get in: something that nobody has heard\nhint: `ssh -v db3` says more",
+        "db3: ssh cannot log in: something that nobody has heard\nhint: `ssh -v db3` says more",
     ),
 ];
 
@@ -209,7 +209,7 @@ fn a_banner_is_neither_understood_nor_told_at_length() {
     let mut lines = vec!["ssh: connect to host db3 port 22: Connection refused"];
     lines.extend(["Everything that you do here is watched, and kept for years."; 100]);
     let told = sentences(Stage::Login, 255, &lines);
-    assert!(told.starts_with("db3: ssh does not get in: "), "{told}");
+    assert!(told.starts_with("db3: ssh cannot log in: "), "{told}");
     assert!(told.chars().count() < TOLD_CHARS_MAX + 100, "{told}");
 }
 

@@ -127,7 +127,7 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     let gossip = seen.gossip_s.map(|gossip_s| {
         let away = seen.gossip_away_s.unwrap_or_default();
         format!(
-            "by {} after {} (nodes took one for dead for {})",
+            "by {} after {} (nodes considered it down for {})",
             seen.gossip_by,
             number::duration(gossip_s),
             number::duration(away)
@@ -209,7 +209,7 @@ fn hints_of(hints: &HintsRecord) -> String {
     }
     let gone = match hints.drained_s {
         Some(drained_s) => format!(
-            "the last gone {} after the healing",
+            "the last one {} after the healing",
             number::duration(drained_s)
         ),
         None => "some were left".to_owned(),

@@ -29,7 +29,7 @@ impl<'a> Subject<'a> {
 /// Explanation of the columns.
 const FOOT: &str = "Before: the median of the seconds before it. Lowest: the worst second, from \
                     the injection until throughput was back to normal. After: the mean of all \
-                    seconds since it was seen whole. Errors: from the injection on.";
+                    seconds since the target was whole again. Errors: from the injection on.";
 
 /// Returns the table. Claims without a matching fault have their own rows.
 pub fn table(view: &RunView) -> Table {

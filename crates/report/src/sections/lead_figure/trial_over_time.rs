@@ -73,8 +73,8 @@ pub fn trial_figure(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure
     };
     Some(LeadFigure {
         title: "Throughput and p99 latency over the measured window".into(),
-        what: "Left: operations per second. Right: p99 latency in milliseconds, of each second by \
-               itself."
+        what: "Left: operations per second. Right: p99 latency in milliseconds, of each second \
+               separately."
             .into(),
         plots: vec![
             curve("op/s", false, rates),

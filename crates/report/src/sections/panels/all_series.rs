@@ -52,7 +52,7 @@ pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Blo
     let mut blocks = vec![Block::Choice("Trial and group".into(), charts)];
     if left_out > 0 {
         blocks.push(Block::Text(format!(
-            "{} more series, of this or of other trials, are on disk only: trials/*/probes.",
+            "{} more series, of this or of other trials, are only on disk: trials/*/probes.",
             number::count(left_out as u64)
         )));
     }

@@ -461,8 +461,8 @@ fn why_missing(
         return match mine().flat_map(|p| &p.problems).find(named) {
             Some(problem) => format!("not recorded; probe {probe}: {problem}"),
             None => format!(
-                "no value: the probe {probe} ran and read none. Nothing of the kind happened, or \
-                 this version does not have the figure."
+                "no value: the probe {probe} ran and read none. There was no event of this kind, \
+                 or this version does not have the figure."
             ),
         };
     }

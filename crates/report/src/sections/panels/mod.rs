@@ -66,7 +66,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let left_out = with_series().count() - shown;
     if left_out > 0 {
         lead = format!(
-            "{lead} {left_out} more trials have their series on disk only (trials/*/probes)."
+            "{lead} {left_out} more trials have their series only on disk (trials/*/probes)."
         );
     }
     Some(Section {

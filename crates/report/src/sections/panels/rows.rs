@@ -184,7 +184,7 @@ pub const NODES: &[RowSpec] = &[
         ],
     },
     RowSpec {
-        title: "Nodes that a node takes for dead",
+        title: "Nodes that a node considers down",
         probe: "cassandra",
         height_px: 60,
         quiet: true,

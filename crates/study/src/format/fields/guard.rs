@@ -18,7 +18,7 @@ pub const FIELDS: &[Field] = &[
             ],
             &Type::Section(|d| d.guard.when = GuardedClusters::Always),
         ),
-        "Limits that end the load, and the run, if the load is too much for the target. The load \
+        "Limits that end the load, and the run, if the load is too high for the target. The load \
          starts with a ramp, and ends after the first second that exceeds a limit. With `auto` \
          (default), the limits below apply on a cluster that cassay did not start and that has \
          connections from other clients. With keys, they apply on every target. With `off`, they \

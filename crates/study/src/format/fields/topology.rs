@@ -53,8 +53,8 @@ pub(super) const FIELDS: &[Field] = &[
             "numa" => Units::Numa, "sockets" => Units::Sockets
         ),
         "Unit of the part of the machine that all nodes together may use: cores, groups of cores \
-         under one L3, NUMA nodes or sockets. All units of one socket come before those of the \
-         next. Needs `count`.",
+         under one L3, NUMA nodes or sockets. cassay uses all units of one socket before the next \
+         socket. Needs `count`.",
     ),
     optional(
         "target.local.topology.count",

@@ -194,8 +194,8 @@ fn nodes_of_machines_are_not_started_on_others() {
         &text,
         &overrides,
         expect![[r#"
-            s.yaml:9:68: `faults.ha` moves volumes to another host, and those of machines cannot
-              hint: leave it out, or its variant: `--set variants.NAME=none`
+            s.yaml:9:68: `faults.ha` moves volumes between hosts, which is impossible for machines
+              hint: remove it, or its variant: `--set variants.NAME=none`
         "#]],
     );
 }
@@ -350,7 +350,7 @@ fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
         &text,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:8:44: rolling-restart takes all nodes, one after the other
+        s.yaml:8:44: rolling-restart affects all nodes, one after the other
           hint: remove `where`
         s.yaml:9:21: rolling-restart performs a task: its time limit `faults.for` is missing
           hint: add it, or `until: end`

@@ -93,7 +93,7 @@ fn settings_have_the_lines_names_and_absent_ones_are_refused() {
         ),
         (
             "cassandra: 6.0, yaml: {reject_out_of_token_range_requests: true}",
-            "was removed: Cassandra 5.0 was the last that had it",
+            "was removed: Cassandra 5.0 was the last release with it",
         ),
         (
             "cassandra: 4.1, yaml: {storage_compatibility_mode: NONE}",

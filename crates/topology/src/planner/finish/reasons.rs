@@ -19,7 +19,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let cells: Vec<usize> = first.cells.iter().map(|cell| cell.cpus.len()).collect();
     said.push(match (cells.len(), attempt.memory_cells) {
         (_, Some(parts)) => format!(
-            "each instance is in {parts} parts, since its memory is more than that of one node"
+            "each instance is in {parts} parts, since its memory exceeds the memory of one node"
         ),
         (1, _) => format!(
             "{} vCPUs fit on one NUMA node, so each instance is in one part",
@@ -36,7 +36,8 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
             "whole cores do not suffice, so threads are assigned one by one".to_owned()
         }
         Smt::Pack => format!(
-            "whole cores are given out, so that none serves two instances: {} cores for {} vCPUs",
+            "the plan assigns whole cores, so that no core serves two instances: {} cores for {} \
+             vCPUs",
             first.cores.len(),
             wish.vcpus
         ),
@@ -46,8 +47,8 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
         let nodes = crate::CpuSet::from_iter(instance.nodes.iter().copied());
         let groups = instance.l3.len();
         let why = match instance.nodes.len() {
-            1 => "of the nodes with space, the one with the most left",
-            _ => "the first with the most space left, the others nearest to it",
+            1 => "of the nodes with space, the node with the most free memory",
+            _ => "the first with the most free memory, the others nearest to it",
         };
         said.push(format!(
             "instance {} is on node {nodes} ({why}), on {groups} L3 group{}",
@@ -69,7 +70,7 @@ fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     said.push(format!("vSphere 8 shows each VM {}", plan.vsphere8));
     if wish.profile == Profile::Pinned {
         said.push(format!(
-            "with this pinning, a guest should see {}",
+            "with this pinning, a guest should have {}",
             first.pinned
         ));
     }
@@ -127,7 +128,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let given = (wish.instances * wish.vcpus) as usize;
     if given >= machine.allowed_cpus().len() && plan.housekeeping.is_empty() {
         said.push(
-            "every CPU is assigned: none is left for hypervisor, interrupts and host".to_owned(),
+            "every CPU is assigned: none remains for hypervisor, interrupts and host".to_owned(),
         );
     }
     if attempt.shares_cores {
@@ -164,15 +165,15 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         && matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8)
     {
         said.push(
-            "ESXi does not consider memory: the guest sees a node larger than any, and does not \
-             see that a part of its memory is remote. Remedy: cores per socket and virtual NUMA \
-             nodes set by hand (vSphere 8), numa.consolidate=FALSE (7)"
+            "ESXi does not consider memory: the guest has a node larger than any real node, and \
+             does not detect that a part of its memory is remote. Remedy: cores per socket and \
+             virtual NUMA nodes set by hand (vSphere 8), numa.consolidate=FALSE (7)"
                 .to_owned(),
         );
     }
     if wish.hot_add && plan.instances[0].cells.len() > 1 {
         said.push(
-            "with CPU hot-add the guest sees one NUMA node, but here it is on several".to_owned(),
+            "with CPU hot-add the guest has one NUMA node, but here it is on several".to_owned(),
         );
     }
     let split: Vec<u32> = plan

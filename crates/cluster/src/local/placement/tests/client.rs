@@ -24,7 +24,7 @@ fn nodes_that_run_anywhere_keep_off_the_cpus_of_the_client() {
         ..placed(Placing::OneSocketPerVcpu)
     };
     let error = format!("{:#}", Layout::plan(&spec(1, all), &small()).unwrap_err());
-    assert!(error.contains("none is left for nodes"), "{error}");
+    assert!(error.contains("none remains for nodes"), "{error}");
 }
 
 /// The reservation was lost if hosts may use only a part of the machine.
