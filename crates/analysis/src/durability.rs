@@ -1,4 +1,4 @@
-//! Judges whether a configuration promises that acknowledged writes survive and are read.
+//! Judges if a configuration promises that acknowledged writes survive and are read.
 //!
 //! The promise has two parts. A read at R of RF copies meets at least one of the W that
 //! acknowledged (R + W > RF). And failures destroyed so few of these W copies that it still does.

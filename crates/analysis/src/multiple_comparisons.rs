@@ -79,8 +79,8 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, F
     (judged.collect(), chances)
 }
 
-/// Returns a flag for each of some descriptive comparisons: true if it differs significantly and by
-/// more than its margin, adjusted for their number.
+/// Returns a flag for each descriptive comparison: true if it differs significantly, adjusted for
+/// their number, and by more than its margin.
 pub fn differing(comparisons: &[Comparison]) -> Vec<bool> {
     let p: Vec<f64> = comparisons.iter().map(|one| one.p().unwrap_or(1.0)).collect();
     let judged = comparisons.iter().zip(holm(&p));

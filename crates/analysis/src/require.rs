@@ -1,4 +1,4 @@
-//! Judges whether a number meets a requirement, by its interval.
+//! Judges if a number meets a requirement, by its interval.
 //!
 //! A requirement is met or missed only if the whole 95 % interval is on one side of the limit. So
 //! at most 2.5 in 100 requirements that are just met count as missed. If the interval contains the

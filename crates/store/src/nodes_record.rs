@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 pub struct NodesRecord {
     /// Format number of the record: 1.
     pub format: u32,
-    /// Kind of the hosts: `hosts` (simulated hosts on one machine), `machines`, `loopback`, `attach`
-    /// or `null`.
+    /// Kind of the hosts: `hosts` (simulated hosts on one machine), `machines`, `loopback`,
+    /// `attach` or `null`.
     pub isolation: String,
     /// Hosts of the nodes.
     #[serde(default)]

@@ -155,7 +155,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
 fn a_file_with_a_mistake_asks_nobody() {
     let lab = Lab::new();
     lab.write("w.yaml", &FILE.replace("(:a, :v)", "(:a, :w)"));
-    // Nobody listens there.
+    // No process listens there.
     let check = [
         "workload",
         "check",

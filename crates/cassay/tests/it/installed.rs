@@ -60,7 +60,7 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     said.says(&["are not in the cache", "`cassay supply fetch` does it now"]);
     let listed = fresh(&lab, &["supply", "list", "--json"]).ended_with(0).json();
     assert_eq!(listed["jars"][0]["state"], "absent");
-    // Nobody listens there.
+    // No process listens there.
     let nobody = [
         "supply",
         "fetch",

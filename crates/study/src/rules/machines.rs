@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for (path, why) in [
         (
             "target.local.host.link",
-            "only applies to simulated hosts: machines have their own",
+            "is for simulated hosts: machines have their own",
         ),
         (
             "target.local.address",

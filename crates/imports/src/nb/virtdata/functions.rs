@@ -233,7 +233,7 @@ pub(super) fn flavour(input: Ty, output: Ty, step: Transformation) -> Variant {
     }
 }
 
-/// Returns the same flavour for each of some input types.
+/// Returns one flavour for each input type, with the same output type and transformation.
 pub(super) fn from(inputs: &[Ty], output: Ty, step: &Transformation) -> Flavours {
     let one = |input: &Ty| flavour(*input, output, step.clone());
     Some(inputs.iter().map(one).collect())

@@ -99,8 +99,8 @@ fn p99(fault: &FaultRecord) -> Option<String> {
     })
 }
 
-/// Describes if acknowledged data was lost in trials with a fault. It says only about rows that
-/// were read back and judged that no data was lost.
+/// Describes the loss of acknowledged data in trials with a fault. The statement that no data was
+/// lost covers only rows that were read back and judged.
 pub(super) fn losses(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let broken: Vec<&TrialFinding> = trials.iter().filter(|t| !t.faults.is_empty()).collect();
