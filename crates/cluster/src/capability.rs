@@ -79,7 +79,7 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
         Capability::NetworkPolicy => {
             let answer = hosts.as_ref().ok().and_then(|all| all.get(&capability));
             answer.cloned().unwrap_or_else(|| Err(pods::NO_PODS.to_owned()))
-        },
+        }
         // The remaining capabilities depend only on the hosts.
         _ => host_capability(hosts, capability),
     }

@@ -265,9 +265,9 @@ impl Cluster {
         match &self.control {
             Control::Local(nodes) => {
                 let agent = nodes.jolokias().find(|(node, _)| *node == name);
-                agent.and_then(|(_, agent)| agent).ok_or_else(|| {
-                    "the distribution in use has no Jolokia agent".to_string()
-                })
+                agent
+                    .and_then(|(_, agent)| agent)
+                    .ok_or_else(|| "the distribution in use has no Jolokia agent".to_string())
             }
             Control::Attached(attached) => {
                 let index = self.nodes.iter().position(|node| node.name == name);

@@ -146,7 +146,11 @@ impl FileKind {
             FileKind::Certificate => ("a file of certificates", 4 * MIB, HELD),
             FileKind::ConnectBundle => ("a secure connect bundle", 16 * MIB, HELD),
             FileKind::Password => ("a file with a password", 64 * KIB, HELD),
-            FileKind::Home => ("a file that describes the installed software", 4 * MIB, HELD),
+            FileKind::Home => (
+                "a file that describes the installed software",
+                4 * MIB,
+                HELD,
+            ),
             FileKind::Jar => ("a jar", 128 * MIB, HELD),
             FileKind::Archive => ("an archive or a program", 16 * GIB, IN_PIECES),
             FileKind::Supply => ("a list of jars", 4 * MIB, HELD),

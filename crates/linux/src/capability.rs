@@ -275,8 +275,12 @@ fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
 
 fn controller(places: &[CgroupDir], name: &str) -> Result<String> {
     let place = places.iter().find(|place| place.has(name));
-    let missing = || format!("this machine has no control group for {name}, because none is \
-                              mounted");
+    let missing = || {
+        format!(
+            "this machine has no control group for {name}, because none is \
+                              mounted"
+        )
+    };
     let place = place.with_context(missing)?;
     let version = if place.unified { 2 } else { 1 };
     Ok(format!("control groups, version {version}"))

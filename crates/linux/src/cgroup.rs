@@ -342,8 +342,10 @@ impl CgroupDir {
 /// other groups may have begun to use them. They have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
-    switch_on(top, &place.controllers).context("cassay cannot use a container's own group: run it \
-                                                outside")
+    switch_on(top, &place.controllers).context(
+        "cassay cannot use a container's own group: run it \
+                                                outside",
+    )
 }
 
 /// Switches controllers on for the groups in `dir`.

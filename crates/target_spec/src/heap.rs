@@ -49,9 +49,7 @@ pub(crate) fn heap_refusal(spec: &LocalSpec) -> Option<String> {
                 "`heap` is {shown}, but `{option}` sets another heap"
             ))
         } else if RECKONED.iter().any(|prefix| option.starts_with(prefix)) {
-            Some(format!(
-                "`heap` is {shown}, so `{option}` has no effect"
-            ))
+            Some(format!("`heap` is {shown}, so `{option}` has no effect"))
         } else {
             None
         }

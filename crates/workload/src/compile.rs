@@ -67,9 +67,7 @@ fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
             .and_then(|hint| all.iter().find(|name| hint.ends_with(&format!(" {name}?"))));
         params.problem(
             &["use"],
-            format!(
-                "no workload is named \"{use_}\"; `cassay workload list` shows all workloads"
-            ),
+            format!("no workload is named \"{use_}\"; `cassay workload list` shows all workloads"),
             hint,
         );
         // It also reports the other mistakes of the section, as far as they can be detected.

@@ -291,8 +291,11 @@ fn files(source: &Source, name: &str) -> Result<Vec<ExportFile>> {
     for format in &FORMATS {
         match export::export(source, format) {
             Ok(some) => files.extend(some),
-            Err(error) => terminal::say(&format!("note: cassay leaves out {}: \
-                                                  {error}", format.name)),
+            Err(error) => terminal::say(&format!(
+                "note: cassay leaves out {}: \
+                                                  {error}",
+                format.name
+            )),
         }
     }
     Ok(files)

@@ -73,9 +73,9 @@ mod tests {
         let [steady, recorded] = judged(&lost);
         assert_eq!(steady.0, RuleOutcome::Unknown);
         assert!(
-            steady.1.contains(
-                "cannot be judged: the readings of node2 on db2 are lost: the agent"
-            ),
+            steady
+                .1
+                .contains("cannot be judged: the readings of node2 on db2 are lost: the agent"),
             "{}",
             steady.1
         );

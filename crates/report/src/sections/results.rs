@@ -20,10 +20,11 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         kinds_table(view, points)
             .map(|table| Block::Details("By kind of operation".into(), vec![Block::Table(table)])),
     );
-    blocks
-        .extend(blocks_table(view).map(|table| {
+    blocks.extend(
+        blocks_table(view).map(|table| {
             Block::Details("Every trial separately".into(), vec![Block::Table(table)])
-        }));
+        }),
+    );
     if points.iter().any(did_more_than_offered) {
         let why = "Throughput may exceed the offered rate, because operations that were due before \
                    the window ended within it.";

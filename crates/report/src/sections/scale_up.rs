@@ -145,8 +145,10 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
                 record.units_per_socket
             ),
             EfficiencyOf::System => {
-                format!("{arm}the full machine has {share} of {all} times the throughput of one \
-                         {unit}.")
+                format!(
+                    "{arm}the full machine has {share} of {all} times the throughput of one \
+                         {unit}."
+                )
             }
             EfficiencyOf::Cross => format!(
                 "{arm}the full machine has {share} of {} times the throughput of one full socket.",

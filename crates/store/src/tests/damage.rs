@@ -408,7 +408,10 @@ fn a_folder_called_latest_stops_a_run_before_it_makes_anything() {
     assert!(refused.to_string().contains("cannot be called \"latest\""));
     fs::create_dir(results.path().join("latest")).unwrap();
     let refused = RunWriter::create(results.path(), "", &plan("first")).unwrap_err();
-    assert!(refused.to_string().contains("move it to another place"), "{refused}");
+    assert!(
+        refused.to_string().contains("move it to another place"),
+        "{refused}"
+    );
     assert!(!results.path().join("first").exists());
 }
 

@@ -86,10 +86,7 @@ pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     reader.skip_blanks();
     if reader.at < text.len() {
         let rest = &text[reader.at..];
-        return Err(Wrong::new(
-            reader.at,
-            format!("`{rest}` follows the value"),
-        ));
+        return Err(Wrong::new(reader.at, format!("`{rest}` follows the value")));
     }
     Ok(expr)
 }
