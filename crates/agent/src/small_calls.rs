@@ -1,4 +1,4 @@
-//! Short calls of an agent: processes, machine, probes.
+//! Small calls of an agent: processes, machine, probes.
 
 use crate::state::AgentState;
 use anyhow::Result;

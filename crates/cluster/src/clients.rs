@@ -1,4 +1,5 @@
-//! Other clients of a cluster, and the sizes of its tables. Both show if it is safe to offer load.
+//! Other clients of a cluster, and the sizes of its tables, to judge whether it is safe to offer
+//! load.
 
 use crate::cluster::Cluster;
 use crate::node::NodeInfo;
@@ -7,20 +8,20 @@ use anyhow::{Context, Result};
 use cql::Value;
 use std::collections::BTreeMap;
 
-/// Connections of other clients. Cassandra lists them since 4.0.
+/// Connections of other clients, which Cassandra lists since 4.0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OtherClients(pub Vec<OtherConnection>);
 
 /// A client connection that does not belong to this program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherConnection {
-    /// Node at the other end of the connection.
+    /// Node that it is connected to.
     pub node: String,
     /// Client address: `10.0.0.7:41234`.
     pub from: String,
-    /// Name of the driver, as the client gives it; empty if it gives none.
+    /// Driver that the client names; empty if it names none.
     pub driver: String,
-    /// Number of requests on the connection up to now.
+    /// Requests on the connection so far.
     pub requests: u64,
 }
 

@@ -28,9 +28,9 @@ use versions::Release;
 pub struct Handles {
     /// Handles of the nodes, in the order of [`crate::Cluster::nodes`].
     pub nodes: Vec<NodeHandle>,
-    /// Nodes that can be added, one for each host. Empty if the nodes share the machine.
+    /// Nodes that can be added, by host. Empty if the nodes share the machine.
     pub newcomers: Vec<AddedNode>,
-    /// Isolated hosts, in order. Empty if the nodes share the machine.
+    /// Hosts with an isolation of their own, in order. Empty if the nodes share the machine.
     pub hosts: Vec<HostHandle>,
     /// Agent of the switch between the hosts. `None` between machines.
     pub switch: Option<Arc<Agent>>,
@@ -51,9 +51,9 @@ pub struct NodeHandle {
     pub process: Option<Identity>,
     /// Start commands and files of a managed node.
     pub own: Option<OwnNode>,
-    /// Start command for the newer release, once an upgrade was prepared.
+    /// Start as the newer release, once an upgrade was prepared.
     pub upgraded: Option<UpgradedNode>,
-    /// Start command for the older release, once the node was upgraded.
+    /// Start as the older release, once the node was upgraded.
     pub former: Option<OwnNode>,
     /// Service of an attached node whose machine is reachable.
     pub service: Option<NodeService>,
@@ -74,7 +74,7 @@ pub struct NodeHandle {
 /// A node that has not joined yet.
 #[derive(Debug)]
 pub struct AddedNode {
-    /// Handle of the node after it was added. It has no process yet.
+    /// Handle of the node once it was added, without a process.
     pub node: NodeHandle,
     /// Steps by which it joins the ring.
     pub join: Join,
@@ -87,18 +87,17 @@ pub struct OwnNode {
     pub start: (Command, PathBuf),
     /// Start command that tolerates an unreadable part of the commit log.
     pub forgiving: Command,
-    /// Start command for a node that is not in the ring. It joins, and streams the data that it
-    /// will own.
+    /// Start command for a node that the ring does not know: it joins, and streams the data that it
+    /// is to own.
     pub joining: Command,
-    /// Start command for joining if the ring may still contain the node. It takes its own place
-    /// again.
+    /// Start command for joining if the ring may still know the node: it takes its own place.
     pub claiming: Command,
-    /// Start command for a node that lost its data: it takes its own place again, and streams the
-    /// data that it had.
+    /// Start command for a node that lost its data: it takes its own place, and streams the data
+    /// that it had.
     pub replacing: Command,
     /// Data folders, as paths on its host.
     pub kept: Vec<PathBuf>,
-    /// The folder among `kept` that holds the commit log.
+    /// The one among `kept` with the commit log.
     pub commit_log: PathBuf,
     /// Folder of all files of the node, as a path on its host.
     pub folder: PathBuf,
@@ -106,25 +105,25 @@ pub struct OwnNode {
     pub conf: PathBuf,
     /// Release that the node runs, and the origin of that release.
     pub release: (Release, Origin),
-    /// CPUs and memory nodes to which the node is confined, however it is started.
+    /// CPUs and memory nodes that it is confined to, however it is started.
     pub confinement: Option<Confinement>,
 }
 
-/// Start of a node with another release.
+/// Start of a node as another release.
 #[derive(Debug)]
 pub struct UpgradedNode {
-    /// Steps that write its configuration, next to the existing one.
+    /// Steps that write its configuration, beside the existing one.
     pub files: Vec<FileStep>,
-    /// Start command for the other release.
+    /// Start as the other release.
     pub own: OwnNode,
-    /// Start command for the present release, for later.
+    /// Start as the present release afterwards.
     pub former: OwnNode,
 }
 
 /// Mode of starting a node without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartMode {
-    /// The node is not in the ring.
+    /// The ring does not know the node.
     Joining,
     /// The ring considers the node down.
     Replacing,
@@ -168,7 +167,7 @@ impl HostHandle {
 }
 
 impl NodeHandle {
-    /// Sends a CQL query on a new connection, and returns as soon as the node answers.
+    /// Sends a CQL query on a new connection, and returns if the node answers.
     ///
     /// # Errors
     /// It does not answer within `limit`, with the reason.
@@ -177,8 +176,8 @@ impl NodeHandle {
         session.query("SELECT key FROM system.local").map(drop)
     }
 
-    /// Returns the lower and upper bound of the node's wall-clock offset from this machine, ms.
-    /// Negative if the node is behind.
+    /// Returns bounds of the node's wall clock offset from ours in ms: at least and at most,
+    /// negative if it is behind.
     ///
     /// # Errors
     /// It does not answer within `limit`.
@@ -189,7 +188,7 @@ impl NodeHandle {
         let said = session.query("SELECT toUnixTimestamp(now()) FROM system.local")?;
         let after_ms = wall_ms();
         let cell = said.rows.first().and_then(|row| row.first());
-        let ms = cell.and_then(cql::Value::as_i64).context("it returns no time")?;
+        let ms = cell.and_then(cql::Value::as_i64).context("it tells no time")?;
         Ok([ms - after_ms, ms - before_ms])
     }
 
@@ -210,14 +209,13 @@ impl NodeHandle {
 
     pub(crate) fn own(&self) -> Result<&OwnNode> {
         let own = self.own.as_ref();
-        own.with_context(|| format!("cassay did not start {}", self.name))
+        own.with_context(|| format!("{} is not ours", self.name))
     }
 
     /// Returns the injection that stops the node in order and restarts it on healing.
     ///
     /// # Errors
-    /// The node does not run, or it is attached and the command line names no command that stops
-    /// it.
+    /// It does not run, or it is attached and the command line names nothing that stops it.
     pub fn stopping(&self) -> Result<Injection> {
         match &self.service {
             Some(service) => service.breaking(ServiceBreak::Stop, self.process),
@@ -250,7 +248,7 @@ impl NodeHandle {
         }
     }
 
-    /// Returns the process of the node, and the start command that brings it back.
+    /// Returns its process, and the start that brings it back.
     ///
     /// # Errors
     /// It does not run, or is not managed.
@@ -262,7 +260,7 @@ impl NodeHandle {
     }
 
     /// Writes the configuration for the release `to`. Returns the injection that stops the node and
-    /// restarts it with that release on healing. Every later start uses that release too.
+    /// restarts it on healing as that release. Every later start uses that release too.
     ///
     /// # Errors
     /// It does not run, its configuration cannot be written, or no such upgrade was prepared.
@@ -277,8 +275,8 @@ impl NodeHandle {
         self.restartable().map(Injection::Stop)
     }
 
-    /// Returns the injection that stops the node and restarts it with its earlier release on
-    /// healing. Every later start uses that release too.
+    /// Returns the injection that stops the node and restarts it on healing as the release before
+    /// its upgrade. Every later start uses that release too.
     ///
     /// # Errors
     /// It was not upgraded.
@@ -326,9 +324,9 @@ impl NodeHandle {
         Ok(Restartable::by(before.process, start))
     }
 
-    /// Returns the same as [`NodeHandle::restartable`], but the node starts with a wall clock that
-    /// is off by `by_ms` (negative: behind). Also returns the steps that change its files for this,
-    /// and the steps that undo the change.
+    /// Returns the same as [`NodeHandle::restartable`], started with a wall clock that is off by
+    /// `by_ms` (negative: behind). Also returns the steps that change its files for that and undo
+    /// it.
     ///
     /// # Errors
     /// It does not run, or is not managed.
@@ -338,7 +336,7 @@ impl NodeHandle {
         Ok((one, [file, FileStep::Remove(library)]))
     }
 
-    /// Returns the same as [`NodeHandle::restartable`], but the node starts without its data.
+    /// Returns the same as [`NodeHandle::restartable`], started without its data.
     ///
     /// # Errors
     /// It does not run, or is not managed.

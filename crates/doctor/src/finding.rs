@@ -4,11 +4,11 @@ measure::word_enum! {
     /// Severity of a finding.
     #[derive(PartialOrd, Ord)]
     pub enum Severity {
-        /// The setting reduces performance or stability, or may lose data.
+        /// It reduces performance or stability, or something is lost.
         Warning = "warning",
-        /// Another value is recommended. It is important in some cases.
+        /// Another value is recommended, and matters in some cases.
         Advice = "advice",
-        /// The value could not be determined.
+        /// It could not be determined.
         NotTold = "not told",
         /// The value is good.
         Ok = "ok",
@@ -30,7 +30,7 @@ pub struct Finding {
     pub level: Severity,
     /// Reason for the recommendation.
     pub why: String,
-    /// Command that sets it, or advice on the next step.
+    /// Command that sets it, or advice on what to do.
     pub fix: String,
     /// Source of the recommendation.
     pub source: &'static str,

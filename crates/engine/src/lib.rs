@@ -1,9 +1,9 @@
 //! The only crate that knows how to run a plan: trials in order on a target that is kept if it
 //! fits, resuming.
 //!
-//! Invariants: the journal records each action before it happens. The engine stops every target
-//! that it starts, even after a failure. A failed trial does not hide other trials. An interrupted
-//! run can continue where it stopped.
+//! Invariants: the journal records each action before it happens. A target that the engine starts
+//! is stopped on every way out. A failed trial hides no other. A run can be resumed where it
+//! stopped.
 
 mod ceiling;
 mod client_tally;
@@ -78,12 +78,11 @@ pub struct Options<'a> {
     pub results: PathBuf,
     /// Folders of the target: cache and data.
     pub dirs: Dirs,
-    /// Ctrl-C sets this flag. It ends the current phase and stops everything.
+    /// Set by Ctrl-C: ends the current phase and tears everything down.
     pub interrupt: &'a AtomicBool,
-    /// Version of cassay, with the commit from which it was built, as records contain it.
+    /// Version of cassay, with the commit that it was built from. Stands in the records.
     pub version: &'a str,
-    /// True if the user declared the machine as shared: use by other programs then only causes a
-    /// warning.
+    /// True if the machine is declared as shared: use by other programs then only warns.
     pub shared_machine: bool,
 }
 
@@ -101,8 +100,8 @@ pub struct RunEnd {
 /// Runs a plan from its begin.
 ///
 /// # Errors
-/// The run needs something that is not available, or its files cannot be written. Failures of the
-/// target are in the findings.
+/// The run needs something that is not available, or cannot be recorded. Failures on the target are
+/// in the findings.
 pub fn run(
     study: &Study,
     plan: &Plan,
@@ -135,26 +134,26 @@ struct Engine<'a> {
     events: &'a mut dyn FnMut(Event),
     writer: RunWriter,
     findings: BTreeMap<usize, TrialFinding>,
-    /// Number of starts of the run, including this one.
+    /// Number of starts of the run, this one included.
     start: u64,
-    /// Failed trials. The run shows them, and a resume repeats them.
+    /// Failed trials: shown, and repeated by a resume.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
-    /// Clients on other machines, if a trial needs them.
+    /// Clients on other machines, if the trials want some.
     fleet: Option<FleetUse>,
-    /// Folder name of the last trial on the running target, for the target's logs.
+    /// Folder name of the last trial on the running target: its logs go there.
     logs: Option<String>,
-    /// Ceilings, by the first variant with the same program. They are measured when first needed.
+    /// Ceilings, by the first variant with the same program; measured when first needed.
     ceilings: Vec<Ceilings>,
-    /// Trials that the procedures have already used.
+    /// Trials that the procedures have seen so far.
     histories: Histories<'a>,
-    /// True if the load of the last trial was too high for the running target.
+    /// True if the last trial on the running target was too much for it.
     too_much: bool,
-    /// Targets that could not be started. The run does not try them again for every trial.
+    /// Targets that could not be started: not tried again for every trial.
     refused: Vec<Target>,
-    /// Variants of which every trial would fail in the same way.
+    /// Variants of which every trial would fail as one did.
     hopeless: Vec<usize>,
-    /// Tables that remain on clusters that cassay did not start, by cluster.
+    /// Tables that stay on clusters that cassay did not start, by cluster.
     remains: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -192,8 +191,7 @@ impl<'a> Engine<'a> {
     fn run(mut self) -> Result<RunEnd> {
         self.begin()?;
         let end = self.trials();
-        // The target is stopped even after a failure, and a failure to stop it hides no other
-        // error.
+        // Stop the target whatever happened; a failure to stop hides no other error.
         let stopped = self.stop_target();
         let end = end?;
         if let Err(error) = stopped {
@@ -242,7 +240,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Returns the number of unfinished turns that procedures may still request, and their expected
+    /// Returns how many of the turns are unfinished and may still be asked for, and their expected
     /// length in seconds.
     fn left_of<'t>(&self, turns: impl IntoIterator<Item = &'t Turn>) -> (usize, f64) {
         let left = turns
@@ -293,7 +291,7 @@ impl<'a> Engine<'a> {
             if self.interrupted() {
                 return Ok(End::Interrupted);
             }
-            // The procedure would not request the point of the earlier finding now.
+            // The earlier finding is at a point that would not be asked for now.
             self.findings.remove(&turn.index);
             let trial = match (asked.here(), self.refused(turn)) {
                 (Ok(ask), None) => turn.trial_for(ask, &self.study.variants[turn.variant].settings),
@@ -309,7 +307,7 @@ impl<'a> Engine<'a> {
         Ok(End::Done)
     }
 
-    /// Runs a trial and records its outcome. Returns the end of the run, if it ends here.
+    /// Runs a trial and records its outcome. Returns the end of the run if it ends here.
     fn take_turn(&mut self, trial: &Trial) -> Result<Option<End>> {
         let name = trial_name(self.study, trial);
         let record = plan_record::trial_record(self.study, trial);
@@ -333,7 +331,7 @@ impl<'a> Engine<'a> {
                     self.hopeless.push(trial.variant);
                 }
                 if self.is_broken() {
-                    // Other targets may still start. Only this configuration is not tried again.
+                    // Other targets may still start: only this configuration is not tried again.
                     let target = &self.study.variants[trial.variant].settings.target;
                     self.refused.push(target.clone());
                     self.stop_target()?;

@@ -20,11 +20,10 @@ pub(crate) trait Fault {
 
     /// Describes the healing, for the step that begins it.
     fn healing(&self) -> &'static str {
-        "all changes are undone"
+        "what was done is undone"
     }
 
-    /// Returns true if the nodes are managed. They are then restarted if they do not start again by
-    /// themselves.
+    /// Returns true if its nodes are managed, so that they are restarted if they do not come back.
     fn is_ours(&self) -> bool {
         true
     }
@@ -43,11 +42,11 @@ pub(crate) trait Fault {
         Ok(Work::Done(String::new()))
     }
 
-    /// Heals the fault, after an operation that it started has ended. `tell` receives the steps of
-    /// a long healing, with their times.
+    /// Heals the fault, after an operation that it started has ended. `tell` receives steps of a
+    /// healing that takes a while, with their times.
     ///
     /// # Errors
-    /// A part cannot be healed. All others are healed.
+    /// Something cannot be healed. Everything else is healed.
     fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<HealResult> {
         world.heal()
     }
@@ -66,8 +65,8 @@ pub(crate) type Tell<'a> = &'a mut dyn FnMut(u64, String);
 pub(crate) enum Work {
     /// It continues.
     Going,
-    /// The fault continues. Holds the actions since the last call.
+    /// It continues, and this was done since.
     Did(String),
-    /// The fault has ended. Holds the result.
+    /// It has ended with this result.
     Done(String),
 }

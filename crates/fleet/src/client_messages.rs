@@ -1,6 +1,6 @@
 //! Reads the messages of clients under load, and merges them.
 //!
-//! Invariants: each interval is returned once, in order, when no client can add to it any longer.
+//! Invariants: each interval is returned once, in order, when no client can add to it any more.
 //! Every message is part of an interval.
 
 use crate::codec::{add_kinds, unpack_client};
@@ -20,14 +20,13 @@ use std::io::Read;
 /// delayed for a minute.
 const SET_NS: u64 = 30_000_000;
 
-/// Messages of one client up to now.
+/// Messages of one client so far.
 pub(crate) struct ClientCourse {
-    /// Start line of the client, by its own clock.
+    /// Its own start line, by its clock.
     pub theirs_start_ns: u64,
-    /// Lowest interval to which the client may still add. `None` once the client has ended or is
-    /// lost.
+    /// Lowest interval to which it may still add. `None` once it has ended, or is lost.
     pub next: Option<u64>,
-    /// Time of its last message, local monotonic clock.
+    /// Time when it was last heard, local monotonic clock.
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
@@ -55,7 +54,7 @@ impl ClientCourse {
     }
 }
 
-/// Intervals that are not yet complete.
+/// Intervals that are not complete yet.
 pub(crate) struct Merging {
     pending: BTreeMap<u64, Interval>,
     pub seconds: Vec<ClientSecond>,
@@ -90,10 +89,7 @@ impl Merging {
         match note {
             Note::Kinds(note) => {
                 let interval = self.interval_at(note.index);
-                let kinds = interval.kinds.get_mut(note.at..).context(
-                    "kinds of an unknown \
-                                                                       program",
-                )?;
+                let kinds = interval.kinds.get_mut(note.at..).context("kinds of no program")?;
                 add_kinds(&note.packed, kinds)?;
             }
             Note::Interval(note) => self.interval(number, said, &note, now_ns)?,
@@ -163,7 +159,7 @@ impl Merging {
         })
     }
 
-    /// Returns the next interval to which no client can still add.
+    /// Returns the next interval to which no client can add any more.
     pub fn next(&mut self, all: &[ClientCourse]) -> Option<Interval> {
         let open_from = all.iter().filter_map(|said| said.next).min().unwrap_or(u64::MAX);
         loop {
@@ -184,7 +180,7 @@ impl Merging {
 }
 
 fn piece(note: KeptNote) -> Result<RecordPiece> {
-    let not_ours = "the record of a client has another format than this program uses";
+    let not_ours = "what a client has written down is of another form than ours";
     let packed = BASE64.decode(&note.bytes).context(not_ours)?;
     let mut bytes = Vec::new();
     let most = crate::wire::PIECE_BYTES as u64 + 1;

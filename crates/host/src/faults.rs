@@ -18,13 +18,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Invocation, LinkSpec};
 
-/// A fault that an agent can inject. It affects only processes that the agent has started. A volume
-/// can have only one fault at a time, except slowness, and the agent refuses a second one.
+/// A fault that an agent can inject. Processes are those that it has started. A volume can have
+/// only one fault at a time, besides being slow: a second one is refused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Injection {
     /// Stops a process (SIGSTOP), and continues it for healing.
     Pause(Identity),
-    /// Repeatedly stops a process for a short time, and continues it in between.
+    /// Stops a process repeatedly for a while, and continues it in between.
     Stutter {
         /// Process to stop.
         process: Identity,
@@ -41,16 +41,16 @@ pub enum Injection {
     Wipe {
         /// Process to restart.
         process: Restartable,
-        /// Folders to empty. The folders themselves remain.
+        /// Folders to empty, which remain themselves.
         folders: Vec<PathBuf>,
     },
     /// A process leaves its cluster by itself. For healing, once nothing accepts connections at its
-    /// address, the agent kills it, empties its folders, and restarts it. The agent does not touch
-    /// a process that has not left; [`HealAnswer::became`] reports this.
+    /// address any more, it is killed, its folders are emptied, and it is restarted. A process that
+    /// has not left is not touched; [`HealAnswer::became`] says so.
     Leave {
         /// Process to restart.
         process: Restartable,
-        /// Folders to empty. The folders themselves remain.
+        /// Folders to empty, which remain themselves.
         folders: Vec<PathBuf>,
         /// Internode address of the process.
         address: SocketAddr,
@@ -59,8 +59,8 @@ pub enum Injection {
     /// connections, a program makes it leave. Then it is killed, and its files and its address are
     /// removed.
     Join(Join),
-    /// Changes files, and restores them for healing. A process that reads them at its start is
-    /// stopped before each change and started after it.
+    /// Changes files, and changes them back for healing. A process that reads them at its start is
+    /// stopped before and started after, both times.
     Files {
         /// Process that reads the files.
         reader: Option<Restartable>,
@@ -69,13 +69,13 @@ pub enum Injection {
         /// Steps that undo the changes.
         back: Vec<FileStep>,
     },
-    /// Like `Files`, but the process has a different start during the fault.
+    /// As `Files`, but the process is started differently meanwhile.
     Instead {
         /// Start of the process for healing.
         process: Restartable,
-        /// Start of the process during the fault.
+        /// Start of the process meanwhile.
         instead: Restartable,
-        /// Changes of files for this start.
+        /// Changes of files for that.
         forth: Vec<FileStep>,
         /// Steps that undo the changes.
         back: Vec<FileStep>,
@@ -91,45 +91,45 @@ pub enum Injection {
     HostPackets(Vec<HostLoss>),
     /// Sets the switch's link to this host, counted from 1, down, as if its cable were pulled out.
     LinkDown(usize),
-    /// Limits the traffic that the switch sends to a host, and restores the limits for healing.
+    /// Limits what the switch sends to a host, and restores the limits for healing.
     LinkTo {
         /// Number of the host, counted from 1.
         number: usize,
-        /// Limits of the link. Absent limits do not change.
+        /// Limits of the link. Absent ones stay as they are.
         link: LinkSpec,
     },
-    /// Limits the traffic that the host sends, and restores the limits for healing. Absent limits
-    /// do not change.
+    /// Limits what the host sends, and restores the limits for healing. Absent ones stay as they
+    /// are.
     LinkFrom(LinkSpec),
     /// Adds another host's address to the host, and announces it to the neighbours. Healing removes
-    /// it. The owner announces the address again when its link is up again.
+    /// it. The owner announces the address again when its link is back.
     TakeAddress(Ipv4Addr),
     /// Resets the connections to these TCP ports of the host. There is nothing to heal.
     Reset(Vec<u16>),
     /// Stops a server that belongs to another user, or its process, and makes it serve again for
     /// healing.
     Service(ServiceFault),
-    /// Runs a program, and another one for healing. The guard runs it if the agent has ended.
+    /// Runs a program, and another one for healing. The guard runs it if the agent is gone.
     Command {
         /// Program that injects the fault.
         inject: Invocation,
-        /// Program that heals. It must be harmless if nothing is broken, because the progress of
-        /// the other program may be unknown.
+        /// Program that heals. It must be harmless if nothing is broken, because it may be unknown
+        /// how far the other one came.
         heal: Invocation,
     },
     /// Limits the I/O of the host's volume, and restores the limits for healing. Control groups of
-    /// version 1 slow only I/O that processes wait for: reads, direct writes, and syncs. There, the
-    /// kernel attributes later writeback to no group, so it is not slowed.
+    /// version 1 slow only I/O that processes wait for: reads, direct writes, and syncs. The
+    /// kernel's later writeback is attributed to no group there, and is not slowed.
     Disk(target_spec::DiskSpec),
     /// Cuts the power of the host: all its processes are killed at once, and unsynced data of its
     /// volume is lost. For healing, the volume is mounted again, and processes are restarted.
     /// Another injection cuts the network.
     PowerOff {
-        /// Processes to restart when the power is on again.
+        /// Processes to restart when the power is back.
         processes: Vec<Restartable>,
     },
     /// Mounts the volume of another host of this machine, which that host has unmounted, and starts
-    /// processes. For healing, the agent asks them to end, and unmounts the volume.
+    /// processes. For healing, they are asked to end, and the volume is unmounted.
     Adopt {
         /// Name of its device, see [`crate::Host::device`].
         device: String,
@@ -152,8 +152,8 @@ pub enum Injection {
         processes: Vec<Restartable>,
     },
     /// Makes the host's volume fail from the location of a file's byte on: reads and writes there
-    /// and beyond fail (EIO). The file system becomes read-only when it meets an error of this kind
-    /// itself. Healing is that of [`Injection::DiskReadOnly`].
+    /// and beyond fail (EIO). The file system becomes read-only when it meets such an error itself.
+    /// Healing is that of [`Injection::DiskReadOnly`].
     DiskErrors {
         /// Path of the file.
         path: PathBuf,
@@ -171,8 +171,8 @@ pub enum Injection {
         leave_bytes: u64,
     },
     /// Inverts all bits of a part of a file on the host's volume. Every reader gets the changed
-    /// bytes from disk, unless a process had mapped them before. Healing restores them, unless the
-    /// file was removed or written to. [`HealAnswer::became`] reports the outcome.
+    /// bytes from disk, unless a process had mapped them before. Healing restores them unless the
+    /// file is gone or was written to; [`HealAnswer::became`] tells what happened.
     DiskCorrupt {
         /// Path of the file.
         path: PathBuf,

@@ -1,5 +1,4 @@
-//! Queries of a host's state, to verify faults independently. Its agent asks the kernel, or makes
-//! an attempt.
+//! Queries of a host's state, to verify faults independently: its agent asks the kernel, or tries.
 
 use crate::agent::Agent;
 use crate::faults::Broken;
@@ -26,8 +25,8 @@ pub enum Query {
     Process(Identity),
     /// Open files of a process; answered by [`QueryAnswer::Descriptors`].
     Descriptors(Identity),
-    /// CPU time that the host gets under full load: an additional thread works there for this time,
-    /// ms. Answered by [`QueryAnswer::Cpu`].
+    /// CPU time that the host gets under full load: an additional thread works there this long, ms.
+    /// Answered by [`QueryAnswer::Cpu`].
     Cpu(u64),
     /// Attempt of a TCP connection from the host; answered by [`QueryAnswer::Reach`].
     Reach {
@@ -75,7 +74,7 @@ pub enum Query {
         /// Time limit, after which the result is [`Attempt::Silent`].
         limit: Duration,
     },
-    /// Existence of a fault on the host's volume, other than slowness. It excludes further faults.
+    /// Existence of a fault on the host's volume, other than slowness, which excludes further ones.
     /// Answered by [`QueryAnswer::VolumeTaken`].
     VolumeTaken,
     /// Free space on the disk of a folder; answered by [`QueryAnswer::Space`].
@@ -109,7 +108,7 @@ pub enum Query {
 /// Result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Attempt {
-    /// It succeeded, and took this time.
+    /// It succeeded, and took this long.
     Took(Duration),
     /// It was refused with this error number.
     Refused(i32),
@@ -122,7 +121,7 @@ pub enum Attempt {
 /// Answer to a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum QueryAnswer {
-    /// State letter, as in `ps`. `None` if the process has ended.
+    /// State letter, as in `ps`. `None` if the process is gone.
     Process(Option<char>),
     /// File descriptors of a process.
     Descriptors {
@@ -131,7 +130,7 @@ pub enum QueryAnswer {
         /// Open descriptors.
         open: u64,
     },
-    /// CPU time of all processes on the host, in cores.
+    /// CPU time of all processes there, in cores.
     Cpu(f64),
     /// Result of the connection attempt.
     Reach(Reach),
@@ -139,20 +138,20 @@ pub enum QueryAnswer {
     VolumeTaken(bool),
     /// Number of connections that succeeded, including the answer.
     Open(u32),
-    /// Time until all data had arrived. `None` if it took longer than the limit.
+    /// Time until all data had arrived. `None` if it had not within the limit.
     Transfer(Option<Duration>),
     /// State of a link, from the kernel.
     Link {
         /// True if it is administratively up.
         is_up: bool,
-        /// True if its other end is also up, so that its cable is plugged in.
+        /// True if its other end is up too, so that its cable is plugged in.
         has_carrier: bool,
         /// Received packets since its creation.
         received_packets: u64,
         /// Sent packets since its creation.
         sent_packets: u64,
     },
-    /// Number of packets that each loss has dropped, in order. Empty if this fault drops none.
+    /// Packets that each loss has dropped, in order. Empty if this fault drops none.
     Dropped(Vec<u64>),
     /// Resets since the host was created.
     Resets {
@@ -166,12 +165,12 @@ pub enum QueryAnswer {
         /// Opening a new file, writing a block and syncing it.
         write: Attempt,
         /// Opening an existing file and reading its first block, bypassing all caches. If there is
-        /// no other file, this is the file from the write test.
+        /// no other file, the one that was written.
         read: Attempt,
     },
     /// Use of the file system, frozen or not.
     Space(VolumeUse),
-    /// Mounted file system. `None` if nothing is mounted.
+    /// MountedFileSystem file system. `None` if nothing is mounted.
     Mount(Option<MountedFileSystem>),
     /// Bytes of a file, or the error number of reading them.
     Bytes {
@@ -212,7 +211,7 @@ impl Agent {
     /// Queries its host. A query that may take long includes its own time limit.
     ///
     /// # Errors
-    /// The agent has ended, or the kernel does not answer.
+    /// The agent is gone, or the kernel does not answer.
     pub fn see(&self, what: Query) -> Result<QueryAnswer> {
         let limit = what.limit();
         self.call_for(&RunQuery { what }, limit)
@@ -222,7 +221,7 @@ impl Agent {
     /// the counterpart of [`Query::Transfer`].
     ///
     /// # Errors
-    /// The agent has ended, or no port is free.
+    /// The agent is gone, or no port is free.
     pub fn receive(&self, limit: Duration) -> Result<u16> {
         let limit_ms = limit.as_millis() as u64;
         self.call(&Receive { limit_ms })

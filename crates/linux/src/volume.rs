@@ -1,13 +1,12 @@
-//! The data volume of a host: a sparse image on a loop device, with its own file system.
+//! The data volume of a host: a sparse image on a loop device, with a file system of its own.
 //!
-//! Invariants: once it is mounted, the image has no name. The loop device releases it with its last
-//! user. The mount is only visible in the mount namespace of its host. So it disappears when no
-//! process is left in that namespace, however this program ends. The image is sparse, so the space
-//! for it is checked first.
+//! Invariants: the image has no name any more once it is mounted. The loop device releases it with
+//! its last user. The mount is only visible in the mount namespace of its host. So it is gone when
+//! no process is left in that namespace, however this program ends. The image is sparse, which is
+//! why the space for it is checked before.
 //!
 //! An agent that has a volume holds it open, mounted or not, and another agent may then mount it.
-//! Only one agent mounts it at a time: it holds the lock of the device until it has unmounted the
-//! volume.
+//! One agent mounts it at a time: it holds the lock of the device until it is unmounted.
 
 pub mod ext4;
 pub mod loop_device;
@@ -27,8 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Size of the smallest volume. On a smaller one, ext4 has no journal, and Cassandra has no room
-/// for a commit log.
+/// Size of the smallest volume: below it, ext4 has no journal and Cassandra no room for a commit
+/// log.
 pub const BYTES_MIN: u64 = 64 << 20;
 
 /// Time limit for a volume that is busy after its processes have ended.
@@ -36,7 +35,7 @@ const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Remaining size of a device that is removed. It is one sector, because the kernel treats 0 as no
+/// Size that is left of a device that is taken away: one sector, since the kernel treats 0 as no
 /// limit.
 pub const SECTOR_BYTES: u64 = 512;
 
@@ -46,7 +45,7 @@ pub const BLOCK_BYTES: u64 = 4096;
 /// Total, used and available bytes of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeUse {
-    /// Capacity for files. It is below the size of the device, which also holds tables.
+    /// Capacity for files: below the size of the device, which holds tables too.
     pub total_bytes: u64,
     /// Bytes that files use.
     pub used_bytes: u64,
@@ -60,7 +59,7 @@ pub struct VolumeUse {
 /// The path does not exist.
 pub fn usage(path: &Path) -> Result<VolumeUse> {
     let stat = rustix::fs::statvfs(path)
-        .with_context(|| format!("ask for the free space at {}", path.display()))?;
+        .with_context(|| format!("ask for the space at {}", path.display()))?;
     Ok(use_of(&stat))
 }
 
@@ -73,8 +72,8 @@ pub fn use_of(stat: &StatVfs) -> VolumeUse {
     }
 }
 
-/// A volume, mounted or not. Dropping this value leaves the volume mounted. It ends with [`end`] or
-/// with this process.
+/// A volume, mounted or not. Dropping it leaves it mounted: it ends with [`end`] or with this
+/// process.
 #[derive(Debug)]
 pub struct Volume {
     folder: PathBuf,
@@ -94,10 +93,10 @@ impl Drop for Claim {
 }
 
 impl Volume {
-    /// Creates an image of `bytes` next to `folder`, mounts it on the folder and removes its name.
+    /// Creates an image of `bytes` beside `folder`, mounts it there and removes its name.
     ///
     /// # Errors
-    /// A program or a device is missing, or the kernel refuses. Then nothing is mounted.
+    /// A program or a device is missing, or the kernel refuses; nothing is mounted then.
     pub fn make(folder: &Path, bytes: u64) -> Result<Volume> {
         anyhow::ensure!(
             bytes >= BYTES_MIN,
@@ -184,8 +183,8 @@ impl Volume {
     pub fn claim(&self) -> Result<Claim> {
         anyhow::ensure!(
             !self.is_claimed.swap(true, Ordering::AcqRel),
-            "the volume of {} already has another fault, and can have only one at a time; heal \
-             that one first",
+            "the volume of {} is broken in another way already, and is so in one at a time; heal \
+             that first",
             self.folder.display()
         );
         Ok(Claim(Arc::clone(&self.is_claimed)))
@@ -221,7 +220,7 @@ impl Volume {
 
     fn mount_alone(&self, deadline: Deadline) -> Result<()> {
         let path = self.device.path();
-        // If an agent was killed, its lock disappears before its mount does.
+        // For an agent that was killed the lock is gone before the mount is.
         while !self.lock()? || self.device.is_mounted()? {
             anyhow::ensure!(
                 !deadline.passed(),
@@ -230,7 +229,7 @@ impl Volume {
             );
             clock::sleep(POLL);
         }
-        // Deleted files return their blocks to the machine's disk (discard).
+        // Deleted files give their blocks back to the machine's disk: discard.
         let options = Some(c"discard");
         mount(&path, &self.folder, "ext4", MountFlags::NOATIME, options)
             .with_context(|| format!("mount {path} at {}", self.folder.display()))
@@ -288,7 +287,7 @@ impl Volume {
         self.found()?.with_context(|| format!("the volume of {folder} is not mounted"))
     }
 
-    /// Returns the root at its folder, if this is the volume.
+    /// Returns the root at its folder, if that is the volume.
     fn found(&self) -> Result<Option<OwnedFd>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(&self.folder, flags, Mode::empty())
@@ -311,7 +310,7 @@ impl Volume {
         done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
     }
 
-    /// Shuts the file system down and removes its device, which also affects readers of mapped
+    /// Shuts the file system down and takes its device away, which also affects readers of mapped
     /// files.
     ///
     /// # Errors
@@ -343,8 +342,8 @@ impl Volume {
 
     /// Stops the discard of blocks of deleted files until it is mounted again. A file system whose
     /// journal aborts discards some blocks whose files exist again after a replay of it. Of 40
-    /// volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros in
-    /// place of a synced file. Without discard, no volume had this.
+    /// volumes that were shut down while files were replaced (Linux 6.18), 6 had zeros in place of
+    /// a synced file, and none without discard.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("keep the blocks of {}", self.folder.display()))
@@ -366,10 +365,7 @@ impl Volume {
     /// # Errors
     /// It belongs to another agent.
     pub fn image(&self) -> Result<File> {
-        let image = self
-            .image
-            .as_ref()
-            .context("the image of this volume belongs to another agent")?;
+        let image = self.image.as_ref().context("the image of this volume is another agent's")?;
         let direct = if self.is_direct() {
             OFlags::DIRECT
         } else {
@@ -404,17 +400,17 @@ impl Blocks {
     /// Reads the bytes of `file` at `at`.
     ///
     /// # Errors
-    /// The file cannot be read, or ends before.
+    /// It cannot be read, or ends there.
     pub fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Blocks> {
         let mut blocks = Blocks::new(bytes);
         file.read_exact_at(blocks.bytes_mut(), at)?;
         Ok(blocks)
     }
 
-    /// Writes them at this position, and syncs them to the device.
+    /// Writes them there, and syncs them to the device.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// It cannot be written.
     pub fn write(&self, file: &File, at: u64) -> std::io::Result<()> {
         file.write_all_at(self.bytes(), at)?;
         file.sync_data()
@@ -425,13 +421,13 @@ impl Blocks {
         &self.memory[self.first..self.first + self.bytes]
     }
 
-    /// Returns the bytes, which the caller may change.
+    /// Returns the bytes for changing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.first..self.first + self.bytes]
     }
 }
 
-/// Thaws the volume of `folder`, wherever it is mounted. It may no longer be mounted, because the
+/// Thaws the volume of `folder`, wherever it is mounted. It may have no mount any more because the
 /// process that froze it was killed. A volume that is not frozen or does not exist is not an error.
 ///
 /// # Errors
@@ -457,7 +453,7 @@ pub fn thaw(folder: &Path) -> Result<()> {
 pub fn end(folder: &Path) -> Result<()> {
     let deadline = Deadline::after(BUSY_LIMIT);
     loop {
-        // After the limit, the last users may keep the volume until they end.
+        // Once the limit has passed, the last users may keep it until they end.
         let flags = if deadline.passed() {
             UnmountFlags::DETACH
         } else {
@@ -465,8 +461,7 @@ pub fn end(folder: &Path) -> Result<()> {
         };
         match unmount(folder, flags) {
             Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
-            // It is not mounted, this program has not mounted it, or its folder does not exist,
-            // since it ended earlier.
+            // Not mounted, not by this program, or its folder is gone: it has ended before.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::PERM) => break,
             Err(error) => {
                 return Err(error).with_context(|| format!("unmount {}", folder.display()));

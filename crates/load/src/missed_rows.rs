@@ -4,10 +4,10 @@
 
 use measure::WriteMismatch;
 
-/// Number of rows that a report names. A person rarely examines more.
+/// Number of rows that a report names: as many as a person looks at.
 pub const MISSED_ROWS_MAX: usize = 10;
 
-/// The first rows, without duplicates.
+/// The first rows, each once.
 #[derive(Debug, Default)]
 pub(crate) struct MissedRows {
     rows: Vec<(u64, WriteMismatch)>,

@@ -1,12 +1,10 @@
-//! Offset of another machine's monotonic clock from this machine's, estimated from exchanges over
-//! the link.
+//! Offset of another machine's monotonic clock from ours, estimated from exchanges over the link.
 //!
-//! An exchange has four times: sent (on this machine), read and answered (on the other), received
-//! (on this machine). For any delays in the two directions, the other clock is ahead by at most
-//! `read - sent` and by at least `answered - received`. So half the round trip bounds the error,
-//! including any asymmetry. The module intersects the intervals of many exchanges, in the spirit of
-//! NTP's clock filter (RFC 5905, section 10: the shortest delay knows best). A mean would contain
-//! every delay of a busy machine.
+//! An exchange has four times: sent (ours), read and answered (theirs), received (ours). For any
+//! delays in the two directions, their clock is ahead by no more than `read - sent` and by no less
+//! than `answered - received`. So half the round trip bounds the error, asymmetry included. The
+//! intervals of many exchanges are intersected, in the spirit of NTP's clock filter (RFC 5905,
+//! section 10: the shortest delay knows best). A mean would take in every delay of a busy machine.
 
 use crate::{Call, Link, Serve};
 use anyhow::Result;
@@ -14,9 +12,8 @@ use measure::clock;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Two clocks drift apart by at most one nanosecond in this number of nanoseconds, so old estimates
-/// widen at this rate. A quartz is accurate to 100 millionths, and both may be wrong in opposite
-/// directions.
+/// Two clocks drift apart by at most one nanosecond in this many: old estimates widen by this rate.
+/// Quartz is good for 100 millionths, and both may be off in opposite directions.
 const DRIFT_NS: u64 = 5000;
 
 /// Reads the monotonic clock when the call arrives, and when it is answered.
@@ -34,22 +31,22 @@ impl<S> Serve<S> for ReadClock {
     }
 }
 
-/// Offset of the other machine's clock from this machine's.
+/// Offset of their clock from ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
-    /// Time by which the other clock is ahead, ns.
+    /// Time by which their clock is ahead, ns.
     pub ahead_ns: i64,
     /// Bound on the error, ns.
     pub bound_ns: u64,
 }
 
 impl Offset {
-    /// Converts the other machine's time to this machine's.
+    /// Converts their time to ours.
     pub fn ours(self, theirs_ns: u64) -> u64 {
         theirs_ns.saturating_add_signed(self.ahead_ns.saturating_neg())
     }
 
-    /// Converts this machine's time to the other machine's.
+    /// Converts our time to theirs.
     pub fn theirs(self, ours_ns: u64) -> u64 {
         ours_ns.saturating_add_signed(self.ahead_ns)
     }
@@ -62,7 +59,7 @@ pub struct ClockOffset {
     breaks: u64,
 }
 
-/// Bounds of the offset of the other clock, at one time of this machine's clock.
+/// Bounds of the offset of their clock, as of one time of our clock.
 #[derive(Clone, Copy, Debug)]
 struct KnownOffset {
     low_ns: i64,
@@ -74,7 +71,7 @@ impl ClockOffset {
     /// Takes one sample.
     ///
     /// # Errors
-    /// The agent has ended, or does not answer in time.
+    /// The agent is gone, or does not answer in time.
     pub fn ask(&mut self, link: &Link, limit: Duration) -> Result<()> {
         let sent_ns = clock::now_ns();
         let [read_ns, answered_ns] = link.call(&ReadClock, limit)?;
@@ -83,8 +80,8 @@ impl ClockOffset {
     }
 
     /// Adds an exchange: sent, read, answered, received. An exchange that contradicts earlier ones
-    /// means that a clock was set or stood still. Then it drops earlier knowledge, and counts the
-    /// break.
+    /// means that a clock was set or stood still: earlier knowledge is dropped, and the break is
+    /// counted.
     pub fn add(&mut self, [sent_ns, read_ns, answered_ns, received_ns]: [u64; 4]) {
         let new = KnownOffset {
             low_ns: answered_ns.wrapping_sub(received_ns) as i64,
@@ -117,7 +114,7 @@ impl ClockOffset {
         })
     }
 
-    /// Returns the number of times that a clock was set or stood still.
+    /// Returns how often a clock was set or stood still.
     pub fn breaks(&self) -> u64 {
         self.breaks
     }
@@ -135,13 +132,13 @@ mod tests {
         // (the four times, ahead, bound)
         for (times, ahead_ns, bound_ns) in [
             ([0, 15, 25, 20], 10, 5),
-            // The whole delay is in one direction. The other clock is 1000 s ahead.
+            // All of the delay on the way there, none on the way back, and 1000 s ahead.
             (
                 [100, 1_000_000_000_140, 1_000_000_000_140, 140],
                 1_000_000_000_020,
                 20,
             ),
-            // The other clock is behind, because its machine started later.
+            // Behind us, started later.
             ([5000, 1010, 1030, 5060], -4010, 20),
             ([7, 7, 7, 7], 0, 0),
         ] {
@@ -180,7 +177,7 @@ mod tests {
     }
 
     proptest! {
-        /// For all delays, and for a clock with the maximum drift.
+        /// For all delays, and with a clock that drifts as far as allowed.
         #[test]
         fn the_truth_lies_within_the_bound(
             ahead_ns in -1_000_000_000_000_i64..1_000_000_000_000,

@@ -1,31 +1,32 @@
 //! Names that become part of a path: of studies, trials, probes, nodes.
 //!
 //! Invariants: no path built from a run's file leaves the run's folder, and none replaces a name
-//! that cassay uses itself. The same function checks a name when it is written and when it is read.
+//! that cassay uses itself. A name is checked where it is written and again where it is read, by
+//! the same function.
 
 use anyhow::{Result, bail};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum length of a name, bytes. File systems allow 255, and some names get an ending.
+/// Longest name, bytes: file systems allow 255, and some names get an ending.
 const BYTES_MAX: usize = 200;
 
-/// Names within a results folder that cassay uses itself.
+/// Names of a results folder that cassay uses itself.
 pub const RESERVED: [&str; 1] = [crate::file::LATEST];
 
-/// Name of one file or folder: letters, digits and `-_.+=`, not beginning with a dot.
+/// One plain folder or file name: letters, digits and `-_.+=`, not beginning with a dot.
 ///
-/// It has no separator, no `..` and no control character, so a path that ends with it remains in
-/// its folder.
+/// It has no separator, no `..` and no control character, so a path joined with it stays in its
+/// folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(String);
 
 impl Name {
-    /// Checks `text`. `what` is the kind of name for the message.
+    /// Checks `text`; `what` says for the message what it names.
     ///
     /// # Errors
-    /// `text` is not the name of one file or folder.
+    /// It is not one plain name.
     pub fn new(what: &str, text: &str) -> Result<Name> {
         let plain = |c: char| c.is_alphanumeric() || "-_.+=".contains(c);
         let fits = (1..=BYTES_MAX).contains(&text.len());
@@ -38,7 +39,7 @@ impl Name {
         Ok(Name(text.to_owned()))
     }
 
-    /// Checks the name of a study, whose folder is next to files that cassay names.
+    /// Checks the name of a study, whose folder lies beside cassay's own names.
     ///
     /// # Errors
     /// As [`Name::new`]; or it is one of [`RESERVED`].
@@ -58,7 +59,7 @@ impl Name {
         &self.0
     }
 
-    /// Returns the path of this name in `folder`.
+    /// Returns its path in `folder`.
     pub fn in_folder(&self, folder: &Path) -> PathBuf {
         folder.join(&self.0)
     }
@@ -78,14 +79,13 @@ pub(crate) fn slug<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
     Ok(text)
 }
 
-/// Returns the path of a file within a folder, if `text` is one: names of single files or folders
-/// with `/` between them.
+/// Returns the path of a file within a folder, if `text` is one: plain names with `/` between them.
 ///
 /// # Errors
-/// The path would leave the folder, or a part of it is not the name of one file or folder.
+/// It would leave the folder, or a part of it is not a plain name.
 pub(crate) fn inner_path(text: &str) -> Result<PathBuf> {
     let path = Path::new(text);
-    // Nodes choose the names of their log files, so the path must remain inside the folder.
+    // Nodes choose the names of their log files; the path must stay inside the folder.
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     if text.is_empty() || text.contains(char::is_control) || !path.components().all(plain) {
         bail!("{text:?} cannot be the path of a file within a run");

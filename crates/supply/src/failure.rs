@@ -1,30 +1,29 @@
-//! Reasons why a file could not be fetched, each with a sentence and a hint.
+//! Reasons for which a file could not be fetched, each a sentence with a hint.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Reason why a file could not be fetched.
+/// Reason for which a file could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The server does not answer.
     #[error(
-        "{url} cannot be reached: {why}\nhint: is there a network? HTTPS_PROXY names a proxy, \
+        "{url} cannot be reached: {why}\nhint: is the network there? HTTPS_PROXY names a proxy, \
          SSL_CERT_FILE a company's own certificates, CASSAY_MAVEN_REPOSITORY a mirror; without a \
-         network `cassay supply import FILE` reads the output of `cassay supply export FILE` on \
-         another machine"
+         network `cassay supply import FILE` takes what `cassay supply export FILE` wrote elsewhere"
     )]
     Unreachable { url: String, why: String },
     /// The server or proxy requires credentials.
     #[error(
-        "{url} is not permitted (HTTP {status})\nhint: does the repository or the proxy require a \
+        "{url} is not given to us (HTTP {status})\nhint: does the repository or the proxy want a \
          user? https://USER:PASSWORD@HOST/… in CASSAY_MAVEN_REPOSITORY, http://USER:PASSWORD@HOST \
          in HTTPS_PROXY"
     )]
     Refused { url: String, status: u16 },
     /// The file does not exist.
     #[error(
-        "{url} does not exist (HTTP {status})\nhint: is {repository} the address of a Maven \
-         repository with the content of Maven Central?"
+        "{url} is not there (HTTP {status})\nhint: is {repository} the address of a Maven \
+         repository that has what Maven Central has?"
     )]
     NotThere {
         url: String,
@@ -42,8 +41,8 @@ pub(crate) enum Failure {
     Page { url: String },
     /// The connection ended, or no more data arrived.
     #[error(
-        "{url} broke off after {got} of {wanted} bytes: {why}\nhint: the same command continues \
-         from there"
+        "{url} broke off after {got} of {wanted} bytes: {why}\nhint: the same command goes on \
+         where it was"
     )]
     BrokenOff {
         url: String,
@@ -53,8 +52,8 @@ pub(crate) enum Failure {
     },
     /// The file differs.
     #[error(
-        "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, but the lock has \
-         {expected}\nhint: try another repository; if it still differs, the download is not the \
+        "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, the lock says \
+         {expected}\nhint: try another repository; if it stays different, the download is not the \
          original"
     )]
     Changed {
@@ -63,10 +62,10 @@ pub(crate) enum Failure {
         expected: String,
         got: String,
     },
-    /// The file has another size, so it differs.
+    /// The file differs, as its size shows.
     #[error(
-        "{name} from {url} is not the file of supply.lock: it has {got} bytes, but the lock has \
-         {expected}\nhint: try another repository; if it still differs, the download is not the \
+        "{name} from {url} is not the file of supply.lock: it has {got} bytes, the lock says \
+         {expected}\nhint: try another repository; if it stays different, the download is not the \
          original"
     )]
     Resized {
@@ -82,7 +81,7 @@ pub(crate) enum Failure {
         error: std::io::Error,
     },
     /// The user interrupted the fetch.
-    #[error("interrupted; the received part is kept, and the same command continues from there")]
+    #[error("interrupted; what has come is kept, and the same command goes on from there")]
     Interrupted,
 }
 
@@ -103,7 +102,7 @@ impl Failure {
         }
     }
 
-    /// Returns the error for a failed write to a file.
+    /// Returns the failure of writing to a file.
     pub fn unwritten(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Failure {
         let path = path.into();
         move |error| Failure::Unwritten { path, error }
@@ -113,8 +112,7 @@ impl Failure {
 fn disk_hint(error: &std::io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "free some space, or set CASSAY_CACHE to a folder on another disk; the received part \
-             is kept"
+            "make room, or set CASSAY_CACHE to a folder on another disk; what has come is kept"
         }
         _ => "CASSAY_CACHE names another folder for the jars",
     }

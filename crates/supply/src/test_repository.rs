@@ -1,5 +1,5 @@
-//! A repository for tests, with a few small files on loopback. It can imitate failures of real
-//! servers and proxies.
+//! For tests: a repository of a few small files on loopback, which may answer as real servers and
+//! proxies do on bad days.
 
 use crate::lock::PinnedFile;
 use crate::repository::Repository;
@@ -9,22 +9,22 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// Behaviour when a file is requested.
+/// Behaviour of a file's response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseBehaviour {
-    /// The correct answer, including ranges.
+    /// The correct answer, also to ranges.
     Well,
-    /// Ignores ranges and always answers from the beginning.
+    /// Ignores ranges: always from the beginning.
     Whole,
-    /// Sends half of the requested bytes, then ends the connection.
+    /// Half of the requested bytes, then the connection ends.
     Halves,
-    /// Sends no bytes and ends the connection after the head.
+    /// No bytes: the connection ends after the head.
     Nothing,
-    /// Sends a page of HTML.
+    /// A page of HTML.
     Page,
     /// Only this status.
     Status(u16),
-    /// Sends the same number of other bytes.
+    /// Other bytes of the same number.
     Other,
     /// Additional bytes.
     More,
@@ -45,12 +45,12 @@ pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
 pub(crate) struct RunningRepository {
     /// Its address.
     pub address: String,
-    /// Requests, with the path and the first byte of a range.
+    /// Requests: the path, and the first byte of a range.
     pub asked: Arc<Mutex<Vec<(String, u64)>>>,
 }
 
 impl RunningRepository {
-    /// Serves texts by their names until the test ends, each with its behaviour.
+    /// Serves texts by their names, each with its behaviour, until the test ends.
     pub fn start(files: &[(&str, &str, ResponseBehaviour)]) -> RunningRepository {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/maven", listener.local_addr().unwrap());

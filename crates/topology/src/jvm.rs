@@ -4,8 +4,7 @@ use crate::cpuset::CpuSet;
 use crate::plan::{Jvm, Yaml};
 use crate::request::{Collector, PlacementRequest, Profile, YamlProfile};
 
-/// Largest heap, with some margin, that uses compressed pointers. Heaps from 32 to 38 GB can hold
-/// fewer objects.
+/// Largest heap, with some margin, that uses compressed pointers. Heaps from 32 to 38 GB hold less.
 const HEAP_BYTES_MAX: u64 = 31 << 30;
 
 /// Returns HotSpot's `ParallelGCThreads`: one thread per CPU up to 8, and five eighths of the CPUs
@@ -28,8 +27,8 @@ pub fn heap_bytes(memory_bytes: u64) -> u64 {
     ((memory_bytes / 2).min(HEAP_BYTES_MAX) >> 20) << 20
 }
 
-/// Returns the settings of an instance's JVM. `cpus` are its CPUs. `nodes` are the nodes that it
-/// sees: those of the guest, or those of the machine for a process.
+/// Returns the settings of an instance's JVM. `cpus` are its CPUs. `nodes` are the nodes it sees:
+/// the guest's nodes, or the machine's nodes for a process.
 pub(crate) fn jvm(
     wish: &PlacementRequest,
     cpus: &CpuSet,
@@ -52,8 +51,7 @@ pub(crate) fn jvm(
         Collector::Shenandoah => "-XX:+UseShenandoahGC".to_owned(),
         Collector::Cms => "-XX:+UseConcMarkSweepGC".to_owned(),
     });
-    // ZGC computes the number of its threads by another rule, from ActiveProcessorCount, and
-    // adjusts it.
+    // ZGC sizes its threads by another rule, from ActiveProcessorCount, and adjusts them itself.
     if wish.collector != Collector::Zgc {
         options.push(format!("-XX:ParallelGCThreads={parallel}"));
         if wish.collector != Collector::Parallel {
@@ -80,7 +78,7 @@ pub(crate) fn jvm(
     }
 }
 
-/// Returns true if UseNUMA is useful, and the reason.
+/// Returns whether UseNUMA helps, and the reason.
 fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
     let jdk = wish.jdk;
     if nodes.len() < 2 {
@@ -112,7 +110,7 @@ fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
         )
     } else {
         format!(
-            "{count} NUMA nodes and {name} on JDK {jdk}, which has no NUMA support: memory is \
+            "{count} NUMA nodes and {name} on JDK {jdk}, which does not know nodes: memory is \
              interleaved over the instance's own nodes and UseNUMA is off"
         )
     };

@@ -1,16 +1,15 @@
-//! A request for a plan: the number and size of the instances, and the rules for running them.
+//! A request for a plan: the number and size of the instances, and how they run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 
-/// Number and size of the instances, and the rules for running them. [`PlacementRequest::new`] sets
-/// the defaults.
+/// Number and size of the instances, and how they run. [`PlacementRequest::new`] has the defaults.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlacementRequest {
     /// Number of instances (VMs or processes) on this machine.
     pub instances: u32,
-    /// vCPUs of each instance, or CPUs of each process.
+    /// vCPUs of each instance; for a process, CPUs.
     pub vcpus: u32,
     /// Memory of each instance in bytes. `None` means an equal share of the machine, which the plan
     /// then states.
@@ -24,26 +23,25 @@ pub struct PlacementRequest {
     pub unit: Option<Unit>,
     /// True if CPUs can be added while the instance runs. It then sees a single NUMA node.
     pub hot_add: bool,
-    /// CPUs that are reserved for interrupts and the host.
+    /// CPUs kept free for interrupts and the host.
     pub housekeeping: Housekeeping,
-    /// Number of vCPUs that may share a CPU. The minimum is 1.0, which means no sharing.
+    /// Number of vCPUs that may share a CPU. 1.0 means no sharing and is the minimum.
     pub overcommit: f64,
-    /// Number of CPUs above which the plan advises dividing an instance. The default is 48, up to
-    /// which one Cassandra scales according to Intel.
+    /// Number of CPUs above which the plan advises splitting an instance. The default is 48,
+    /// Intel's limit to which one Cassandra scales.
     pub max_cpus_per_instance: u32,
     /// The garbage collector.
     pub collector: Collector,
     /// The major version of the JDK.
     pub jdk: u32,
-    /// Number of drives of each instance, which determines the concurrency of reads.
+    /// Drives of each instance, for the concurrency of reads.
     pub drives: u32,
     /// Rule that sizes the concurrency of Cassandra.
     pub yaml: YamlProfile,
-    /// Names of devices that instances should be close to. This is only used between equal
-    /// placements.
+    /// Names of devices to which instances should be near. This only breaks ties.
     pub near: Vec<String>,
-    /// Name of this physical machine. All its instances are in the rack with this name, so that no
-    /// two replicas are on it. Different machines need different names.
+    /// Name of this physical machine. All its instances are in the rack of this name, so that no
+    /// two replicas share it. Different machines need different names.
     pub host: String,
 }
 
@@ -53,7 +51,7 @@ pub struct PlacementRequest {
 pub enum Smt {
     /// Whole cores: both threads belong to the same instance.
     Pack,
-    /// One thread of each core. Its siblings remain idle.
+    /// One thread of each core; its siblings stay idle.
     OnePerCore,
 }
 
@@ -61,10 +59,9 @@ pub enum Smt {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// vSphere 7 and hardware versions below 20. Each vCPU has a socket, and vNUMA begins with 9
-    /// vCPUs.
+    /// vSphere 7 and hardware versions below 20: a socket per vCPU, vNUMA from 9 vCPUs.
     Vsphere7,
-    /// vSphere 8 with hardware version 20. Cores per socket are 0, which means automatic.
+    /// vSphere 8 with hardware version 20: cores per socket is 0, which means automatic.
     Vsphere8,
     /// vCPUs pinned to CPUs. The guest sees the topology of these CPUs (libvirt, KubeVirt, Nova).
     Pinned,
@@ -76,20 +73,20 @@ pub enum Profile {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Threads, which vSphere counts with `numa.vcpu.preferHT`.
+    /// Threads, as vSphere counts with `numa.vcpu.preferHT`.
     Threads,
-    /// Cores, which vSphere counts without it.
+    /// Cores, as vSphere counts without it.
     Cores,
 }
 
-/// CPUs that are reserved.
+/// CPUs kept free of instances.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Housekeeping {
-    /// No reserved CPUs. Instances get every core.
+    /// Instances get every core.
     None,
-    /// The ratio of Seastar's perftune: on each node, one core for each 16 cores or part of 16. If
-    /// the instances do not fit beside this reserve, it is given up with a warning.
+    /// Seastar perftune's ratio: on each node, one core for each 16 cores or part of 16. It is
+    /// given up, with a warning, if the instances do not fit beside it.
     Perftune,
     /// This number of cores on each node.
     PerNode(u32),
@@ -117,15 +114,15 @@ pub enum Collector {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum YamlProfile {
-    /// According to the comments of cassandra.yaml: 16 per drive, 8 per core.
+    /// The comments of cassandra.yaml: 16 per drive, 8 per core.
     Apache,
-    /// According to Intel's guide: 3 per CPU, 1 per CPU.
+    /// Intel's guide: 3 per CPU, 1 per CPU.
     Intel,
 }
 
 impl PlacementRequest {
-    /// Returns a request for this number of instances with this number of vCPUs. They are pinned to
-    /// whole cores, with no reserved cores, G1 on JDK 17, and one drive each.
+    /// Returns a request for this number of instances with this number of vCPUs: pinned, on whole
+    /// cores, with nothing kept free, G1 on JDK 17, one drive each.
     pub fn new(instances: u32, vcpus: u32) -> PlacementRequest {
         PlacementRequest {
             instances,

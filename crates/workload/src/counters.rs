@@ -1,8 +1,7 @@
-//! The workload of counters, with one counter for each key. It increments and reads them. The sum
-//! of each counter is known afterwards, except for additions of unknown outcome, which give a lower
-//! and an upper bound.
+//! Counters: one per key, incremented and read. The sum of each is known afterwards, except for
+//! additions of unknown outcome, which bound it from both sides.
 //!
-//! The load stage adds 0, so that every counter exists. An addition is not idempotent, so it is
+//! The load stage adds 0, so that every counter exists. An addition is not idempotent: it is
 //! retried only if the first try certainly had no effect.
 
 use crate::distribution::Sampler;
@@ -23,12 +22,12 @@ pub(crate) const NAME: &str = "counters";
 
 const TABLE: &str = "counters";
 
-/// They are in this order, so that a kind and its statement have the same index.
+/// In this order: kind and statement share their index.
 const KINDS: [(&str, bool); 2] = [("add", true), ("read", false)];
 const ADD: u16 = 0;
 const READ: u16 = 1;
 
-/// Maximum amount. A million additions of this amount fit in a counter.
+/// Maximum amount: a million such additions fit in a counter.
 const AMOUNT_MAX: u64 = 1 << 40;
 
 /// Parameters of the additions.
@@ -39,7 +38,7 @@ pub(crate) struct Counters {
     seed: u64,
 }
 
-/// Current key, and the last value that was read.
+/// Current key, and last value read.
 #[derive(Debug, Default)]
 pub(crate) struct RowKey {
     key: [u8; 8],
@@ -133,7 +132,7 @@ impl source::RowFunction for Counters {
         append_value(out, &cursor.key);
     }
 
-    /// A number alone cannot be judged, because other operations add to it at the same time.
+    /// A number alone cannot be judged: other operations add to it meanwhile.
     fn check(
         &self,
         cursor: &mut RowKey,

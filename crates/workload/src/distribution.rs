@@ -1,8 +1,8 @@
-//! Distributions over a range, which choose rows in the main stage, and sizes of values.
+//! Distributions over a range: of rows in the main stage, and of sizes of values.
 //!
 //! They are written as `name`, `name(first..last)`, `name(shape)`, `name(first..last, shape)` or
-//! only a number. Both ends of a range are included, and bounds may end in k, M or G. Without a
-//! range, a distribution of rows covers all rows.
+//! just a number. Both ends of a range are included, and bounds may end in k, M or G. Without a
+//! range, a distribution of rows covers all of them.
 
 use crate::bijection::Bijection;
 use crate::normal;
@@ -10,10 +10,10 @@ use crate::params::whole_number;
 use crate::random::Draws;
 use crate::zipf::Zipf;
 
-/// Default exponent of `zipf` and `latest`, which is that of YCSB.
+/// Default exponent of `zipf` and `latest`: YCSB's.
 const THETA_DEFAULT: f64 = 0.99;
-/// Default number of standard deviations from the middle to either end of `gaussian`, which is that
-/// of cassandra-stress.
+/// Default number of standard deviations from the middle to either end of `gaussian`:
+/// cassandra-stress's.
 const GAUSSIAN_REACH_DEFAULT: f64 = 3.0;
 
 /// Names of all distributions.
@@ -30,7 +30,7 @@ pub(crate) const NAMES: [&str; 7] = [
 const GRAMMAR: &str = "write fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or \
                        latest(theta), with an optional range first: uniform(100..2000)";
 
-/// A distribution in its written form.
+/// A distribution as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DistributionText {
     pub(crate) shape: Shape,
@@ -48,11 +48,10 @@ pub(crate) enum Shape {
     /// Every value is equally likely.
     Uniform,
     /// A normal distribution in the middle of the range, with `reach` standard deviations to either
-    /// end. Values beyond an end are replaced by that end.
+    /// end; values beyond an end are clamped to it.
     Gaussian { reach: f64 },
-    /// An exponential distribution that decreases from the first value, over `reach` means, and is
-    /// cut off at the last value. The default reach is half the logarithm of the size of the range,
-    /// as in cassandra-stress.
+    /// Decreasing from the first value, over `reach` means, cut off at the last value. The default
+    /// reach is half the logarithm of the size of the range, as in cassandra-stress.
     Exponential { reach: Option<f64> },
     /// Probability proportional to rank^-theta.
     Zipf { theta: f64 },
@@ -60,7 +59,7 @@ pub(crate) enum Shape {
     Latest { theta: f64 },
 }
 
-/// Parses a distribution. The error contains the mistake and the grammar.
+/// Parses a distribution; the error contains the mistake and the grammar.
 pub(crate) fn parse(text: &str) -> Result<DistributionText, String> {
     let text = text.trim();
     if let Some(value) = whole_number(text) {
@@ -105,7 +104,7 @@ pub(crate) fn parse(text: &str) -> Result<DistributionText, String> {
     }
     if !arguments.is_empty() {
         return Err(format!(
-            "\"{text}\" has too many arguments for {name}; {GRAMMAR}"
+            "\"{text}\" has more arguments than {name} takes; {GRAMMAR}"
         ));
     }
     Ok(DistributionText {
@@ -131,7 +130,7 @@ fn parse_shape(text: &str, name: &str, number: Option<f64>) -> Result<Shape, Str
     };
     match name {
         "sequence" | "uniform" if number.is_some() => Err(format!(
-            "\"{text}\": {name} has no number besides its range"
+            "\"{text}\": {name} takes no number besides its range"
         )),
         "sequence" => Ok(Shape::Sequence),
         "uniform" => Ok(Shape::Uniform),
@@ -162,8 +161,8 @@ fn parse_range(text: &str) -> Result<(u64, u64), String> {
     Ok((first, last))
 }
 
-/// A distribution over a known range. A draw depends only on the operation and the draws. The state
-/// of `latest` is only a cache for its set-up.
+/// A distribution over a known range. A draw depends only on the operation and the draws; the state
+/// of `latest` only caches its set-up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampler {
     first: u64,
@@ -212,8 +211,8 @@ impl Sampler {
                 deviation: count as f64 * 0.5 / reach,
             },
             Shape::Exponential { reach } => {
-                // The logarithm of a range of a few values is below 1. With a reach of 1, the
-                // distribution still decreases.
+                // The logarithm of a range of a few values is below 1; a reach of 1 still
+                // decreases.
                 let reach = reach.unwrap_or((libm::log(count as f64) * 0.5).max(1.0));
                 Form::Exponential {
                     reach,
@@ -232,13 +231,13 @@ impl Sampler {
         Sampler { first, count, form }
     }
 
-    /// Returns the smallest and the largest value before rows are added.
+    /// Returns the smallest and the largest value, as long as no row is added.
     pub(crate) fn range(&self) -> (u64, u64) {
         (self.first, self.first + (self.count - 1))
     }
 
-    /// Draws a value for operation `n`. `added` is the number of values that have been appended to
-    /// the range. Only `latest` uses it.
+    /// Draws a value for operation `n`. `added` is the number of values appended to the range so
+    /// far; only `latest` uses it.
     #[inline]
     pub(crate) fn draw(&mut self, n: u64, added: u64, draws: &mut Draws) -> u64 {
         let offset = match &mut self.form {
@@ -296,7 +295,7 @@ mod tests {
 
     /// The largest distance between the empirical distribution of 200,000 draws over 0..count and
     /// the exact one, times the root of the draws: Kolmogorov's statistic. For discrete values it
-    /// is smaller than the tabulated value, so the test is conservative.
+    /// is smaller than the tabulated one, so the test is on the safe side.
     fn kolmogorov(text: &str, count: u64, below: impl Fn(f64) -> f64) -> f64 {
         const DRAWS: u64 = 200_000;
         let mut counts = vec![0u64; count as usize];
@@ -383,7 +382,7 @@ mod tests {
     fn unscrambled_zipf_makes_the_first_value_the_most_popular() {
         let mut plain = Sampler::new(parse("zipf(10..500, 2)").unwrap(), (0, 0), None);
         let hits = draws(&mut plain, 10_000).iter().filter(|&&value| value == 10).count();
-        // This is 6 / pi^2 of the draws, and slightly more over a finite range.
+        // 6 / pi^2 of the draws, a little more over a finite range.
         assert!((hits as f64 / 10_000.0 - 0.6086).abs() < 0.02, "{hits}");
     }
 

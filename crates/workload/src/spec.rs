@@ -2,32 +2,31 @@
 
 use std::collections::BTreeMap;
 
-/// A workload in a study, whose syntax the study has checked, but not yet [`crate::compile`].
+/// A workload as a study states it: syntax-checked by the study, not yet by [`crate::compile`].
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// Name of the workload, one of [`crate::names`].
+    /// The named workload: one of [`crate::names`].
     pub use_: String,
-    /// Keyspace. If absent, the default of the workload.
+    /// Keyspace; if absent, the workload's default.
     pub keyspace: Option<String>,
     /// Replication of the keyspace.
     pub replication: Replication,
-    /// Weight of each kind of operation in the main stage. If empty, the default mix of the
-    /// workload.
+    /// Weight per kind of operation in the main stage; if empty, the workload's default mix.
     pub mix: Vec<(String, f64)>,
     /// The workload's own parameters.
     pub params: BTreeMap<String, ParamValue>,
-    /// Seed. Every random choice is a function of the seed and the operation's number.
+    /// Seed: every random choice is a function of it and the operation's number.
     pub seed: u64,
     /// Rows that the load stage writes, and that the main stage chooses from.
     pub rows: u64,
-    /// Generation of the data. Values of an earlier epoch are stale. Only `kv` writes it into its
+    /// Generation of the data; values of an earlier epoch are stale. Only `kv` writes it into its
     /// values.
     pub epoch: u64,
 }
 
 impl Spec {
-    /// Creates a workload with defaults: the keyspace, mix and parameters of the workload, one copy
-    /// of every row, and the first generation.
+    /// Creates a workload with defaults: its own keyspace, mix and parameters, one copy of every
+    /// row, the first generation.
     pub fn new(use_: &str, rows: u64, seed: u64) -> Spec {
         Spec {
             use_: use_.to_owned(),
@@ -50,7 +49,7 @@ pub enum Replication {
         /// Copies of every row.
         factor: u32,
     },
-    /// `NetworkTopologyStrategy` with the number of copies of every row in each data center.
+    /// `NetworkTopologyStrategy`: copies of every row, per data centre.
     NetworkTopology(Vec<(String, u32)>),
 }
 
@@ -61,7 +60,7 @@ impl Default for Replication {
 }
 
 impl Replication {
-    /// Adds a data center.
+    /// Adds a data centre.
     pub fn push(&mut self, datacenter: &str, factor: u32) {
         let added = (datacenter.to_owned(), factor);
         match self {
@@ -90,12 +89,12 @@ pub enum ParamValue {
     Text(String),
 }
 
-/// A mistake in a [`Spec`].
+/// One mistake in a [`Spec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Path within the workload's section, for example `["params", "sources"]`.
     pub path: Vec<String>,
-    /// The mistake, with the value and the limit.
+    /// The mistake: the value and the limit.
     pub message: String,
     /// A hint for the user.
     pub hint: Option<String>,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A part of a program.
+/// One of the parts.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Its name.
@@ -98,7 +98,7 @@ struct EdgeKind {
 }
 
 impl Package {
-    /// Returns true if it runs only in the compiler.
+    /// Returns true if it only runs in the compiler.
     fn is_macro(&self) -> bool {
         self.targets
             .iter()

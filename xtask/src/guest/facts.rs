@@ -1,5 +1,5 @@
 //! Compares the configuration of QEMU with the machine that cassay's reader saw, in the same terms.
-//! All functions are pure.
+//! Pure.
 
 use super::shape::{Numbers, Shape, list};
 use anyhow::{Context, Result};
@@ -7,13 +7,12 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// Memory that may be missing on a node, because of the kernel itself, its tables and the
-/// initramfs.
+/// Memory that a node may lack, because of the kernel itself, its tables and the initramfs.
 const KERNEL_MIB: u64 = 96;
 
 const MIB: u64 = 1 << 20;
 
-/// A machine in OS numbers. Sets of CPUs are ordered by their first CPU.
+/// A machine in OS numbers. Sets of CPUs are ordered by their first.
 #[derive(PartialEq, Debug)]
 pub struct Facts {
     packages: Vec<Numbers>,
@@ -188,7 +187,7 @@ pub fn memory_differences(shape: &Shape, said: &Value) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// Parses a list in the kernel's format.
+/// Parses a list as the kernel writes it.
 pub fn parse_list(text: &str) -> Result<Numbers> {
     let mut all = Numbers::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -259,7 +258,7 @@ mod tests {
         assert_eq!(list(&interleaved.nodes[&1]), "2-3,6-7");
     }
 
-    /// Returns the program's output for a machine with two cores, each in its own node.
+    /// Returns a machine with two cores, each in its own node, as the program prints it.
     fn output() -> Value {
         json!([{"host": "this machine", "machine": {
             "packages": [{"os": 0, "cores": [0, 1]}],

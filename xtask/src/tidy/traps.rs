@@ -1,12 +1,12 @@
 //! Checks that the tests named in `docs/traps.md` exist. Otherwise a renamed or removed test would
-//! make the table wrong without notice.
+//! silently break this promise to the reader.
 
 use super::Violation;
 use crate::tree::Tree;
 
 const DOCUMENT: &str = "docs/traps.md";
 
-/// Checks that each test in the last column of the table is a function in the file next to it.
+/// Checks that each test in the last column of the table is a function of the file beside it.
 pub fn traps(tree: &Tree) -> Vec<Violation> {
     let Some(document) = tree.file(DOCUMENT) else {
         return vec![Violation::in_file(DOCUMENT, "is missing")];

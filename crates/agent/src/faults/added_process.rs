@@ -11,11 +11,10 @@ use host::invocation::succeed;
 use host::process::Identity;
 use std::time::Duration;
 
-/// Maximum time until a process of this host accepts a connection.
+/// Time limit for a process of this host to accept a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Maximum time for the process to leave, if it was not told to leave before: it streams its data
-/// to other nodes.
+/// Time limit for it to leave, if it was not told to before: it streams its data to others.
 const LEAVES_WITHIN: Duration = Duration::from_secs(600);
 
 /// No guard is needed: the process ends with the agent, and its folder belongs to the host.
@@ -40,7 +39,7 @@ impl AddedProcess {
 impl Breakable for AddedProcess {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.is_begun = true;
-        // On a remote machine it shares the address of the other nodes, but has its own ports.
+        // On a remote machine it shares the address of the other nodes, with ports of its own.
         if here.check_stand_in().is_ok() {
             self.taken.inject(here)?;
         }

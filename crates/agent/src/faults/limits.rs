@@ -1,4 +1,4 @@
-//! Limits of a host that a fault tightens temporarily.
+//! Limits of a host that are tightened for a while.
 
 use super::state::Breakable;
 use crate::state::AgentState;

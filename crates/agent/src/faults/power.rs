@@ -12,11 +12,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::DiskSpec;
 
-/// Maximum time for processes to end on request when their own host has its power again.
+/// Time limit for processes to end on request when their own host is back.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// Maximum time to wait for a volume that another host still has: that host may be ending its
-/// processes.
+/// Time limit for a volume that another host still has, because it may be ending its processes.
 const BACK_LIMIT: Duration = Duration::from_secs(75);
 
 /// A host without power. No guard is needed: its processes end with the agent.
@@ -51,7 +50,7 @@ impl Breakable for PowerLoss {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // An interrupted injection leaves the volume mounted, perhaps shut down.
+        // An interrupted injection leaves it mounted, perhaps shut down.
         volume.unmount()?;
         volume.mount_within(BACK_LIMIT)?;
         here.files.bar(volume.folder(), Bar::None);
@@ -79,7 +78,7 @@ impl AdoptedVolume {
         }
     }
 
-    /// Limits this host's I/O to the volume to that of the host's own volume.
+    /// Limits its I/O for this host to that of the host's own volume.
     fn limit(&self, here: &AgentState, volume: &Volume, disk: Option<DiskSpec>) -> Result<()> {
         let group = here.group()?;
         let own = here
@@ -104,7 +103,7 @@ impl Breakable for AdoptedVolume {
         let volume = self.volume.insert(Volume::open_another(&self.folder, &self.device)?);
         volume.mount()?;
         here.files.add(&self.folder);
-        let volume = self.volume.as_ref().context("it was only just mounted")?;
+        let volume = self.volume.as_ref().context("it was just mounted")?;
         self.limit(here, volume, None)?;
         for one in &self.start {
             self.started.push(here.start(&one.start)?);

@@ -1,4 +1,4 @@
-//! Restarts a process without its data, because the data was lost or other nodes have it now.
+//! Restarts a process without its data: the data was lost, or other nodes have it now.
 
 use super::state::Breakable;
 use crate::state::AgentState;
@@ -11,19 +11,18 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Maximum time until a process of this host accepts a connection.
+/// Time limit for a process of this host to accept a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Time at which the agent ends the process and empties its folders.
+/// Time at which it is ended, and its folders are emptied.
 pub(super) enum EmptyingTime {
     /// At once.
     Now,
-    /// Used on healing if nothing accepts connections at this address by then: the process has left
-    /// its cluster.
+    /// On healing, if nothing accepts connections at this address by then: it has left its cluster.
     Left(SocketAddr),
 }
 
-/// No guard is needed: the process ends with the agent, and nothing restores its data.
+/// No guard is needed: the process ends with the agent, and its data is not restored.
 pub(super) struct EmptiedNode {
     one: Restartable,
     folders: Vec<PathBuf>,
@@ -53,7 +52,7 @@ impl EmptiedNode {
         steps.try_for_each(|step| here.change(step))
     }
 
-    /// Returns true if the process is still a member of its cluster.
+    /// Returns true if it is still a member of its cluster.
     fn stays(&self) -> Result<bool> {
         let EmptyingTime::Left(address) = self.when else {
             return Ok(false);
@@ -95,7 +94,7 @@ impl Breakable for EmptiedNode {
     }
 
     fn became(&self) -> Option<String> {
-        let words = "the node had not left the ring, so cassay did not change it";
+        let words = "it had not left, and was let be";
         self.has_stayed.then(|| words.to_owned())
     }
 }

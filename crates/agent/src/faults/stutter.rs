@@ -1,5 +1,4 @@
-//! A process that is repeatedly stopped for a short time. If the agent dies, the guard continues
-//! the process.
+//! A process that is stopped repeatedly for a while. If the agent dies, the guard continues it.
 
 use super::repeating_thread::RepeatingThread;
 use super::state::Breakable;
@@ -10,12 +9,12 @@ use host::undo::Undo;
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// A process that is repeatedly stopped and continued.
+/// A process that is stopped repeatedly, and continues in between.
 pub(super) struct Stutter {
     process: Identity,
     stopped: Duration,
     every: Duration,
-    /// Thread that stops and continues the process.
+    /// Thread that does it.
     keeper: Option<RepeatingThread>,
 }
 

@@ -16,21 +16,20 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// File that fills the disk. It is next to the nodes' folders, not in one of them.
+/// File that fills the disk. It is beside the nodes' folders, in none of them.
 const FILLER: &str = ".cassay-filler";
 
-/// Maximum number of adjustments of the free space: other processes write and delete at the same
-/// time.
+/// Maximum number of adjustments of the free space, because others write and delete meanwhile.
 const TURNS_MAX: usize = 32;
 
-/// Tolerance of the free space: the file system needs space for its own tables.
+/// Tolerance of the free space: the file system's needs for its own tables.
 const NEAR_BYTES: u64 = 64 << 10;
 
 /// A fault of the host's volume, which can have only one at a time.
 pub(super) struct Alone<B> {
     what: B,
     is_begun: bool,
-    /// Lock on a volume that this agent created. A provided volume has no other users.
+    /// Lock on a volume that this agent has made. A provided volume has no other users.
     claim: Option<Claim>,
 }
 
@@ -66,11 +65,11 @@ impl<B: Breakable> Breakable for Alone<B> {
 
 /// Kind of disk failure.
 pub(super) enum DiskFailure {
-    /// The disk no longer exists.
+    /// The disk is gone.
     Removed,
     /// The disk is read-only.
     ReadOnly,
-    /// The disk fails from the location of a file's byte onwards.
+    /// The disk fails from the location of a file's byte on.
     From(PathBuf, u64),
 }
 
@@ -112,12 +111,12 @@ impl Breakable for Failing {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // Processes that still run have open files.
+        // Processes that still live have open files.
         let processes: Vec<Identity> = self.processes.iter().map(|one| one.process).collect();
         here.files.bar(volume.folder(), Bar::Away);
         here.children.end_all(&processes, Duration::ZERO)?;
         if volume.unmount().is_err() {
-            // Other processes on this host keep the volume mounted, but cannot use it.
+            // Other processes on this host keep it, but cannot use it.
             here.group()?.empty()?;
         }
         volume.renew()?;
@@ -144,7 +143,7 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
 
 /// Drops a file from the page cache, except the pages that a process has mapped.
 pub(super) fn uncache(file: &OwnedFd) -> Result<()> {
-    rustix::fs::fdatasync(file).context("write unsynced data to the disk")?;
+    rustix::fs::fdatasync(file).context("write what is not on the disk yet")?;
     let to_the_end: Option<NonZeroU64> = None;
     fadvise(file, 0, to_the_end, Advice::DontNeed).context("drop it from the page cache")
 }
@@ -198,12 +197,11 @@ impl Full {
 
 impl Breakable for Full {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        // This is done only on a disk of the host's own, because the space may be freed only with
-        // the volume.
+        // Only on a disk of its own, because the space may be freed only with the volume.
         let root = own_disk(here)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
-            .context("create a file that fills the disk (is the disk full already?)")?;
+            .context("make a file that takes the room (is the disk full already?)")?;
         self.is_filled = true;
         fill(&file, self.leave_bytes)
             .with_context(|| format!("leave {} bytes of its disk", self.leave_bytes))
@@ -214,15 +212,15 @@ impl Breakable for Full {
             let root = own_disk(here)?;
             match rustix::fs::unlinkat(root, FILLER, rustix::fs::AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
-                error => error.context("remove the file that fills the disk")?,
+                error => error.context("remove the file that takes the room")?,
             }
         }
         Ok(Vec::new())
     }
 }
 
-/// Returns the root of the host's own disk: its volume, or a file system that was already mounted
-/// for its data, as in a pod.
+/// Returns the root of the host's own disk: its volume, or a file system that was mounted for its
+/// data before, as for a pod.
 fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     if let Some(volume) = here.volume.get() {
         return volume.root();
@@ -235,7 +233,7 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     let of_system = rustix::fs::stat("/").context("look at the disk of its system")?;
     ensure!(
         of_data.st_dev != of_system.st_dev,
-        "{} is on the disk of its machine, which other programs use; give it a separate volume",
+        "{} is on the disk of its machine, which others use; give it a volume of its own",
         data.display()
     );
     Ok(root)
@@ -244,11 +242,11 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
 /// Makes `file` fill the disk except for `leave` bytes, or shrinks it.
 fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
     let available = || -> Result<u64> {
-        let stat = rustix::fs::fstatvfs(file).context("ask for the free space")?;
+        let stat = rustix::fs::fstatvfs(file).context("ask for the room")?;
         Ok(volume::use_of(&stat).available_bytes)
     };
     let mut taken = 0;
-    // A size that was refused is not tried again, because the file system's tables take space too.
+    // A refused size is not tried again, because file system tables take space too.
     let mut most = u64::MAX;
     for _ in 0..TURNS_MAX {
         let available = available()?;
@@ -271,12 +269,12 @@ fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
         }
     }
     anyhow::bail!(
-        "{} bytes are left, because other programs write and delete files there",
+        "{} bytes are left, since others write and delete there",
         available()?
     )
 }
 
 fn leave_of(taken: u64, back: u64) -> Result<u64> {
     let left = taken.checked_sub(back);
-    left.context("there is already less free space")
+    left.context("there is less room than that already")
 }

@@ -1,4 +1,4 @@
-//! The end of a search: its facts, and their description.
+//! The end of a search: its facts, and the words for them.
 
 use super::{Band, Bound, Point};
 use measure::number::{count, counted};
@@ -7,19 +7,19 @@ measure::word_enum! {
     /// Outcome of a search.
     #[derive(Default)]
     pub enum SearchOutcome {
-        /// The search found a load, and held it.
+        /// A load was found, and held.
         Held = "held",
-        /// The search found a load. This procedure does not hold loads.
+        /// A load was found; this procedure holds none.
         Found = "found",
-        /// The search found no load.
+        /// No load was found.
         Nowhere = "none",
-        /// Even the highest load to be tried is within the bound.
+        /// The highest load to be tried is still within the bound.
         NotReached = "not_reached",
         /// The client is the limit, not the target.
         ClientLimit = "client_limit",
         /// Too many trials gave no answer.
         Untold = "untold",
-        /// The run ended before the search did.
+        /// The run ended before the search.
         #[default]
         Unfinished = "unfinished",
     }
@@ -28,27 +28,27 @@ measure::word_enum! {
 /// End of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
-    /// The search found the highest load within the bound.
+    /// The highest load within the bound was found.
     Most {
         /// That load.
         at: Point,
         /// The bound.
         bound: Bound,
-        /// True if the target held the load twice.
+        /// True if it was held twice.
         is_held: bool,
-        /// Lowest load that was too high, if any.
+        /// Lowest load that was too much, if any.
         above: Option<LowestOverload>,
     },
-    /// No load from this one up is within the bound.
+    /// No load is within the bound, from this one up.
     None {
         /// Lowest load that was tried.
         from: Point,
         /// The bound.
         bound: Bound,
-        /// Lowest load that was too high, if any.
+        /// Lowest load that was too much, if any.
         above: Option<LowestOverload>,
     },
-    /// Some loads were within the bound, but the target held none of them.
+    /// Some loads were within the bound, but none was held.
     NotHeld {
         /// The bound.
         bound: Bound,
@@ -56,10 +56,10 @@ pub enum Ending {
         range: Option<Range>,
         /// Any load of the axis.
         point: Point,
-        /// Lowest load that was too high, if any.
+        /// Lowest load that was too much, if any.
         above: Option<LowestOverload>,
     },
-    /// Even the highest load to be tried is within the bound.
+    /// The highest load to be tried is still within the bound.
     NotReached {
         /// Highest load to be tried.
         at: Point,
@@ -70,7 +70,7 @@ pub enum Ending {
     Client {
         /// That load.
         at: Point,
-        /// Description of the evidence.
+        /// Evidence for it, in words.
         why: String,
         /// Range from all trials together, if any was within the bound.
         range: Option<Range>,
@@ -83,39 +83,39 @@ pub enum Ending {
         at: Point,
         /// Number of trials without an answer.
         trials: u32,
-        /// Reason for the last of them.
+        /// Reason of the last one.
         why: String,
         /// Range from all trials together, if any was within the bound.
         range: Option<Range>,
         /// The bound.
         bound: Bound,
     },
-    /// The search found a load within the band.
+    /// A load within a band was found.
     Within {
         /// The load.
         at: Point,
         /// The band.
         band: Band,
     },
-    /// The search found no load within the band.
+    /// No load within a band was found.
     NeverWithin {
         /// The band.
         band: Band,
-        /// Highest number of threads below the band, if any.
+        /// Most threads that were below it, if any.
         below: Option<u32>,
-        /// Lowest number of threads above the band, if any.
+        /// Fewest threads that were above it, if any.
         above: Option<u32>,
     },
 }
 
-/// Lowest load that was too high.
+/// Lowest load that was too much.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowestOverload {
     /// The load.
     pub at: Point,
-    /// Reason, as a clause: `p99 was 12.3 ms`.
+    /// Reason in words: `p99 was 12.3 ms`.
     pub why: String,
-    /// True if the load was too high for the client.
+    /// True if it was too much for the client.
     pub is_by_client: bool,
 }
 
@@ -124,7 +124,7 @@ pub struct LowestOverload {
 pub struct Range {
     /// Number of trials within the bound.
     pub kept: usize,
-    /// Number of trials that were decisive.
+    /// Number of trials that decided.
     pub trials: usize,
     /// Highest load of a trial within the bound.
     pub most: Point,
@@ -184,7 +184,7 @@ impl Ending {
         }
     }
 
-    /// Describes the end. `did` is the result at the found load, and becomes a part of the text:
+    /// Returns the end in words. `did` is the result at the found load, which is added to it:
     /// `8 threads (3,030 op/s) is the most with a p99 within 10 ms, held twice`.
     pub fn words(&self, did: Option<&str>) -> String {
         let found = |at: &Point| match did {
@@ -225,7 +225,7 @@ impl Ending {
                 format!("{limit}{said}{above}")
             }
             Ending::NotReached { at, bound } => format!(
-                "the limit was not reached: {}, the highest load to try, still has a {}",
+                "the limit was not reached: {}, the most that was to be tried, still has a {}",
                 found(at),
                 bound.words()
             ),
@@ -259,8 +259,8 @@ impl Ending {
 }
 
 impl Range {
-    /// Describes the range: `the most with a p99 within 10 ms is between 8,000 and 18,400 op/s: 10
-    /// of 21 trials had it`.
+    /// Returns the range in words:
+    /// `the most with a p99 within 10 ms is between 8,000 and 18,400 op/s: 10 of 21 trials had it`.
     fn words(&self, bound: &Bound) -> String {
         let (kept, trials, bound) = (self.kept, self.trials, bound.words());
         let highest = || format!(", the highest at {}", self.most.words());
@@ -282,7 +282,7 @@ impl Range {
     }
 }
 
-/// Describes the failure: `; at 49,100 op/s p99 was 12.3 ms`.
+/// Returns the failure in words: `; at 49,100 op/s p99 was 12.3 ms`.
 fn failure_words(above: Option<&LowestOverload>) -> String {
     above.map_or(String::new(), |above| {
         format!("; at {} {}", above.at.words(), above.why)
@@ -297,7 +297,7 @@ fn limit(is_by_client: bool) -> &'static str {
     }
 }
 
-/// Describes both sides of a band: `below at 20 threads, above at 30 threads`.
+/// Returns both sides of a band in words: `below at 20 threads, above at 30 threads`.
 fn sides(below: Option<u32>, above: Option<u32>) -> String {
     let parts: Vec<String> = [
         below.map(|threads| format!("below at {threads} threads")),
@@ -309,10 +309,10 @@ fn sides(below: Option<u32>, above: Option<u32>) -> String {
     parts.join(", ")
 }
 
-/// Describes the known range of a search that found no load.
+/// Returns the known range of a search that found no load, in words.
 fn range_words(range: Option<Range>, bound: &Bound) -> String {
     match range {
         Some(range) => range.words(bound),
-        None => format!("no load has a proven {}", bound.words()),
+        None => format!("no load is known to have a {}", bound.words()),
     }
 }

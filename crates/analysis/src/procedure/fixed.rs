@@ -1,4 +1,4 @@
-//! One point, measured once, regardless of the result.
+//! One point, measured whatever happens.
 
 use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, unseen};
 

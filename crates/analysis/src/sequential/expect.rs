@@ -1,16 +1,15 @@
-//! Predicts the outcome of looking before the first measurement: the number of blocks, and the
+//! Predicts the outcome of looking before anything is measured: how many blocks, and with which
 //! answer.
 //!
-//! The simulation uses a fixed sequence of draws, so the same design and noise give the same
-//! numbers.
+//! Simulated with a fixed sequence of draws: the same design and noise give the same numbers.
 
 use super::Looks;
 use crate::compare::{DIFFERENCE_LEVEL, LEVEL, Metric};
 
-/// Times at which a comparison is looked at, and the levels at which it is answered.
+/// When a comparison is looked at, and what answers it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
-    /// Times of the looks.
+    /// When it is looked at.
     pub looks: Looks,
     /// Number of blocks at the first look, and at the last.
     pub blocks: [usize; 2],
@@ -23,7 +22,7 @@ pub struct Design {
 /// Expected outcome of a design.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedOutcome {
-    /// Average number of blocks until the answer, or until the last look.
+    /// Average number of blocks until it is answered, or until the last.
     pub blocks: f64,
     /// Share of studies that find a difference.
     pub different: f64,
@@ -31,8 +30,8 @@ pub struct ExpectedOutcome {
     pub equivalent: f64,
 }
 
-/// Number of simulated studies, multiplied by the blocks of each. A simulation takes a fifth of a
-/// second in a build without optimization, and milliseconds in an optimized one.
+/// Number of simulated studies, times the blocks of each: a fifth of a second in a build without
+/// optimization, milliseconds in one with it.
 const DRAWS: usize = 40_000;
 
 impl Design {
@@ -63,8 +62,7 @@ impl Design {
         seed: u64,
     ) -> ExpectedOutcome {
         let [least, most] = self.blocks;
-        // By number of blocks: the half-width of the interval, and the distance for the word
-        // *different*, in standard errors.
+        // By number of blocks: reach of the interval and of the word, in standard errors.
         let reach = |level: f64, blocks: usize| {
             let reach = self.looks.reach(level, blocks, blocks as f64 - 1.0);
             reach.unwrap_or(f64::INFINITY)

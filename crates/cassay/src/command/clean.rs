@@ -61,7 +61,7 @@ fn is_confirmed(args: &CleanArgs, statements: usize, cluster: &Cluster) -> Resul
     }
     let node = cluster.nodes()[0].address;
     if !terminal::has_asker() {
-        terminal::say("cassay dropped no table\nhint: add --yes to drop the listed tables");
+        terminal::say("nothing was dropped\nhint: add --yes to drop the listed tables");
         return Ok(false);
     }
     let asks =

@@ -54,7 +54,7 @@ fn is_confirmed(args: &DeleteArgs, count: usize) -> bool {
         return true;
     }
     if !terminal::has_asker() {
-        terminal::say("cassay deleted no run\nhint: add --yes to delete the listed runs");
+        terminal::say("nothing was deleted\nhint: add --yes to delete the listed runs");
         return false;
     }
     let asks = format!(

@@ -111,7 +111,7 @@ fn values_are_compared_with_the_types_of_existing_tables() {
     }
     let said = lab.cassay(&check(&target, &[])).ended_with(2);
     said.says(&[
-        "error: the server requires int here, but `v` is generated as text",
+        "error: the server takes int here, and `v` is made as text",
         " --> w.yaml:6:43",
         "6 |   write: INSERT INTO t (a, v) VALUES (:a, :v)",
         "1 mistake",
@@ -127,7 +127,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
         lab.cassay(arguments).ended_with(code).says(parts);
     };
     let plain = ["workload", "check", "w.yaml", "--target", &target];
-    refused(&plain, 1, &["requires a user and password"]);
+    refused(&plain, 1, &["wants a user and password"]);
     let with = |more: &[&'static str]| [&plain[..], more].concat();
     refused(
         &with(&["--set", "window.measure=1s"]),
@@ -155,7 +155,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
 fn a_file_with_a_mistake_asks_nobody() {
     let lab = Lab::new();
     lab.write("w.yaml", &FILE.replace("(:a, :v)", "(:a, :w)"));
-    // No process listens there.
+    // Nobody listens there.
     let check = [
         "workload",
         "check",

@@ -22,10 +22,7 @@ fn check_mistakes(study: &str, expect: Expect) -> Said {
     let said = lab.cassay(&["run", "study.yaml"]).ended_with(2);
     expect.assert_eq(&said.stderr);
     assert_eq!(said.stdout, "", "mistakes are conversation");
-    assert!(
-        !lab.path().join("results").exists(),
-        "the run was not started"
-    );
+    assert!(!lab.path().join("results").exists(), "nothing was started");
     said
 }
 
@@ -100,7 +97,7 @@ fn a_mistake_on_the_command_line_is_shown_in_its_place() {
         (["--scale", "huge"], "huge"),
     ] {
         let said = lab.cassay(&[&["plan", "study.yaml"], &arguments[..]].concat()).ended_with(2);
-        said.says(&[part, "the run was not started"]);
+        said.says(&[part, "nothing was started"]);
     }
 }
 
@@ -142,7 +139,7 @@ window: {warmup: auto, measure: 60}
           |
         help: did you mean `heap`?
 
-        error: no workload is named "standard2"; `cassay workload list` shows all workloads
+        error: no workload is named "standard2"; `cassay workload list` shows those there are
          --> study.yaml:4:17
           |
         4 | workload: {use: standard2, mix: {write: 9}}
@@ -172,7 +169,7 @@ window: {warmup: auto, measure: 60}
           |
         help: write a duration with its unit, such as 10s or 250ms
 
-        5 mistakes; the run was not started
+        5 mistakes; nothing was started
 
     "#]],
     );
@@ -190,9 +187,9 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
             3 | target: {null: {}}
               |       ^
               |
-            help: a text with `: ` in it must be in quotes, or on separate lines under `|`
+            help: a text with `: ` in it stands in quotes, or on lines of its own under `|`
 
-            1 mistake; the run was not started
+            1 mistake; nothing was started
 
         "#]],
     );
@@ -207,7 +204,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
           |
         help: `cassay new` writes one
 
-        1 mistake; the run was not started
+        1 mistake; nothing was started
 
     "#]],
     );
@@ -250,13 +247,13 @@ fn a_duplicate_key_is_reported_with_all_missing_keys() {
               |
             help: for example: procedure: {fixed: {threads: 16}}
 
-            error: `study` appears here a second time; the first is in line 1
+            error: `study` stands here a second time; the first is in line 1
              --> study.yaml:2:1
               |
             2 | study: b
               | ^^^^^
 
-            5 mistakes; the run was not started
+            5 mistakes; nothing was started
 
         "#]],
     );

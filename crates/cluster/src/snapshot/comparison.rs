@@ -1,5 +1,5 @@
-//! Comparison of a snapshot with restored or imported data: fingerprints, and numbers that show the
-//! size of differences.
+//! Comparison of a snapshot with restored or imported data: fingerprints, and numbers that show
+//! differences.
 
 use super::contents::{NodeContents, TableContents};
 
@@ -15,7 +15,7 @@ pub struct Comparison {
 /// A table of one node before and now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedTable {
-    /// Node that has the table now.
+    /// Node that has it now.
     pub node: String,
     /// Name of the table.
     pub table: String,

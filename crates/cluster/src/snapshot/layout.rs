@@ -3,7 +3,7 @@
 //! File names change with every import. So an SSTable is identified by its `Digest.crc32` (the
 //! CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The multiset of these is the
 //! same after every restore, and differs between nodes. If files are not accessible (attached
-//! clusters), this module compares the server's own counts instead.
+//! clusters), the server's own counts are compared instead.
 
 use anyhow::{Context, Result};
 use data_encoding::HEXLOWER;
@@ -19,12 +19,12 @@ pub(super) const DATA: &str = "Data.db";
 /// Component with the decimal CRC-32 of [`DATA`].
 pub(super) const DIGEST: &str = "Digest.crc32";
 
-/// Number of hexadecimal digits shown of a fingerprint. 64 bits suffice to distinguish all layouts
-/// that a laboratory will ever have.
+/// Hexadecimal digits shown of a fingerprint: 64 bits suffice to distinguish all layouts that a
+/// laboratory will ever have.
 const HEX_DIGITS_SHOWN: usize = 16;
 
 /// Layout of some tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
-/// equal exactly if the layouts are equal.
+/// equal exactly if layouts are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Layout by table name.
@@ -44,7 +44,7 @@ pub struct TableLayout {
     pub identities: Option<Vec<SstableIdentity>>,
 }
 
-/// Identity of an SSTable, regardless of its files are called.
+/// Identity of an SSTable, whatever its files are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SstableIdentity {
     /// CRC-32 of `Data.db`, as the server recorded it.
@@ -92,8 +92,8 @@ impl TableLayout {
             (Some(found), Some(wanted)) if found != wanted => {
                 let foreign = found.iter().filter(|one| !wanted.contains(one)).count();
                 return Some(format!(
-                    "has {} SSTables, but {foreign} of them differ from the snapshot (CRC-32 and \
-                     size of Data.db)",
+                    "has {} SSTables, but {foreign} of them are not those of the snapshot \
+                     (CRC-32 and size of Data.db)",
                     found.len()
                 ));
             }
@@ -159,14 +159,14 @@ pub(super) struct File {
     pub crc32: Option<u32>,
 }
 
-/// Contents of a table's folder, or of the folder of its snapshot.
+/// Contents of a table's folder, or of that of its snapshot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TableFiles {
     /// Complete SSTables, by name.
     pub sstables: Vec<Sstable>,
     /// SSTables of indexes in folders of their own (`.index/`).
     pub indexes: Vec<File>,
-    /// Number of incomplete SSTables, which the server is currently writing or deleting.
+    /// Number of incomplete SSTables, which are just being written or deleted.
     pub incomplete: u64,
     /// File identities, by name.
     pub ids: HashMap<String, FileId>,
@@ -274,7 +274,7 @@ fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Ss
 /// Parses the content of a `Digest.crc32`. `None` if it is still empty.
 ///
 /// # Errors
-/// It has other content.
+/// It contains something else.
 pub(super) fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
     let text = file.text.as_deref().map(str::trim).unwrap_or("?");
     if text.is_empty() {
@@ -350,7 +350,7 @@ pub(super) mod tests {
         );
         is(
             &folder("other", &[b"one", b"six"]),
-            "1 of them differ from the snapshot",
+            "1 of them are not those of the snapshot",
         );
         is(&folder("same", &[b"one", b"one"]), "0 of them");
         is(&root.path().join("absent"), "0 SSTables instead of 2");

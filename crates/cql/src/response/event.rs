@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use crate::wire::{ParseError, Reader, Result};
 
-/// An event in the cluster.
+/// Something that happened in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A node joined, left or moved.

@@ -7,15 +7,15 @@ use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{ColumnRole, SampledColumn, TableSample};
 
-/// Options of a table that determine how the server stores it.
+/// Options of a table that decide how it is stored.
 const STORED_BY: [&str; 2] = ["compaction", "compression"];
-/// The supported partitioner. Others do not order partitions by a numeric token.
+/// The supported partitioner: other ones have no order by numeric token.
 const PARTITIONER: &str = "Murmur3Partitioner";
 
-/// Returns the table, still without partitions.
+/// Returns the table, without partitions so far.
 ///
 /// # Errors
-/// The keyspace has no table with this name. The hint lists the existing tables.
+/// The keyspace has no table of this name; the hint lists the existing ones.
 pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<TableSample> {
     let (keyspace, table) = names;
     let of_table = format!(
@@ -49,7 +49,7 @@ pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<Ta
 }
 
 /// Returns the statement that created a table, as the server describes it. `None` if the server
-/// does not describe it.
+/// does not.
 fn described(
     session: &mut Session,
     (keyspace, table): &(String, String),
@@ -62,7 +62,8 @@ fn described(
     Ok(first)
 }
 
-/// Returns the columns with a CHECK (6.0). Only DESCRIBE shows it, but no table of `system_schema`.
+/// Returns the columns with a CHECK (6.0). Only DESCRIBE shows it; no table of `system_schema`
+/// does.
 fn checked(statement: &str, columns: &[SampledColumn]) -> Vec<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let (mut last, mut found) = (None, Vec::new());
@@ -83,9 +84,8 @@ fn partitioner(session: &mut Session) -> Result<()> {
     let name = found.rows.first().and_then(|row| row.first()?.as_str()).unwrap_or_default();
     if !name.ends_with(PARTITIONER) {
         bail!(
-            "{} places partitions by {name}, but keys can be taken only from a ring of \
-             {PARTITIONER}\nhint: name the keys in a CSV: `workload: {{keys: {{file: \
-             keys.csv}}}}`",
+            "{} places partitions by {name}; keys can be taken from a ring of {PARTITIONER} only\n\
+             hint: give the keys in a CSV: `workload: {{keys: {{file: keys.csv}}}}`",
             session.node()
         );
     }

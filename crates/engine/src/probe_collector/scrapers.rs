@@ -9,8 +9,7 @@ use std::time::Duration;
 use study::settings::{Import, PERIOD_NS, Settings};
 use target_spec::Target;
 
-/// Returns a separate sampler for each external endpoint, so that a slow endpoint delays no other
-/// one.
+/// Returns a sampler for each external endpoint, so that a slow one delays no other.
 pub(super) fn all(settings: &Settings, cluster: &Cluster) -> Result<Vec<Sampler>> {
     let sampler = |look: Scrape, period_ns: u64| {
         let place = look.place().to_string();

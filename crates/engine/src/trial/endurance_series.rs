@@ -1,7 +1,7 @@
-//! Keeps the series of the long trial of an endurance study while it runs, and makes its record.
+//! Keeps the series of an endurance's long trial while it runs, and makes its record.
 //!
-//! Invariant: memory does not grow with the length of the trial. So series are bins, only rare
-//! kinds of events are kept, and only the longest pauses.
+//! Invariant: memory does not grow with the length of the trial. So series are bins, rare events
+//! are kept as long as they are rare, and only the longest pauses are kept.
 
 use analysis::autocorrelation;
 use analysis::blocks::{self, Blocks};
@@ -20,9 +20,10 @@ use store::record::{
 
 /// Number of bins of a series.
 const BINS: usize = 512;
-/// Maximum number of events of a kind. With more, one of them would be near every change.
+/// Maximum number of events of a kind that are kept: with more, one of them would be near
+/// everything.
 const RARE_MAX: usize = 6;
-/// Minimum length of a pause that is kept, ms.
+/// Minimum length of a pause to be worth looking at, ms.
 const PAUSE_MS_MIN: f64 = 50.0;
 /// Maximum number of probe series in a finding: 16 kB each.
 const COURSES_MAX: usize = 12;
@@ -38,8 +39,8 @@ const SSTABLES: &str = ".live_sstables";
 /// Place name of the client's own process.
 const CLIENT: &str = "client";
 
-/// Values that may grow: the series, the series of its limit, and a description in case the series
-/// is missing.
+/// Values that may grow: the series, the series of its limit, and a description for when it is
+/// missing.
 const GROWING: [(&str, Option<&str>, &str); 6] = [
     (PENDING, None, "compactions that are owed"),
     (HEAP, Some("jvm.heap_max"), "the heap after collections"),
@@ -94,9 +95,9 @@ pub struct WindowReadings {
     limits: BTreeMap<(String, String), f64>,
     /// Longest pauses: time, length in ms, description.
     pauses: Vec<(f64, f64, String)>,
-    /// Times at which compactions began, with the node. `None` once there are too many.
+    /// Times at which compactions began, with the node. `None` once there were too many.
     begun: Option<Vec<(f64, String)>>,
-    /// Pending compactions at the latest reading, by node.
+    /// Compactions pending at the last look, by node.
     pending: BTreeMap<String, f64>,
 }
 
@@ -110,7 +111,7 @@ impl WindowReadings {
         };
     }
 
-    /// Ends the window, if it was active.
+    /// Ends the window, if it was on.
     pub fn end(&mut self, at_ns: u64) {
         if self.from_ns.is_some() {
             self.to_ns.get_or_insert(at_ns);
@@ -224,7 +225,7 @@ struct ProbeSeries<'w> {
 
 /// Data of a long window when it has ended.
 pub struct LongWindow<'a> {
-    /// Share within which throughput counts as stable.
+    /// Share within which throughput does not drift.
     pub within: f64,
     /// Length of the window, s.
     pub seconds: f64,
@@ -271,7 +272,7 @@ impl LongWindow<'_> {
     }
 
     /// Returns throughput and latency in blocks of at least `block_s_min`, if that leaves enough of
-    /// them. In shorter blocks, a cycle looks like a trend.
+    /// them: in shorter blocks a cycle looks like a trend.
     fn series(&self, block_s_min: f64) -> Vec<Series> {
         let one = |of, within: f64, values: &[f64], width_s: f64| {
             let blocks = joined(values, (block_s_min / width_s).ceil() as usize);
@@ -357,7 +358,7 @@ impl LongWindow<'_> {
         self.watched.limits.get(&place).copied().filter(|limit| *limit > 0.0)
     }
 
-    /// Returns the possibly growing values that no probe has read.
+    /// Returns the growing values that no probe read.
     fn unseen(&self) -> Vec<String> {
         let missing = GROWING.iter().filter(|(of, ..)| self.watched.series(of).next().is_none());
         missing.map(|(of, _, what)| format!("{what}: no probe read {of}")).collect()

@@ -61,8 +61,7 @@ impl Starter for Live {
         } else {
             known.restartable()?
         };
-        // A node without its data must not start in the usual way, because it would not stream
-        // data.
+        // A node without its data must not start in the usual way, which would stream none.
         let what = Injection::Kill(match self.emptied.get(&node) {
             Some(anew) => anew.for_process(again.process),
             None => again,

@@ -14,7 +14,7 @@ use std::process::Command;
 pub struct Restartable {
     /// Running process.
     pub process: Identity,
-    /// Command that starts it again.
+    /// Start that brings it back.
     pub start: StartProcess,
 }
 

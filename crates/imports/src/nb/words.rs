@@ -26,7 +26,7 @@ pub(crate) struct Command {
 pub(crate) enum Run {
     /// Scenarios of the file, each by its name or as `scenario.step`.
     Scenarios(Vec<String>),
-    /// `run` or `start`: a separate line.
+    /// `run` or `start`: a line of its own.
     Line,
 }
 
@@ -94,7 +94,7 @@ const OPTIONS: [&str; 45] = [
     "nbio-cache-max-retries",
 ];
 
-/// Options that change the task of NoSQLBench, with their replacement here.
+/// Options that change what NoSQLBench does, with their replacement here.
 const REFUSED: [(&str, &str); 9] = [
     (
         "export-cycle-log",
@@ -118,11 +118,11 @@ const REFUSED: [(&str, &str); 9] = [
     ),
     (
         "copy",
-        "named workloads are not files; `cassay workload show NAME` prints one",
+        "named workloads are no files; `cassay workload show NAME` prints one",
     ),
     (
         "cat",
-        "named workloads are not files; `cassay workload show NAME` prints one",
+        "named workloads are no files; `cassay workload show NAME` prints one",
     ),
     (
         "argsfile",
@@ -176,7 +176,7 @@ impl Words {
             None => (option, None),
         };
         if let Some((_, instead)) = REFUSED.iter().find(|(known, _)| *known == name) {
-            return Err(format!("option --{name} does not exist: {instead}"));
+            return Err(format!("option --{name} is not there: {instead}"));
         }
         let takes_value = OPTIONS.contains(&name);
         if !takes_value && !FLAGS.contains(&name) {
@@ -189,7 +189,7 @@ impl Words {
             return Err(format!("option --{name} has no value behind it"));
         }
         self.notes.push(format!(
-            "--{name} has no effect here: cassay writes its own results, reports and logs"
+            "--{name} has no effect here: results, reports and logs are those of cassay"
         ));
         Ok(takes_value && inline.is_none())
     }
@@ -197,11 +197,11 @@ impl Words {
     fn dash(&mut self, word: &str) -> Result<(), String> {
         match word {
             "-v" | "-vv" | "-vvv" => {
-                let note = format!("{word} has no effect here: cassay writes its own logs");
+                let note = format!("{word} has no effect here: logs are those of cassay");
                 self.notes.push(note);
                 Ok(())
             }
-            _ => Err(format!("option {word} is unknown")),
+            _ => Err(format!("option {word} is not understood")),
         }
     }
 
@@ -214,7 +214,7 @@ impl Words {
             return Ok(());
         };
         if command.given.iter().any(|(known, _)| known == key) {
-            return Err(format!("{key} is stated twice; leave one out"));
+            return Err(format!("{key} is given twice; leave one out"));
         }
         // `==` and `===` only lock settings of a scenario in a file.
         let value = value.trim_start_matches('=');
@@ -232,7 +232,7 @@ impl Words {
         }
         if COMMANDS.contains(&word.to_lowercase().as_str()) {
             return Err(format!(
-                "command {word} is not supported; run, start and the scenarios of a file are"
+                "command {word} is not run here; run, start and the scenarios of a file are"
             ));
         }
         match self.commands.last_mut() {
@@ -248,7 +248,7 @@ impl Words {
             }
             Some(_) => {
                 return Err(format!(
-                    "`{word}` is after the settings, but scenarios come before them"
+                    "`{word}` stands behind the settings; scenarios come before them"
                 ));
             }
             None => self.commands.push(Command {
@@ -274,8 +274,8 @@ impl Words {
                         let has_statement =
                             ["op", "stmt", "statement"].iter().any(|key| stated(key).is_some());
                         return Err(if has_statement {
-                            "op= needs a file: write the statement into a workload file and use \
-                             workload=FILE"
+                            "op= needs a file: write the statement into a workload file \
+                                     and say workload=FILE"
                                 .to_owned()
                         } else {
                             "say workload=FILE".to_owned()
@@ -290,8 +290,8 @@ impl Words {
 }
 
 /// Note on the different behaviour of `start`.
-pub(crate) const START: &str = "start runs activities in parallel in NoSQLBench; here they follow \
-                                one another, each with separate results";
+pub(crate) const START: &str = "start runs activities side by side in NoSQLBench; here they \
+    follow one another, each with results of its own";
 
 impl Command {
     fn line() -> Command {
@@ -357,15 +357,15 @@ mod tests {
             ("run driver=cql", "say workload=FILE"),
             ("run op=select", "write the statement into a workload file"),
             ("run workload=a more", "`more` is not a setting of run"),
-            ("a.yaml x=1 more", "`more` is after the settings"),
+            ("a.yaml x=1 more", "`more` stands behind the settings"),
             ("a.yaml x=1 x=2", "x is given twice"),
             ("a.yaml --progres 1s", "did you mean `progress`"),
             ("a.yaml --progress", "has no value behind it"),
-            ("a.yaml --copy cql-iot", "named workloads are not files"),
+            ("a.yaml --copy cql-iot", "named workloads are no files"),
             ("a.yaml -x", "option -x is not understood"),
             (
                 "a.yaml waitmillis ms=5",
-                "command waitmillis is not supported",
+                "command waitmillis is not run here",
             ),
         ] {
             let why = read(text).unwrap_err();

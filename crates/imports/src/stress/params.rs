@@ -13,7 +13,7 @@ use super::words::Word;
 /// A parameter of a command or an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownParam {
-    /// Its text up to its value: `n=`, `threads>=`, `ratio(`. For a flag, the complete text.
+    /// Its text up to its value: `n=`, `threads>=`, `ratio(`; a flag is complete.
     pub(crate) form: &'static str,
     /// Alternatives of the option in which it may occur, one bit each.
     pub(crate) groups: u8,
@@ -38,7 +38,7 @@ pub(crate) const fn new(
     }
 }
 
-/// A parameter on the command line.
+/// A parameter that was given.
 #[derive(Clone)]
 struct GivenParam {
     known: KnownParam,
@@ -115,7 +115,7 @@ impl Params<'_> {
             diagnostics.add(
                 &word.place(),
                 message,
-                Some("remove one of them".to_owned()),
+                Some("leave one of them out".to_owned()),
             );
             return;
         }
@@ -156,8 +156,7 @@ impl Params<'_> {
         self.find(form).map(|given| given.value.as_str())
     }
 
-    /// Parses the value of a parameter with `parse`. It reports a mistake, and then the value
-    /// counts as absent.
+    /// Parses the value of a parameter with `parse`; a mistake is reported and counts as absent.
     pub(crate) fn value<T>(
         &self,
         form: &str,
@@ -177,7 +176,7 @@ impl Params<'_> {
         }
     }
 
-    /// Returns a checked distribution.
+    /// Returns a distribution, checked.
     pub(crate) fn distribution(
         &self,
         form: &str,
@@ -186,7 +185,7 @@ impl Params<'_> {
         self.spelled(form, diagnostics, values::distribution)
     }
 
-    /// Returns a checked ratio of a distribution.
+    /// Returns a ratio of a distribution, checked.
     pub(crate) fn ratio(
         &self,
         form: &str,
@@ -269,7 +268,7 @@ fn is_command_parameter(option: &str, word: &str) -> bool {
 }
 
 fn unknown(owner: &str, word: &Word, table: &[KnownParam], diagnostics: &mut Diagnostics) {
-    // The message quotes only the name, because the value may be a misspelt secret.
+    // Only the name is quoted: the value may be a misspelt secret.
     let key = word.key();
     let signs = ['=', '(', '<', '>'];
     let same = |known: &&KnownParam| known.form.trim_end_matches(signs).eq_ignore_ascii_case(key);

@@ -272,7 +272,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "user profile=a ops(insert=1) -schema keyspace=x",
         30,
-        "not for `user`",
+        "not with `user`",
         "profile",
     ),
     ("write -sendto host", 7, "daemon", ""),

@@ -1,7 +1,7 @@
-//! Volume faults that this machine permits. The module tries them on a volume in memory that has no
-//! mount point, and that disappears with its descriptors.
+//! Volume faults that this machine permits. They are tried on a volume in memory that has no mount
+//! point, and that vanishes with the descriptors that hold it.
 //!
-//! The trial freezes nothing, because a freeze would outlive a process that is killed during it.
+//! The trial freezes nothing: a freeze would outlive a process that is killed meanwhile.
 
 use super::status;
 use crate::volume::loop_device::LoopDevice;
@@ -12,11 +12,11 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create};
 use std::path::PathBuf;
 use target_spec::{Capability, CapabilityStatus};
 
-/// Size of the smallest file system on which ext4 has a journal. Without a journal, an abort has no
-/// meaning.
+/// Size of the smallest file system on which ext4 has a journal. Without one an abort means
+/// nothing.
 const BYTES: u64 = 8 << 20;
 
-const NEEDS: &str = "faults of volumes have the same requirements as volumes";
+const NEEDS: &str = "faults of volumes need what volumes need";
 
 /// Returns the status of the capabilities for all volume faults, present or not.
 pub(super) fn capabilities() -> Vec<CapabilityStatus> {
@@ -32,7 +32,7 @@ pub(super) fn capabilities() -> Vec<CapabilityStatus> {
         Ok(()) => found,
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
-    // The trials are in an order in which no trial disturbs the next.
+    // In an order in which no trial disturbs the next.
     let found = [
         corrupt(&root),
         stalled(&root),

@@ -1,5 +1,4 @@
-//! Reads from the kernel the permitted CPUs of each thread of a process, and the location of its
-//! memory.
+//! Reads from the kernel on which CPUs each thread of a process may run and where its memory is.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -18,11 +17,10 @@ const LISTINGS_MAX: usize = 5;
 pub struct EffectiveAffinity {
     /// Number of its threads.
     pub threads: usize,
-    /// Each set of CPUs on which threads may run, with the number of threads that have exactly this
+    /// Each set of CPUs that threads may run on, with the number of threads that have exactly this
     /// set.
     pub cpus: BTreeMap<CpuSet, usize>,
-    /// Each set of NUMA nodes from which threads may get memory, with the number of threads that
-    /// have exactly this set.
+    /// Each set of NUMA nodes that threads may get memory from, likewise.
     pub memory_nodes: BTreeMap<CpuSet, usize>,
     /// Resident bytes by node; empty if the kernel does not report them.
     pub resident_bytes: BTreeMap<u32, u64>,
@@ -31,12 +29,12 @@ pub struct EffectiveAffinity {
 }
 
 impl EffectiveAffinity {
-    /// Returns the CPUs on which any of its threads may run.
+    /// Returns the CPUs that any of its threads may run on.
     pub fn all_cpus(&self) -> CpuSet {
         self.cpus.keys().flat_map(CpuSet::iter).collect()
     }
 
-    /// Returns the NUMA nodes from which any of its threads may get memory.
+    /// Returns the nodes that any of its threads may get memory from.
     pub fn all_memory_nodes(&self) -> CpuSet {
         self.memory_nodes.keys().flat_map(CpuSet::iter).collect()
     }
@@ -44,7 +42,7 @@ impl EffectiveAffinity {
     /// Reads the values of the calling process.
     ///
     /// # Errors
-    /// The format of the kernel's text is unknown.
+    /// The kernel's text has another format than the known one.
     pub fn own() -> Result<EffectiveAffinity> {
         EffectiveAffinity::read(Path::new("/proc/self"))
     }
@@ -52,7 +50,7 @@ impl EffectiveAffinity {
     /// Reads the values of the process with this folder in `/proc`.
     ///
     /// # Errors
-    /// It has ended, or the format of the kernel's text is unknown.
+    /// It has ended, or the kernel's text has another format than the known one.
     pub fn read(folder: &Path) -> Result<EffectiveAffinity> {
         let mut found = EffectiveAffinity::default();
         for (path, status) in threads(&folder.join("task"))? {
@@ -69,7 +67,7 @@ impl EffectiveAffinity {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             text => {
                 let text = text.with_context(|| format!("read {}", maps.display()))?;
-                // Paths of files in it may be any bytes.
+                // Paths of files in it are any bytes.
                 found.add_maps(&String::from_utf8_lossy(&text));
             }
         }
@@ -102,9 +100,8 @@ impl EffectiveAffinity {
     }
 }
 
-/// Returns the `status` of each thread, with its path. Lists the threads until two listings agree.
-/// Otherwise, a thread that started between them would be missing, and it may be the one on other
-/// CPUs.
+/// Returns the `status` of each thread, with its path. Lists the threads until two listings agree:
+/// a thread that started meanwhile would be missing, and it is the one that may run elsewhere.
 fn threads(tasks: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut listed = listing(tasks)?;
     let mut read = Vec::new();
@@ -183,14 +180,13 @@ mod tests {
         assert_eq!(found.policy_bytes["interleave:0-1"], 4096);
     }
 
-    /// A thread of this kind was left out, as if it had ended, and a file of this kind counted as
-    /// missing.
+    /// Such a thread was left out, as if it had ended, and such a file was taken for missing.
     #[test]
     fn names_of_any_bytes_hide_neither_threads_nor_pages() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("task/7");
         std::fs::create_dir_all(&folder).unwrap();
-        // A thread that ended after it was listed.
+        // A thread that has ended after it was listed.
         std::fs::create_dir_all(root.path().join("task/8")).unwrap();
         let text = b"Name:\tr\xc3\nCpus_allowed_list:\t5\nMems_allowed_list:\t0\n";
         std::fs::write(folder.join("status"), text).unwrap();
@@ -204,7 +200,7 @@ mod tests {
         assert_eq!(found.resident_bytes, [(1, 9 * 4096)].into());
     }
 
-    /// This simulates a missing permission or file descriptor, with a folder in place of a file.
+    /// Stands for no permission or no free descriptor: here, a folder in place of a file.
     #[test]
     fn an_unreadable_file_is_an_error_and_not_absent() {
         let root = tempfile::tempdir().unwrap();

@@ -28,19 +28,18 @@ enum Broken {
     Frame(#[from] FrameError),
     #[error(transparent)]
     Answer(#[from] Nonsense),
-    #[error("an answer on stream {0}, on which no operation waits")]
+    #[error("an answer on stream {0}, where nothing waits")]
     Stray(i16),
     #[error(
-        "an answer of {bytes} bytes, although the requested answer has at most {limit}; hint: \
-         `workload.page_size` reduces the number of rows in an answer"
+        "an answer of {bytes} bytes, where what was asked for has at most {limit}; hint: with \
+         `workload.page_size` fewer rows come at once"
     )]
     TooLong { bytes: u32, limit: u32 },
 }
 
 impl<W: World> Worker<W> {
     pub(super) fn receive(&mut self, index: u16, now_ns: u64) {
-        // The contents are taken out, so that the worker can read responses and record them at the
-        // same time.
+        // Taken out, so that responses can be read while the worker records their contents.
         let Some(mut connection) = self.connections[usize::from(index)].take() else {
             return;
         };
@@ -53,8 +52,8 @@ impl<W: World> Worker<W> {
                     self.sockets.arrived_ns =
                         connection.arrived_ns().map_or(now_ns, |ns| ns.min(now_ns));
                     self.recorder.heard(self.sockets.arrived_ns);
-                    // A short read has emptied the socket. Only TLS and segments may still hold
-                    // data.
+                    // A short read has emptied the socket; only TLS and segments may hold data
+                    // back.
                     let more = connection.may_have_more();
                     let read = self.read_answers(&mut connection, index, now_ns, &mut plain);
                     if read.is_err() || !more {
@@ -177,7 +176,7 @@ impl<W: World> Worker<W> {
     /// there are any.
     pub(super) fn judge(&mut self, operation: Operation, rows: &RawRows<'_>) {
         let (control, world) = (&self.control, &self.world);
-        // Whole partitions of thousands of rows take a while, and many reads may be in progress.
+        // Whole partitions of thousands of rows take a while, and many may be under way.
         let gives_up = || world.now_ns() > control.stop_ns().saturating_add(JUDGES_AFTER_STOP_NS);
         let check = self.generator.check_until(operation, rows, gives_up);
         let said = ReadValue {
@@ -222,7 +221,7 @@ impl<W: World> Worker<W> {
         self.source.freed(now_ns);
     }
 
-    /// Ends the operation of `slot`, which has finally failed.
+    /// Ends the operation of `slot`, which has failed for good.
     #[cold]
     pub(super) fn note_failure(
         &mut self,

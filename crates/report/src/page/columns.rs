@@ -3,8 +3,7 @@
 use super::{Cell, Column, Row, Table, Tone};
 use crate::number;
 
-/// A table under construction, whose columns are added from left to right. It contains the record
-/// of each row.
+/// A table whose columns are being added from left to right, with the record of each row.
 pub struct TableBuilder<R> {
     records: Vec<R>,
     table: Table,
@@ -130,7 +129,7 @@ impl From<String> for Cell {
     }
 }
 
-/// An unknown value has its own sign.
+/// An unknown value has a sign of its own.
 impl<T: Into<Cell>> From<Option<T>> for Cell {
     fn from(known: Option<T>) -> Cell {
         known.map_or_else(|| Cell::new(number::ABSENT), Into::into)
@@ -138,7 +137,7 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 }
 
 impl Cell {
-    /// Adds a link to a file next to the page.
+    /// Adds a link to a file beside the page.
     pub fn link(mut self, path: impl Into<String>) -> Cell {
         self.link = path.into();
         self

@@ -1,4 +1,4 @@
-//! The data: its existence, its correctness, and the server's counts.
+//! The data: was it there, was it right, did the server count the same.
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Section, Table, Tone};
@@ -9,7 +9,7 @@ use crate::summary::trial_table;
 use measure::KindCount;
 use store::record::{ServerCountsRecord, SettleEnd, TrialFinding};
 
-/// Returns verified reads, server counts and the load phase. `None` if there are none.
+/// Returns verified reads, server counts and the load phase. `None` without any.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -32,8 +32,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "data",
         title: "The data".into(),
-        lead: "Every row follows from the seed and its number, so cassay can compare any read \
-               with the expected row."
+        lead: "Every row follows from the seed and its number, so any read can be compared with \
+               what must be there."
             .into(),
         blocks,
     })
@@ -49,12 +49,11 @@ fn verified(trials: &[TrialFinding]) -> String {
     );
     let resurrected = sum(|t| t.verify.resurrected);
     let differed = missing + stale + wrong + resurrected;
-    // Next to lost rows, a sentence about other rows that are correct must not give the impression
-    // that all rows are correct.
+    // Beside lost rows, correct other rows must not sound as if all were well.
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
-            "cassay compared {checked} answers during the load, and none of them showed the \
+            "{checked} answers were compared while load was offered: none of them showed the \
              defect of the data. They cover only a part of the rows."
         ),
         (0, false) => format!("{checked} answers were compared: all were right."),
@@ -65,7 +64,7 @@ fn verified(trials: &[TrialFinding]) -> String {
             number::count(wrong),
             match resurrected {
                 0 => String::new(),
-                some => format!(", {} deleted and present again", number::count(some)),
+                some => format!(", {} deleted and there again", number::count(some)),
             }
         ),
     }
@@ -163,7 +162,7 @@ fn counts_table(view: &RunView) -> Table {
 }
 
 fn server_table(view: &RunView) -> Table {
-    // In a sum, too many reads would hide missing writes.
+    // Too many reads would hide as many missing writes in a sum.
     let difference = |server: &ServerCountsRecord| {
         let of = |theirs: u64, ours: u64| match ours {
             0 => 0.0,
@@ -196,8 +195,8 @@ fn server_table(view: &RunView) -> Table {
         })
         .wide_text("Counted by", |(_, server)| server.source.as_str())
         .foot(
-            "Over the whole trial: load, warm-up, measurement and drain. The difference is the \
-             larger of the differences of reads and writes.",
+            "Over the whole trial: load, warm-up, measurement and drain. The difference is that \
+             of reads or of writes, whichever is larger.",
         )
         .build()
 }

@@ -3,28 +3,28 @@
 use crate::settings::Settings;
 use analysis::procedure::Point;
 
-/// A phase of a trial.
+/// One phase of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
     /// Kind of the phase.
     pub kind: PhaseKind,
-    /// Actions of the phase.
+    /// Work of the phase.
     pub work: PhaseWork,
     /// Expected length in seconds.
     pub seconds: f64,
 }
 
-/// Actions of a phase.
+/// Work of a phase.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseWork {
-    /// Actions that have only this description.
+    /// Work that is described only in these words.
     Said(String),
     /// It offers load.
     Offer(Offer),
 }
 
 impl PhaseWork {
-    /// Returns load at a point, with the arrival process of the study.
+    /// Returns load at a point, with the study's arrival process.
     pub(super) fn offer(at: Option<Point>, settings: &Settings, length: OfferLength) -> PhaseWork {
         PhaseWork::Offer(Offer {
             at,
@@ -35,29 +35,29 @@ impl PhaseWork {
     }
 }
 
-/// Load that a phase applies.
+/// Load that a phase offers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// Point on the axis. `None` in a plan if the procedure chooses it later.
+    /// Point on the axis; `None` in a plan if the procedure chooses it later.
     pub at: Option<Point>,
-    /// True if arrivals at a rate form a Poisson process, like those of independent users.
+    /// True if arrivals at a rate are Poisson, like those of independent users.
     pub is_poisson: bool,
-    /// Speed relative to the recording. `None` if arrivals are regular or Poisson.
+    /// Speed relative to the recording; `None` if arrivals are even or Poisson.
     pub recorded_speed: Option<f64>,
     /// Length of the load.
     pub length: OfferLength,
 }
 
-/// Length of a load.
+/// Length of offered load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OfferLength {
     /// A fixed time, ns.
     For(u64),
     /// Until throughput is steady, and at most this time, ns.
     UntilSteady(u64),
-    /// Until this time after the last fault, ns, but at most the second time, ns.
+    /// Until this time after the last fault, ns, and at most the second time, ns.
     UntilFaults(u64, u64),
-    /// A number of operations.
+    /// A number of operations, which are not counted.
     Uncounted(u64),
     /// The length that an imported step states.
     Step(String),
@@ -80,9 +80,9 @@ measure::word_enum! {
         Restart = "restart",
         /// Restores the data from a snapshot.
         Restore = "restore",
-        /// Applies load that does not count yet.
+        /// Offers load that is not yet counted.
         Warmup = "warmup",
-        /// Applies load that counts.
+        /// Offers load that is counted.
         Measure = "measure",
         /// Reads rows back and compares them.
         Verify = "verify",

@@ -1,4 +1,4 @@
-//! Settings of the keyspace, and of its tables in addition to those of the workload.
+//! Settings of the keyspace, and of its tables beyond the workload's own.
 
 pub use workload::Replication;
 
@@ -7,36 +7,36 @@ use serde_json::Value;
 /// The keyspace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keyspace {
-    /// Name. `None` means the name in the workload.
+    /// Name; `None`: the workload's own.
     pub name: Option<String>,
     /// Placement of the replicas.
     pub replication: Replication,
     /// True if the study states the replication.
     pub is_replication_stated: bool,
-    /// True if writes go to the commit log. `None` means the setting in the workload.
+    /// True if writes go to the commit log; `None`: as the workload states.
     pub durable_writes: Option<bool>,
-    /// Compaction options of its tables, including `class`. If empty, the workload sets them.
+    /// Compaction options of its tables, including `class`; if empty, the workload's.
     pub compaction: Vec<(String, String)>,
-    /// Compression options of its tables. If empty, the workload sets them.
+    /// Compression options of its tables; if empty, the workload's.
     pub compression: Vec<(String, String)>,
     /// Other options of its tables, by name.
     pub options: Vec<(String, Value)>,
 }
 
 impl Keyspace {
-    /// Sets the number of copies without naming data centers.
+    /// Sets the number of copies, wherever they are.
     pub fn replicate(&mut self, factor: u32) {
         self.replication = Replication::Simple { factor };
         self.is_replication_stated = true;
     }
 
-    /// Sets the number of copies in a data center.
+    /// Sets the number of copies in a datacenter.
     pub fn replicate_in(&mut self, datacenter: &str, factor: u32) {
         self.replication.push(datacenter, factor);
         self.is_replication_stated = true;
     }
 
-    /// Returns the text after `ALTER KEYSPACE … WITH`. `None` if no option is set.
+    /// Returns the text after `ALTER KEYSPACE … WITH`; `None` if nothing is set.
     pub fn own_options(&self) -> Option<String> {
         self.durable_writes.map(|on| format!("durable_writes = {on}"))
     }
@@ -48,8 +48,7 @@ impl Keyspace {
         durable.into_iter().collect()
     }
 
-    /// Returns the table options that the study states, by name, with the values that its tables
-    /// must have.
+    /// Returns the table options that the study states, by name, as its tables must have them.
     pub fn asked_options(&self) -> Vec<(String, Value)> {
         let map = |name: &str, entries: &[(String, String)]| {
             let entries =
@@ -67,8 +66,8 @@ impl Keyspace {
         asked
     }
 
-    /// Returns the text after `ALTER TABLE … WITH` that sets a table's options. `None` if there are
-    /// no options.
+    /// Returns the text after `ALTER TABLE … WITH` that sets a table's options; `None` if there are
+    /// none.
     pub fn table_options(&self) -> Option<String> {
         let map = |entries: &[(String, String)]| {
             let entries =

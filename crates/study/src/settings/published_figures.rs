@@ -19,9 +19,9 @@ pub struct PublishedFile {
     pub ratios: Vec<Ratio>,
     /// Statements about failures.
     pub failures: Vec<Failure>,
-    /// Descriptions of the statements.
+    /// Statements in words.
     pub claims: Vec<String>,
-    /// Questions that the publication does not answer.
+    /// Questions that it does not answer.
     pub unknown: Vec<String>,
 }
 
@@ -47,15 +47,15 @@ pub struct Figure {
     pub p99_ms: Option<f64>,
 }
 
-/// A published statement about a failure. The report shows its text next to the study's own result.
+/// A published statement about a failure: text that is shown beside the study's own result.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Failure {
     /// The failure: `host without high availability`.
     pub fault: String,
-    /// Kinds of cassay's faults that correspond to it: `[node-kill]`.
+    /// Kinds of cassay's faults that it is shown beside: `[node-kill]`.
     pub beside: Vec<String>,
-    /// The study's variants that it applies to. If empty, all variants.
+    /// The study's variants that it applies to; if empty, all.
     pub variants: Vec<String>,
     /// The statement.
     pub claim: String,
@@ -65,7 +65,7 @@ pub struct Failure {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ratio {
-    /// Description of the subject.
+    /// Subject, in words.
     pub what: String,
     /// The metric: `ops_per_s`, `latency_ms.p99`.
     pub metric: String,
@@ -73,17 +73,17 @@ pub struct Ratio {
     pub of: String,
     /// Variant in the denominator.
     pub to: String,
-    /// Point of the first variant: `{threads: 32}`. If empty, the peak of each variant.
+    /// Point of the first variant: `{threads: 32}`; if empty, the peak of each.
     pub of_at: BTreeMap<String, f64>,
     /// Point of the second variant.
     pub to_at: BTreeMap<String, f64>,
-    /// `points` for the geometric mean of the ratios at all points that both have. Otherwise empty,
+    /// `points`: the geometric mean of the ratios at all points that both have; otherwise empty,
     /// and the ratio is at one point.
     pub over: String,
-    /// Published value, if it is a single number.
+    /// Published value, if it is one number.
     pub value: Option<f64>,
-    /// Published minimum of several values.
+    /// Published minimum of several.
     pub least: Option<f64>,
-    /// Published maximum of several values.
+    /// Published maximum of several.
     pub most: Option<f64>,
 }

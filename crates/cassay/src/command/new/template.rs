@@ -7,24 +7,24 @@ use std::collections::BTreeMap;
 /// A study with gaps.
 #[derive(Debug)]
 pub struct Template {
-    /// Name of the template and of the study.
+    /// Its name, which the study has too.
     pub name: &'static str,
-    /// The question that the study answers.
+    /// The question that it answers.
     pub what: &'static str,
-    /// Text of the study. `<key>` stands for the answer to the question about that key. A line that
-    /// begins with `null|`, `local|`, `attach|` or several of these is only for these targets.
+    /// Its text. `<key>` stands for the answer to the question about that key. A line that begins
+    /// with `null|`, `local|`, `attach|` or several of them is only for these targets.
     pub text: &'static str,
-    /// Questions in addition to the one about the target.
+    /// Questions, besides the target.
     pub questions: &'static [Question],
 }
 
 impl Template {
-    /// Returns true if the template supports a target: an existing table is on an attached cluster.
+    /// Returns true if it supports a target: an existing table is on an attached cluster.
     pub fn takes(&self, place: &TargetChoice) -> bool {
         !self.text.contains("table:") || matches!(place, TargetChoice::Attach(_))
     }
 
-    /// Returns true if the questions are about two sides.
+    /// Returns true if its questions are about two sides.
     pub fn compares(&self) -> bool {
         self.text.contains("<side.baseline>")
     }
@@ -44,7 +44,7 @@ impl Template {
 /// A question to the user.
 #[derive(Debug)]
 pub struct Question {
-    /// Key of the study that the question is about.
+    /// Key of the study that it is about.
     pub key: &'static str,
     /// Text of the question; empty if it depends on the target.
     asks: &'static str,
@@ -79,7 +79,7 @@ const fn ask(key: &'static str, asks: &'static str, default: &'static str) -> Qu
 const ROWS: Question = ask("data.load.operations", "How many rows?", "100k");
 const MIX: Question = ask(
     "workload.mix",
-    "Which ratio of writes to reads?",
+    "How many writes for how many reads?",
     "{write: 1, read: 1}",
 );
 

@@ -224,7 +224,7 @@ fn a_report_that_had_no_room_is_written_by_resume() {
     assert!(run.findings.is_some() && run.report().is_none());
     lab.cassay(&["resume"])
         .ended_with(0)
-        .says(&["report: ", "there are no trials to run"]);
+        .says(&["report: ", "nothing is left to do"]);
     assert!(lab.run().report().is_some());
     assert_eq!(lab.journaled("run_started", None), 1);
 }

@@ -6,15 +6,15 @@ use measure::number::counted;
 use topology::{CpuSet, Instance, Plan};
 
 /// Warning if nodes use every CPU of the machine itself. The planner knows only the nodes' part of
-/// the machine.
+/// it.
 pub(super) const NONE_LEFT: &str =
-    "nodes use every CPU: none remains for interrupts, the system and the client";
+    "nodes have every CPU: none is left for interrupts, the system and the client";
 
 /// Planner's warning if whole cores did not suffice.
 const SHARED: &str = "cores are shared by several instances";
 
-/// Parts of planner warnings that this module rephrases. They count nodes from 0 instead of
-/// `node1`, or mistake the nodes' part of the machine for the whole.
+/// Parts of planner warnings that are rephrased here. They count nodes from 0 instead of `node1`,
+/// or take the nodes' part of the machine for the whole.
 const SAID_OTHERWISE: [&str; 4] = [
     "every CPU is given out",
     SHARED,
@@ -40,7 +40,7 @@ pub(super) fn plan_sentences(
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Nodes with overlapping NUMA nodes also share cores, but on request.
+    // Overlapping NUMA nodes share cores too, but on request.
     if plan.warnings.iter().any(|warning| warning.contains(SHARED)) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };
@@ -50,7 +50,7 @@ pub(super) fn plan_sentences(
     let split = names(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1));
     if !split.is_empty() {
         said.push(format!(
-            "no NUMA node had space for a part of {}, so it is on several",
+            "no NUMA node had room for a part of {}: it is on several",
             split.join(", ")
         ));
     }
@@ -60,7 +60,7 @@ pub(super) fn plan_sentences(
     });
     if !away.is_empty() {
         said.push(format!(
-            "memory of {} is on NUMA nodes without CPUs for it",
+            "memory is on NUMA nodes without CPUs of their own: of {}",
             away.join(", ")
         ));
     }
@@ -79,7 +79,7 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     )
 }
 
-/// Explains the placement of memory: each reason once, and with its nodes if reasons differ.
+/// Explains the placement of memory: each reason once, with its nodes if reasons differ.
 fn memory_sentences(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (instance, node) in both {

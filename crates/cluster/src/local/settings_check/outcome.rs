@@ -18,8 +18,7 @@ pub struct Proof {
     pub source: &'static str,
 }
 
-/// Result of checking a setting. The type has no fourth case, so an unknown value never counts as
-/// proved.
+/// Result of checking a setting. The type has no fourth case: an unseen value never counts as seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The requested value is in effect, as shown here.
@@ -31,8 +30,8 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Converts a shown value, with the result of the comparison. `None` means that the value is
-    /// not visible, for the reason `why`.
+    /// Converts a shown value, with the result of the comparison. `None` means not visible, because
+    /// of `why`.
     pub(in crate::local) fn from_comparison(shown: Option<(String, bool)>, why: &str) -> Effect {
         match shown {
             Some((shown, true)) => Effect::InEffect(shown),
@@ -49,7 +48,7 @@ impl Effect {
         }
     }
 
-    /// Returns true if the node reported the requested value.
+    /// Returns true if the requested value was seen in effect.
     pub fn is_proved(&self) -> bool {
         matches!(self, Effect::InEffect(_))
     }

@@ -4,14 +4,13 @@ use anyhow::Result;
 use host::{Agent, FileId, From};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes at the end of a log in which the reader searches for its last complete line.
-/// Lines have about 300 bytes.
+/// Bytes searched from the end of a log for its last complete line: lines have about 300 bytes.
 const LAST_LINE_BYTES: u64 = 64 << 10;
 
-/// Maximum kept length of an unfinished line. The JVM writes no line of this length.
+/// Maximum kept length of an unfinished line. The JVM writes none that long.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// File to read, with the position.
+/// File that is being read, with the position.
 pub(super) struct FollowedFile {
     path: PathBuf,
     id: FileId,
@@ -21,7 +20,7 @@ pub(super) struct FollowedFile {
 }
 
 impl FollowedFile {
-    /// Opens a log, either at its beginning or after its last complete line.
+    /// Opens a log at its beginning, or after its last complete line.
     pub(super) fn open(
         host: &Agent,
         path: PathBuf,
@@ -55,7 +54,7 @@ impl FollowedFile {
                 return Ok(());
             };
             if piece.size < self.offset {
-                // The file was truncated, or recreated under the same name.
+                // Truncated or recreated under the same name.
                 self.offset = 0;
                 self.partial.clear();
                 continue;

@@ -115,7 +115,7 @@ fn names_that_lead_elsewhere_are_refused() {
         ("/nodes/0/node", json!("/etc"), no_node),
         ("/nodes/0/node", json!(".."), no_node),
         ("/nodes/0/node", json!("export.json"), no_node),
-        ("/nodes/0/node", json!("node2"), "\"node2\" occurs twice"),
+        ("/nodes/0/node", json!("node2"), "\"node2\" is there twice"),
         (
             &format!("{TABLE}/name"),
             json!("../t"),
@@ -133,7 +133,7 @@ fn names_that_lead_elsewhere_are_refused() {
         (NAME, json!("a\u{0}-b"), no_file),
         (NAME, json!("a-b\n"), no_file),
         (NAME, json!("x".repeat(300)), no_file),
-        (NAME, json!("nb-1-big-TOC.txt"), "occurs twice"),
+        (NAME, json!("nb-1-big-TOC.txt"), "is there twice"),
         (NAME, json!("nb-2-big-Data.db"), "not a file of the SSTable"),
     ]);
 }
@@ -142,12 +142,8 @@ fn names_that_lead_elsewhere_are_refused() {
 fn an_export_whose_parts_disagree_is_refused() {
     let sstable = |what: &str| format!("{TABLE}/sstables/0/{what}");
     check(&[
-        (
-            "/format",
-            json!(2),
-            "has format 2, but this cassay supports 1",
-        ),
-        ("/nodes", json!([]), "a part of an unknown node"),
+        ("/format", json!(2), "has format 2, and this cassay knows 1"),
+        ("/nodes", json!([]), "the part of no node"),
         ("/nodes/0/tokens", json!([]), "it has no tokens"),
         ("/nodes/0/tokens", json!([3]), "two nodes have the token"),
         (
@@ -219,7 +215,7 @@ fn statements_make_the_tables_and_do_nothing_else() {
         "",
     ] {
         assert!(
-            with(bad).contains("executes no other statements"),
+            with(bad).contains("executes nothing else"),
             "{bad}: {}",
             with(bad)
         );
@@ -234,7 +230,7 @@ fn statements_make_the_tables_and_do_nothing_else() {
     for node in without["nodes"].as_array_mut().unwrap() {
         node["manifest"]["schema"] = json!([SCHEMA[1]]);
     }
-    assert!(refused(&without).contains("the replication of the keyspace"));
+    assert!(refused(&without).contains("how the keyspace is copied"));
 }
 
 #[test]

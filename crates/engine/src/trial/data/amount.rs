@@ -1,17 +1,16 @@
-//! Measures the progress of a load phase, and explains why it stopped.
+//! Measures the progress of a load, and explains why it stopped.
 
 use anyhow::{Context, Result, ensure};
 use cluster::DataUse;
 
-/// Returns the reasons why rows could not be loaded: causes first, because the client's errors
-/// follow from them.
+/// Returns why rows could not be loaded: causes first, since the client's errors follow from them.
 pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String {
     let what = format!("of {count} rows not all could be loaded: {errors}");
     if !causes.is_empty() {
         return format!("{}; so {what}", causes.join("; "));
     }
     if errors.contains("shutting down") {
-        return format!("{what}; a node shuts down, and its log has the reason");
+        return format!("{what}; a node shuts down: its log says why");
     }
     let is_slow = [
         "timeout",
@@ -23,10 +22,7 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
     .iter()
     .any(|word| errors.contains(word));
     if !is_slow {
-        return format!(
-            "{what}; the server refuses the requests, and its message describes the \
-                        necessary change"
-        );
+        return format!("{what}; the server refuses what is sent: its words say what to change");
     }
     format!("{what}; a lower load or a longer `client.timeout` may help")
 }

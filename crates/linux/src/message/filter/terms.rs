@@ -19,7 +19,7 @@ pub struct Table<'a> {
 pub enum Family {
     /// Packets that bridges forward.
     Bridge,
-    /// IPv4 packets that this host sends or receives.
+    /// Packets of IPv4 that this host sends or receives.
     Ipv4,
 }
 
@@ -32,7 +32,7 @@ impl Family {
     }
 }
 
-/// Hook at which a chain of a table sees packets. Each hook has at most one chain.
+/// Hook at which a chain of a table sees packets; each has one chain at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// On the way from port to port of a bridge.
@@ -52,8 +52,7 @@ impl Hook {
         }
     }
 
-    /// Returns the type of the chain. A redirected packet needs a new route, so the type is
-    /// `route`.
+    /// Returns the type of the chain. A redirected packet needs a new route, hence `route`.
     pub(super) fn chain_type(self) -> &'static str {
         match self {
             Hook::Forward | Hook::In => "filter",
@@ -72,11 +71,11 @@ impl Hook {
 
 /// A rule, with the packets that it drops.
 pub struct Drop<'a> {
-    /// Number of the loss to which the rule belongs. Reading rules returns it.
+    /// Number of the loss that the rule belongs to, returned when rules are read.
     pub number: u32,
-    /// Hook at which the rule sees packets.
+    /// Hook at which it sees packets.
     pub hook: Hook,
-    /// Conditions, all of which a packet must fulfil.
+    /// Conditions that a packet must all fulfil.
     pub matches: Vec<Match<'a>>,
     /// Share of these packets that it drops; 1 is all.
     pub share: f64,
@@ -85,19 +84,19 @@ pub struct Drop<'a> {
 /// Condition on a packet. Sets are those of the rule's table, by their names.
 #[derive(Clone, Copy)]
 pub enum Match<'a> {
-    /// The packet enters or leaves through a link of this set.
+    /// It comes in, or goes out, by a link of this set.
     Link(&'a str, End),
-    /// The packet enters or leaves through a link to another machine or host.
+    /// It comes in, or goes out, by a link to another machine or host.
     FromOrToOthers(End),
-    /// The packet is not ARP.
+    /// It is not ARP.
     NoArp,
-    /// The packet is IPv4, with an address of this set at this end.
+    /// It is of IPv4, with an address of this set at this end.
     Address(&'a str, End),
-    /// The packet is TCP, with a port of this set at this end.
+    /// It is TCP, with a port of this set at this end.
     Port(&'a str, End),
 }
 
-/// End of a connection, or of a packet's way through this machine.
+/// End of a connection in a packet, or end of the packet's way through this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Source,

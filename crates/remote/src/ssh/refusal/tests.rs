@@ -1,5 +1,4 @@
-//! Tests of the messages for people about unreachable machines, which depend on the output of the
-//! remote system.
+//! Tests of the messages for people about unreachable machines, by the output of the far side.
 
 use super::*;
 use std::os::unix::process::ExitStatusExt;
@@ -20,7 +19,7 @@ fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
 const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     (
         &["Host key verification failed."],
-        "its host key is unknown on this machine\nhint: run `ssh db3` once",
+        "its host key is not known here\nhint: run `ssh db3` once",
     ),
     (
         &[
@@ -38,15 +37,15 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     ),
     (
         &["Received disconnect from ::1 port 22:2: Too many authentication failures"],
-        "offered more keys than it accepts",
+        "offered more keys than it takes",
     ),
     (
         &["ssh: connect to host db3 port 2222: Connection refused"],
-        "no sshd listens there (ssh: connect to host db3 port 2222: Connection refused)",
+        "nothing listens for ssh there (ssh: connect to host db3 port 2222: Connection refused)",
     ),
     (
         &["ssh: connect to host db3 port 22: No route to host"],
-        "there is no route to it (ssh: connect to host db3 port 22: No route to host)",
+        "no way leads there (ssh: connect to host db3 port 22: No route to host)",
     ),
     (
         &["ssh: connect to host db3 port 22: Network is unreachable"],
@@ -54,7 +53,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     ),
     (
         &["ssh: Could not resolve hostname db3: Name or service not known"],
-        "its name is unknown on this machine",
+        "its name is not known here",
     ),
     (
         &["ssh: connect to host db3 port 22: Connection timed out"],
@@ -87,15 +86,15 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
             "Unable to negotiate with ::1 port 22: no matching host key type found. Their offer: \
              ssh-rsa",
         ],
-        "it supports only algorithms that this machine's ssh no longer supports",
+        "it speaks only what this machine's ssh does not any more",
     ),
     (
         &["/u/me/.ssh/config: line 3: Bad configuration option: foo"],
-        "ssh cannot parse its configuration on this machine",
+        "ssh does not understand its configuration here",
     ),
     (
         &["something that nobody has heard"],
-        "db3: ssh cannot log in: something that nobody has heard\nhint: `ssh -v db3` says more",
+        "db3: ssh does not get in: something that nobody has heard\nhint: `ssh -v db3` says more",
     ),
 ];
 
@@ -127,7 +126,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         ],
         "the password of its user has expired",
     ),
-    // Only the status shows that these lines are not from ssh itself.
+    // Only the status tells that these are not ssh's own.
     (
         Stage::Login,
         1,
@@ -174,7 +173,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         127,
         &["sh: 1: exec: /x/agent-0: not found"],
-        "the C library that this program needs does not exist there",
+        "the C library that this program needs is not there",
     ),
     (
         Stage::Program,
@@ -186,7 +185,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         2,
         &["error: start its guard"],
-        "db3: the program ended immediately there, with status 2: error: start its guard",
+        "db3: the program ended at once there, with status 2: error: start its guard",
     ),
     (
         Stage::Script,
@@ -209,7 +208,7 @@ fn a_banner_is_neither_understood_nor_told_at_length() {
     let mut lines = vec!["ssh: connect to host db3 port 22: Connection refused"];
     lines.extend(["Everything that you do here is watched, and kept for years."; 100]);
     let told = sentences(Stage::Login, 255, &lines);
-    assert!(told.starts_with("db3: ssh cannot log in: "), "{told}");
+    assert!(told.starts_with("db3: ssh does not get in: "), "{told}");
     assert!(told.chars().count() < TOLD_CHARS_MAX + 100, "{told}");
 }
 
@@ -247,7 +246,7 @@ fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
         said.contains("into /u/me/.cache/cassay/agents (gzip: stdout: No space"),
         "{said}"
     );
-    assert!(said.contains("free some space there"), "{said}");
+    assert!(said.contains("make room there"), "{said}");
     let said = told("exec /u/me", &[]);
     assert!(
         said.contains("from /u/me, which is mounted with noexec"),
@@ -255,7 +254,7 @@ fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
     );
     assert!(said.contains("(`folder`)"), "{said}");
     let said = told("else", &[]);
-    assert!(said.contains("has another form than expected"), "{said}");
+    assert!(said.contains("of another form than ours"), "{said}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tests of reading the requirements of a study.
+//! Tests of how a study's requirements are read.
 
 use super::*;
 

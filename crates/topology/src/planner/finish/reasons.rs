@@ -1,4 +1,4 @@
-//! Describes the reason for each choice in the plan, and the arguments against it.
+//! Describes the plan in sentences: the reason for each choice, and the arguments against it.
 
 use crate::draw::size;
 use crate::guest_shape::VNUMA_VCPUS_MIN;
@@ -19,7 +19,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let cells: Vec<usize> = first.cells.iter().map(|cell| cell.cpus.len()).collect();
     said.push(match (cells.len(), attempt.memory_cells) {
         (_, Some(parts)) => format!(
-            "each instance is in {parts} parts, since its memory exceeds the memory of one node"
+            "each instance is in {parts} parts, since its memory is more than that of one node"
         ),
         (1, _) => format!(
             "{} vCPUs fit on one NUMA node, so each instance is in one part",
@@ -33,22 +33,21 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     });
     said.push(match wish.smt {
         Smt::Pack if attempt.shares_cores => {
-            "whole cores do not suffice, so threads are assigned one by one".to_owned()
+            "whole cores do not suffice, so threads are given out one by one".to_owned()
         }
         Smt::Pack => format!(
-            "the plan assigns whole cores, so that no core serves two instances: {} cores for {} \
-             vCPUs",
+            "whole cores are given out, so that none serves two instances: {} cores for {} vCPUs",
             first.cores.len(),
             wish.vcpus
         ),
-        Smt::OnePerCore => "one thread of each core is assigned; the others are idle".to_owned(),
+        Smt::OnePerCore => "of each core one thread is given out; the others idle".to_owned(),
     });
     for instance in &plan.instances {
         let nodes = crate::CpuSet::from_iter(instance.nodes.iter().copied());
         let groups = instance.l3.len();
         let why = match instance.nodes.len() {
-            1 => "of the nodes with space, the node with the most free memory",
-            _ => "the first with the most free memory, the others nearest to it",
+            1 => "of the nodes with room the one with the most left",
+            _ => "the first with the most room left, the others nearest to it",
         };
         said.push(format!(
             "instance {} is on node {nodes} ({why}), on {groups} L3 group{}",
@@ -61,7 +60,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     said
 }
 
-/// Describes the number of instances that cross nodes, and the hardware that guests see.
+/// Describes how many instances cross nodes, and the hardware that guests see.
 fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     let (wish, first) = (&plan.wish, &plan.instances[0]);
     let mut said = Vec::new();
@@ -70,7 +69,7 @@ fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     said.push(format!("vSphere 8 shows each VM {}", plan.vsphere8));
     if wish.profile == Profile::Pinned {
         said.push(format!(
-            "with this pinning, a guest should have {}",
+            "pinned like this, a guest is to see {}",
             first.pinned
         ));
     }
@@ -101,7 +100,7 @@ fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     let threads = first.jvm.parallel_gc_threads * wish.instances;
     let unbound = crate::parallel_gc_threads(machine.pus.len() as u32) * wish.instances;
     said.push(format!(
-        "ActiveProcessorCount keeps the JVMs at {threads} parallel GC threads together; otherwise \
+        "ActiveProcessorCount keeps the JVMs at {threads} parallel GC threads together; left alone \
          they would start {unbound}"
     ));
     said.push(first.jvm.numa_reason.clone());
@@ -117,7 +116,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let wish = &plan.wish;
     let mut said = Vec::new();
     if attempt.gave_up_housekeeping {
-        let mut text = "one core in 16 for interrupts does not fit next to the instances and was \
+        let mut text = "one core in 16 for interrupts does not fit beside the instances and was \
                         given up"
             .to_owned();
         if let Some(vcpus) = feasible::vcpus_with_housekeeping(machine, wish) {
@@ -128,7 +127,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let given = (wish.instances * wish.vcpus) as usize;
     if given >= machine.allowed_cpus().len() && plan.housekeeping.is_empty() {
         said.push(
-            "every CPU is assigned: none remains for hypervisor, interrupts and host".to_owned(),
+            "every CPU is given out: none is left for hypervisor, interrupts and host".to_owned(),
         );
     }
     if attempt.shares_cores {
@@ -138,7 +137,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
         ));
     }
     if attempt.mixes_kinds {
-        said.push("the fast cores do not suffice, so slower ones are also used".to_owned());
+        said.push("the fast cores do not suffice; slower ones are used as well".to_owned());
     }
     if wish.vcpus > wish.max_cpus_per_instance {
         said.push(format!(
@@ -165,15 +164,15 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         && matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8)
     {
         said.push(
-            "ESXi does not consider memory: the guest has a node larger than any real node, and \
-             does not detect that a part of its memory is remote. Remedy: cores per socket and \
-             virtual NUMA nodes set by hand (vSphere 8), numa.consolidate=FALSE (7)"
+            "ESXi does not consider memory: the guest sees a node larger than any, and part of its \
+             memory is remote unseen. Cure: cores per socket and virtual NUMA nodes set by hand \
+             (vSphere 8), numa.consolidate=FALSE (7)"
                 .to_owned(),
         );
     }
     if wish.hot_add && plan.instances[0].cells.len() > 1 {
         said.push(
-            "with CPU hot-add the guest has one NUMA node, but here it is on several".to_owned(),
+            "with CPU hot-add the guest sees one NUMA node, and here it is on several".to_owned(),
         );
     }
     let split: Vec<u32> = plan
@@ -184,7 +183,7 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         .collect();
     if !split.is_empty() {
         said.push(format!(
-            "no node had space for a part of instances {split:?}; it is on several"
+            "no node had room for a part of instances {split:?}; it is on several"
         ));
     }
     let away: Vec<u32> = plan
@@ -195,7 +194,7 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         .collect();
     if !away.is_empty() {
         said.push(format!(
-            "instances {away:?} have memory on nodes on which they have no CPUs"
+            "instances {away:?} have memory on nodes that they have no CPUs on"
         ));
     }
     said
