@@ -48,7 +48,7 @@ const EXCEPTIONS: [(&str, &str); 21] = [
     ),
     (
         "crates/target_spec/src/heap.rs",
-        "an option of a JVM: any other text is no size, as its callers want it",
+        "options of a JVM: its callers expect `None` for a text that is not a size",
     ),
     (
         "crates/target_spec/src/java.rs",
@@ -72,7 +72,7 @@ const EXCEPTIONS: [(&str, &str); 21] = [
     ),
     (
         "crates/cluster/src/local/settings_check/hosts.rs",
-        "facts of a JVM, which states a text where there is no limit",
+        "facts of a JVM, which states a text instead of an absent limit",
     ),
     (
         "crates/cluster/src/metrics/tables.rs",
@@ -132,7 +132,7 @@ pub fn parse_errors(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true for a source file of the readers that is no file of tests.
+/// Returns true for a source file of a reader crate, except test files.
 fn is_reader(path: &str) -> bool {
     let is_of = |name: &&str| path.starts_with(&format!("crates/{name}/src/"));
     READERS.iter().any(is_of) && !path.contains("/tests/") && !path.ends_with("/tests.rs")

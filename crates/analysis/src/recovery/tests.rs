@@ -230,8 +230,8 @@ fn a_fault_without_effect_is_over_after_a_short_baseline() {
     assert!(left <= 50 && away <= 50, "{left} {away}");
 }
 
-/// At a fixed rate every second before the fault has the same throughput. One second with 5.3 %
-/// less, late and alone, is no departure; two seconds without an answer are.
+/// At a fixed rate every second before the fault has the same throughput. The series
+/// stays normal if one late second has 5.3 % less. It departs if no operation ends for two seconds.
 #[test]
 fn one_second_a_little_below_is_no_departure() {
     const FAULT: FaultTimes = FaultTimes {

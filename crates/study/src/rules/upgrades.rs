@@ -89,7 +89,7 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
         _ => &[],
     };
     let numbers = nodes.iter().map(|node| parse_count(node.text().unwrap_or_default()));
-    // The check of its type reports what is no number.
+    // The type check of the key reports texts that are not numbers.
     let Ok(numbers) = numbers.collect::<Result<Vec<u64>, _>>() else {
         return;
     };
